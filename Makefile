@@ -1,0 +1,38 @@
+# setup · run · test · check · bench. `run` and `test` do all of their own set-up.
+PYTHON ?= $(shell for p in python3.12 python3.11 python3.10 python3; do $$p -c 'import sys; sys.exit(not (3,10) <= sys.version_info[:2] <= (3,12))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+ARGS ?=
+
+.PHONY: setup run test check bench clean
+setup: .venv/.runtime
+
+# A stamp a requirements file: nothing is installed again until the file changes.
+.venv/.runtime: requirements.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "error: Python 3.10, 3.11 or 3.12 is needed. hint: install one, or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+.venv/.dev: .venv/.runtime requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+run: setup
+	$(BIN)/sbert-studio app $(ARGS)
+
+test: .venv/.dev
+	$(BIN)/python tests/browser/chromium.py
+	$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/.dev
+	$(BIN)/sbert-studio bench encode --peer sentence-transformers
+	$(BIN)/sbert-studio bench train --peer sentence-transformers
+
+clean:
+	rm -rf .venv build dist *.egg-info

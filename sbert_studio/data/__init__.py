@@ -1,0 +1,1 @@
+"""Text comes in: tables, corpora, training examples, and what is wrong with them."""

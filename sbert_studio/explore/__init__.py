@@ -1,0 +1,1 @@
+"""Vectors become what a person sees: neighbours, pairs, maps, clusters."""

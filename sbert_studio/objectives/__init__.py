@@ -1,0 +1,1 @@
+"""Vectors and targets become a loss. An objective never holds an encoder."""

@@ -1,0 +1,1 @@
+"""Examples become a better encoder."""

@@ -1,0 +1,1 @@
+"""The page. The only place, with app.py, that imports gradio."""

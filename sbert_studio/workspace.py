@@ -1,0 +1,155 @@
+"""The layout on disk, atomic writes and digests. The only owner of paths below the home folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .errors import StudioError
+
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+
+
+class Workspace:
+    """Every path of the studio, below one home folder that is made on first use.
+
+    Raises:
+        StudioError: the home folder cannot be made or written.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StudioError(
+                f"the data folder {home} cannot be made: {error.strerror}", "set SBERT_STUDIO_HOME to a folder you may write"
+            ) from error
+        if not os.access(home, os.W_OK):
+            raise StudioError(f"the data folder {home} is not writable", "set SBERT_STUDIO_HOME to a folder you may write")
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file of runs, events and models."""
+        return self.home / "studio.db"
+
+    @property
+    def runs(self) -> Path:
+        """The folder that holds one folder a run."""
+        return self._folder("runs")
+
+    def run(self, run_id: str) -> Path:
+        """``runs/<id>``, made if absent."""
+        return self._folder("runs", key(run_id))
+
+    def corpus(self, digest: str) -> Path:
+        """``corpora/<digest>``, made if absent."""
+        return self._folder("corpora", key(digest))
+
+    def vectors(self, digest: str, fingerprint: str) -> Path:
+        """The file of one corpus' vectors by one encoder; it need not exist."""
+        return self._folder("vectors") / f"{key(digest)}-{key(fingerprint)}.npy"
+
+    def projection(self, name: str) -> Path:
+        """The file of one projection; it need not exist."""
+        return self._folder("projections") / f"{key(name)}.npy"
+
+    def cache(self, name: str) -> Path:
+        """A folder for what can be computed again (numba's compiled code)."""
+        return self._folder("cache", key(name))
+
+    def exports(self) -> Path:
+        """The folder of files made for download."""
+        return self._folder("exports")
+
+    def _folder(self, *parts: str) -> Path:
+        path = self.home.joinpath(*parts)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+
+def key(name: str) -> str:
+    """``name`` if it can be one path component, so that no identifier from outside leaves its folder.
+
+    Raises:
+        StudioError: it holds anything but letters, digits, ``_`` and ``-``.
+    """
+    if not _KEY.fullmatch(name):
+        raise StudioError(f"{name[:80]!r} is not a valid identifier", "use the name or id exactly as the list shows it")
+    return name
+
+
+def file_name(name: str, default: str = "file") -> str:
+    """A harmless file name made from text of any origin: no separators, control characters or leading dots."""
+    cleaned = re.sub(r"[^\w.\- ]+", "_", name.replace("\\", "/").rsplit("/", 1)[-1]).strip(" .")
+    return cleaned[:120] or default
+
+
+@contextmanager
+def atomic_file(target: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``target``; on a clean exit it is flushed to disk and renamed over ``target``."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix is kept: writers such as np.save append one of their own where it is missing.
+    handle, name = tempfile.mkstemp(prefix=".part-", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        part.chmod(0o644)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(target: Path) -> Iterator[Path]:
+    """Yield an empty folder beside ``target``; on a clean exit it takes the place of ``target``, old content and all."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=".part-", dir=target.parent))
+    try:
+        yield part
+        part.chmod(0o755)
+        if target.exists():
+            old = Path(tempfile.mkdtemp(prefix=".old-", dir=target.parent))
+            target.replace(old / target.name)
+            part.replace(target)
+            shutil.rmtree(old)
+        else:
+            part.replace(target)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def write_json(target: Path, value: Any) -> None:
+    """Write ``value`` as indented UTF-8 JSON, atomically."""
+    with atomic_file(target) as part:
+        part.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def digest_texts(texts: Iterable[str]) -> str:
+    """32 hex digits that name a sequence of texts: SHA-256 over their lengths and UTF-8 bytes."""
+    state = hashlib.sha256()
+    for text in texts:
+        raw = text.encode("utf-8", "surrogatepass")
+        state.update(len(raw).to_bytes(8, "little"))
+        state.update(raw)
+    return state.hexdigest()[:32]
+
+
+def digest_file(path: Path) -> str:
+    """The SHA-256 of a file, 64 hex digits, read in blocks of 1 MiB."""
+    state = hashlib.sha256()
+    with path.open("rb") as source:
+        while block := source.read(1 << 20):
+            state.update(block)
+    return state.hexdigest()
