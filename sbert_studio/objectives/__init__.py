@@ -1,1 +1,16 @@
-"""Vectors and targets become a loss. An objective never holds an encoder."""
+"""Vectors and targets become a loss. An objective never holds an encoder.
+
+Every module of this folder is imported, so that adding an objective is adding a file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from .base import OBJECTIVES, Objective, objectives_for
+
+for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
+    importlib.import_module(f"{__name__}.{_module}")
+
+__all__ = ["OBJECTIVES", "Objective", "objectives_for"]

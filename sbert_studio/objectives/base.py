@@ -1,0 +1,112 @@
+"""What every objective is: a loss on embeddings, in float32, over the global batch where the loss needs it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..errors import StudioError
+from ..registry import Registry
+from .gather import gather_rows, process_count
+
+if TYPE_CHECKING:
+    from ..data.examples import Kind
+
+OBJECTIVES: Registry[Objective] = Registry("objective")
+
+
+class Objective(nn.Module, ABC):
+    """Embeddings and targets → one loss. It never holds an encoder; it may hold a head (``softmax``), which is trained with the encoder.
+
+    Attributes:
+        name: the key in ``OBJECTIVES``.
+        title: for people, a few words.
+        summary: for people, a sentence.
+        kinds: the kinds of examples it learns from.
+        views: how often each text is encoded for one step (2: two dropout passes, SimCSE).
+        in_batch: rows are each other's negatives, so a batch should hold no text twice.
+        whole_batch: the loss is not a mean of one term a row, so splitting a batch into micro-batches changes it: the caller needs
+            ``cached_backward``, not plain accumulation.
+        Params: the settings, a frozen dataclass.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    kinds: ClassVar[tuple[Kind, ...]]
+    views: ClassVar[int] = 1
+    in_batch: ClassVar[bool] = False
+    whole_batch: ClassVar[bool] = False
+    needs_targets: ClassVar[bool] = True
+
+    @dataclass(frozen=True)
+    class Params:
+        """No settings."""
+
+    params: Any
+
+    def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:
+        """Args:
+        params: a ``Params`` of this class; ``None`` for the defaults.
+        dim: width of the embeddings.
+        labels: how many classes the targets have; 0 where they are scores or absent.
+        """
+        super().__init__()
+        self.params = self.Params() if params is None else params
+        self.dim = dim
+        self.labels = labels
+
+    def forward(self, columns: Sequence[Tensor], targets: Tensor | None = None, ids: Sequence[Tensor] | None = None) -> Tensor:
+        """The loss of a batch of b rows, a float32 scalar (float64 for float64 embeddings), autocast or not.
+
+        Args:
+            columns: one (b, dim) tensor a text column; with ``views`` 2, each column's passes follow one another.
+            targets: (b,) scores in 0..1 (floating) or class ids (integer), or ``None``.
+            ids: for each of ``columns`` (b,) int64 names of texts: equal ids, equal texts. Only in-batch objectives look at them.
+
+        In training mode with ``torch.distributed`` initialised, a ``whole_batch`` objective gathers the rows of all processes first,
+        with gradient, so every process returns the loss of the global batch and must call it at the same step.
+        """
+        if self.needs_targets and targets is None:
+            raise StudioError(f"{self.title} needs a score or a label for each row", "choose the column that holds it")
+        if self.whole_batch and self.training and process_count() > 1:
+            columns = [gather_rows(column) for column in columns]
+            targets = None if targets is None else gather_rows(targets)
+            ids = None if ids is None else [gather_rows(column) for column in ids]
+        with torch.autocast(columns[0].device.type, enabled=False):
+            return self.loss([full_precision(column) for column in columns], targets, ids)
+
+    @abstractmethod
+    def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
+        """The loss, given what ``forward`` is given, in full precision."""
+
+    def graded(self, targets: Tensor | None, like: Tensor) -> Tensor:
+        """Targets as similarities in 0..1 in the precision of ``like``: scores as they are, class ids in order (0, 1, 2 → 0, ½, 1)."""
+        assert targets is not None  # forward has refused it
+        return targets.to(like.dtype) if targets.is_floating_point() else targets.to(like.dtype) / max(self.labels - 1, 1)
+
+
+def full_precision(embeddings: Tensor) -> Tensor:
+    """Half-precision embeddings in float32; others as they are."""
+    return embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
+
+
+def unit(embeddings: Tensor) -> Tensor:
+    """Rows of length 1; a zero row stays zero, with a finite gradient."""
+    return F.normalize(embeddings, dim=-1, eps=1e-8)
+
+
+def cosine(u: Tensor, v: Tensor) -> Tensor:
+    """Cosine of each row of ``u`` with the same row of ``v``: (b, dim), (b, dim) → (b,)."""
+    return (unit(u) * unit(v)).sum(-1)
+
+
+def objectives_for(kind: Kind) -> list[str]:
+    """The names of the objectives that learn from this kind of examples."""
+    return [name for name in OBJECTIVES if kind in OBJECTIVES[name].kinds]
