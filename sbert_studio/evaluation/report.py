@@ -1,0 +1,54 @@
+"""What an evaluation returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import StudioError
+
+# task → where the one score lies that says which of two models is better, and what it is called.
+_PRIMARY: dict[str, tuple[str, tuple[str, ...]]] = {
+    "sts": ("cosine_spearman", ("cosine", "spearman")),
+    "pairs": ("cosine_average_precision", ("cosine", "average_precision")),
+    "triplets": ("cosine_accuracy", ("cosine", "accuracy")),
+    "retrieval": ("mrr_at_10", ("mrr_at_10",)),
+    "transfer": ("accuracy", ("accuracy",)),
+    "clustering": ("v_measure", ("v_measure",)),
+}
+TASKS = tuple(_PRIMARY)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The scores of one encoder on one set.
+
+    Attributes:
+        task: one of :data:`TASKS`.
+        rows: how many pairs, triplets or texts were judged.
+        scores: plain JSON values. ``sts``, ``pairs`` and ``triplets`` hold a dictionary for each similarity
+            (``cosine``, ``dot``, ``euclidean``, ``manhattan``); correlations lie in [-1, 1], all else in [0, 1].
+        notes: in words, which rows were left out and why.
+    """
+
+    task: str
+    rows: int
+    scores: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"task", "rows", **scores}``, and ``notes`` where there are any."""
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return {"task": self.task, "rows": self.rows, **self.scores, **notes}
+
+
+def primary(report: Report) -> tuple[str, float]:
+    """The name and value of the one score that picks the best checkpoint; larger is better."""
+    if report.task not in _PRIMARY:
+        raise StudioError(f"a report of {report.task!r} has no main score", f"known: {', '.join(TASKS)}")
+    name, path = _PRIMARY[report.task]
+    value: Any = report.scores
+    for step in path:
+        value = value[step]
+    return name, float(value)

@@ -1,0 +1,84 @@
+"""Transfer: how well does a logistic regression on frozen vectors tell classes apart? (SentEval, Conneau & Kiela 2018)"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import StudioError
+from .report import Report
+
+_FOLDS = 10
+_C = 10.0  # inverse of the L2 penalty, for centred vectors of mean length one
+_ITERATIONS = 1000
+
+
+def cross_validated(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 12) -> Report:
+    """Ten-fold cross-validation, stratified, as the SBERT paper does for MR, CR, SUBJ, MPQA and MRPC.
+
+    Fewer folds are made where the largest class has fewer than ten rows.
+
+    Args:
+        vectors: (n, d).
+        labels: the n classes, at least two distinct ones.
+
+    Returns:
+        A report of ``transfer``: ``accuracy``, ``macro_f1``, ``majority`` (the accuracy of always naming the largest
+        class), ``classes``, ``folds``.
+
+    Raises:
+        StudioError: every class has a single row.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    truth = np.asarray(labels, dtype=object).astype(str)
+    folds = min(_FOLDS, max(Counter(labels).values()))
+    if folds < 2:
+        raise StudioError("every class has a single row", "add rows, so that a class can be learnt from one and tested on another")
+    predicted = truth.copy()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")  # a rare class is then absent from some folds
+        splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(vectors, truth))
+    for train, test in splits:
+        predicted[test] = _classify(vectors[train], truth[train], vectors[test])
+    return _report(truth, predicted, truth, {"folds": folds})
+
+
+def train_and_test(train: np.ndarray, train_labels: Sequence[str], test: np.ndarray, test_labels: Sequence[str]) -> Report:
+    """Learn on one set and judge on another, as the SBERT paper does for TREC and SST.
+
+    Args:
+        train, test: (n, d) and (m, d).
+        train_labels, test_labels: their classes, at least two distinct ones in ``train_labels``.
+    """
+    known, truth = (np.asarray(labels, dtype=object).astype(str) for labels in (train_labels, test_labels))
+    return _report(truth, _classify(train, known, test), known, {"train_rows": len(train)})
+
+
+def _classify(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """The predicted classes of ``test``. Centring and one common scale make the penalty fit vectors of any length."""
+    from sklearn.linear_model import LogisticRegression
+
+    if len(np.unique(labels)) == 1:
+        return np.full(len(test), labels[0])
+    centre = train.mean(axis=0)
+    scale = float(np.linalg.norm(train - centre, axis=1).mean()) or 1.0
+    model = LogisticRegression(C=_C, max_iter=_ITERATIONS).fit((train - centre) / scale, labels)
+    return np.asarray(model.predict((test - centre) / scale))
+
+
+def _report(truth: np.ndarray, predicted: np.ndarray, known: np.ndarray, extra: dict[str, int]) -> Report:
+    from sklearn.metrics import f1_score
+
+    largest = Counter(known.tolist()).most_common(1)[0][0]
+    scores = {
+        "accuracy": float((truth == predicted).mean()),
+        "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0)),
+        "majority": float((truth == largest).mean()),
+        "classes": len(set(known.tolist())),
+        **extra,
+    }
+    return Report("transfer", len(truth), scores)
