@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..errors import StudioError
@@ -33,17 +32,18 @@ class Objective(nn.Module, ABC):
         in_batch: rows are each other's negatives, so a batch should hold no text twice.
         whole_batch: the loss is not a mean of one term a row, so splitting a batch into micro-batches changes it: the caller needs
             ``cached_backward``, not plain accumulation.
+        needs_targets: it cannot do without a score or a class for each row.
         Params: the settings, a frozen dataclass.
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    summary: ClassVar[str]
-    kinds: ClassVar[tuple[Kind, ...]]
-    views: ClassVar[int] = 1
-    in_batch: ClassVar[bool] = False
-    whole_batch: ClassVar[bool] = False
-    needs_targets: ClassVar[bool] = True
+    name: str
+    title: str
+    summary: str
+    kinds: tuple[Kind, ...]
+    views: int = 1
+    in_batch: bool = False
+    whole_batch: bool = False
+    needs_targets: bool = True
 
     @dataclass(frozen=True)
     class Params:
@@ -68,19 +68,21 @@ class Objective(nn.Module, ABC):
         Args:
             columns: one (b, dim) tensor a text column; with ``views`` 2, each column's passes follow one another.
             targets: (b,) scores in 0..1 (floating) or class ids (integer), or ``None``.
-            ids: for each of ``columns`` (b,) int64 names of texts: equal ids, equal texts. Only in-batch objectives look at them.
+            ids: for each of ``columns`` (b,) int64 names of texts: equal ids, equal texts, in every process. Only in-batch objectives
+                look at them.
 
         In training mode with ``torch.distributed`` initialised, a ``whole_batch`` objective gathers the rows of all processes first,
         with gradient, so every process returns the loss of the global batch and must call it at the same step.
         """
         if self.needs_targets and targets is None:
             raise StudioError(f"{self.title} needs a score or a label for each row", "choose the column that holds it")
+        columns = [full_precision(column) for column in columns]
         if self.whole_batch and self.training and process_count() > 1:
             columns = [gather_rows(column) for column in columns]
             targets = None if targets is None else gather_rows(targets)
             ids = None if ids is None else [gather_rows(column) for column in ids]
         with torch.autocast(columns[0].device.type, enabled=False):
-            return self.loss([full_precision(column) for column in columns], targets, ids)
+            return self.loss(columns, targets, ids)
 
     @abstractmethod
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
@@ -95,16 +97,6 @@ class Objective(nn.Module, ABC):
 def full_precision(embeddings: Tensor) -> Tensor:
     """Half-precision embeddings in float32; others as they are."""
     return embeddings.float() if embeddings.dtype in (torch.float16, torch.bfloat16) else embeddings
-
-
-def unit(embeddings: Tensor) -> Tensor:
-    """Rows of length 1; a zero row stays zero, with a finite gradient."""
-    return F.normalize(embeddings, dim=-1, eps=1e-8)
-
-
-def cosine(u: Tensor, v: Tensor) -> Tensor:
-    """Cosine of each row of ``u`` with the same row of ``v``: (b, dim), (b, dim) → (b,)."""
-    return (unit(u) * unit(v)).sum(-1)
 
 
 def objectives_for(kind: Kind) -> list[str]:
