@@ -9,8 +9,11 @@ import importlib
 import pkgutil
 
 from .base import OBJECTIVES, Objective, objectives_for
+from .build import build_objective
+from .cached import cached_backward
+from .matryoshka import Matryoshka
 
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")
 
-__all__ = ["OBJECTIVES", "Objective", "objectives_for"]
+__all__ = ["OBJECTIVES", "Matryoshka", "Objective", "build_objective", "cached_backward", "objectives_for"]
