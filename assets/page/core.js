@@ -1,0 +1,87 @@
+// The ground of the page's own views. A view receives JSON and builds elements with textContent, so that no text
+// of a visitor's file is ever read as HTML or as a template.
+(() => {
+  "use strict";
+  if (window.SB) return;
+  const SVG = "http://www.w3.org/2000/svg";
+  const views = {};
+
+  function fill(node, attributes, children) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+      else if (name === "style") for (const [property, setting] of Object.entries(value)) node.style.setProperty(property, setting);
+      else node.setAttribute(name, value === true ? "" : String(value));
+    }
+    for (const child of children.flat()) if (child !== null && child !== undefined) node.append(child);
+    return node;
+  }
+  const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+  const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+  // Bind a view to a gr.HTML: host is {element, props, trigger, watch, server}.
+  function mount(name, host) {
+    const root = host.element.querySelector(".sb-view");
+    const draw = views[name](root, host);
+    const update = () => {
+      const value = host.props.value;
+      root.hidden = !value;
+      if (value) draw(value);
+    };
+    host.watch("value", update);
+    update();
+  }
+
+  const select = (host, value, index) => host.trigger("select", { index, value });
+  const token = (name) => getComputedStyle(document.body).getPropertyValue(name).trim();
+  const isDark = () => document.body.classList.contains("dark") || document.documentElement.classList.contains("dark");
+
+  const listeners = new Set();
+  function onTheme(listener) {
+    listeners.add(listener);
+  }
+  function watchTheme() {
+    let dark = isDark();
+    const observer = new MutationObserver(() => {
+      if (isDark() === dark) return;
+      dark = isDark();
+      for (const listener of listeners) listener();
+    });
+    for (const node of [document.body, document.documentElement]) observer.observe(node, { attributes: true, attributeFilter: ["class"] });
+  }
+  function setTheme(dark) {
+    document.body.classList.toggle("dark", dark);
+    document.documentElement.classList.remove("dark");
+    try { localStorage.setItem("sbert-studio-theme", dark ? "dark" : "light"); } catch { /* a private window keeps nothing */ }
+  }
+  function savedTheme() {
+    try { return localStorage.getItem("sbert-studio-theme"); } catch { return null; }
+  }
+
+  function plotly() {
+    return new Promise((resolve) => {
+      const look = () => (window.Plotly ? resolve(window.Plotly) : setTimeout(look, 30));
+      look();
+    });
+  }
+
+  // Plotly reads a little HTML in its texts; these three characters are all it takes to stop that.
+  const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const number = (value, digits = 3) => (value === null || value === undefined || Number.isNaN(value) ? "–" : Number(value).toFixed(digits));
+  const grouped = (value) => Number(value).toLocaleString("en-US");
+
+  window.SB = { views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+
+  function start() {
+    watchTheme();
+    const saved = savedTheme();
+    if (saved && !new URLSearchParams(location.search).has("__theme")) {
+      // Gradio sets its own scheme while it mounts; the visitor's choice comes after it.
+      const apply = () => setTheme(saved === "dark");
+      apply();
+      for (const wait of [100, 400, 1200]) setTimeout(apply, wait);
+    }
+  }
+  if (document.body) start();
+  else document.addEventListener("DOMContentLoaded", start);
+})();

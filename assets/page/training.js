@@ -1,0 +1,75 @@
+// A run while it trains: where it stands, its curves, and the scores before and after.
+(() => {
+  "use strict";
+  const { views, el, token, number, grouped, plotly, onTheme } = window.SB;
+
+  function duration(seconds) {
+    if (seconds === null || seconds === undefined) return "–";
+    const whole = Math.max(0, Math.round(seconds));
+    const minutes = Math.floor(whole / 60), hours = Math.floor(minutes / 60);
+    if (hours) return `${hours} h ${minutes % 60} min`;
+    return minutes ? `${minutes} min ${String(whole % 60).padStart(2, "0")} s` : `${whole} s`;
+  }
+
+  views.run = (root) => (value) => {
+    if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));
+    const share = value.steps ? Math.min(1, value.step / value.steps) : 0;
+    const facts = [
+      ["Step", value.steps ? `${grouped(value.step)} of ${grouped(value.steps)}` : "–"],
+      ["Loss", number(value.loss, 4)],
+      ["Pairs a second", value.rate ? number(value.rate, 1) : "–"],
+      [value.live ? "Time left" : "Time", duration(value.live ? value.left : value.seconds)],
+    ];
+    root.replaceChildren(
+      el("div", { class: "sb-run-head" }, el("div", {}, el("strong", {}, value.title), el("p", { class: "sb-dim" }, value.subtitle)),
+        el("span", { class: `sb-badge sb-${value.status}` }, value.status)),
+      el("div", { class: "sb-progress", role: "progressbar", "aria-label": "training", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
+        el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
+      el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact)))),
+      ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
+      ...(value.scores ? [scores(value.scores)] : []));
+  };
+
+  function scores(value) {
+    const bar = (name, score, className) => el("div", { class: "sb-compare" }, el("span", {}, name),
+      el("span", { class: "sb-compare-bar" }, el("i", { class: className, style: { width: `${Math.max(0, Math.min(1, score)) * 100}%` } })), el("b", {}, number(score, 4)));
+    const gain = value.after - value.before;
+    return el("div", { class: "sb-scores" },
+      el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
+        el("span", { class: gain >= 0 ? "sb-up" : "sb-down" }, `${gain >= 0 ? "+" : ""}${number(gain, 4)}`)),
+      bar("Before", value.before, "sb-before"), bar("After", value.after, "sb-after"));
+  }
+
+  function layout(title, digits) {
+    const grid = token("--sb-line"), ink = token("--sb-dim");
+    const axis = { gridcolor: grid, linecolor: grid, zeroline: false, tickfont: { size: 11, color: ink }, automargin: true };
+    return {
+      title: { text: title, font: { size: 13, color: token("--sb-ink") }, x: 0, xref: "paper", xanchor: "left", y: 0.97 },
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: token("--font") || "sans-serif", color: ink },
+      margin: { l: 8, r: 8, t: 34, b: 8 }, height: 230, showlegend: false, hovermode: "x unified", uirevision: "run",
+      hoverlabel: { bgcolor: token("--sb-card"), bordercolor: grid, font: { color: token("--sb-ink"), size: 12 } },
+      xaxis: { ...axis, showgrid: false, rangemode: "tozero" }, yaxis: { ...axis, tickformat: digits },
+    };
+  }
+
+  views.curves = (root) => {
+    const left = el("div", { class: "sb-curve" }), right = el("div", { class: "sb-curve" });
+    root.replaceChildren(el("div", { class: "sb-curves" }, left, right));
+    let last = null;
+    async function draw(value) {
+      last = value;
+      const Plotly = await plotly();
+      if (last !== value || !root.isConnected) return;
+      const accent = token("--sb-accent"), soft = token("--sb-soft-line");
+      const options = { displayModeBar: false, responsive: true };
+      const line = (x, y, name, color, width, mode) => ({ x, y, name, mode: mode || "lines", type: "scatter", line: { color, width }, marker: { color, size: 6 }, hovertemplate: "%{y:.4f}" });
+      Plotly.react(left, [line(value.loss.x, value.loss.y, "loss", soft, 1), line(value.smooth.x, value.smooth.y, "smoothed", accent, 2)], layout("Loss", ".3~g"), options);
+      const dev = layout(value.dev.name ? `${value.dev.name} on the held-out rows` : "Score on the held-out rows", ".3f");
+      if (!value.dev.x.length) dev.annotations = [{ text: value.dev.empty, showarrow: false, font: { size: 12, color: token("--sb-dim") }, x: 0.5, y: 0.5, xref: "paper", yref: "paper" }];
+      if (value.dev.x.length) dev.shapes = [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: value.dev.y[0], y1: value.dev.y[0], line: { color: token("--sb-dim"), width: 1, dash: "dot" } }];
+      Plotly.react(right, [line(value.dev.x, value.dev.y, "score", accent, 2, "lines+markers")], dev, options);
+    }
+    onTheme(() => last && draw(last));
+    return draw;
+  };
+})();

@@ -1,0 +1,140 @@
+// Tables, gauges, lists: one function a view, (root, host) => draw(value).
+(() => {
+  "use strict";
+  const { views, el, svg, select, number, grouped, setTheme, isDark } = window.SB;
+  const empty = (text) => el("div", { class: "sb-empty" }, text);
+
+  views.header = (root) => (value) => {
+    const mark = svg("svg", { viewBox: "0 0 32 32", class: "sb-mark", "aria-hidden": "true" },
+      svg("circle", { cx: 9, cy: 22, r: 5 }), svg("circle", { cx: 22, cy: 9, r: 5 }),
+      svg("circle", { cx: 24, cy: 24, r: 3 }), svg("path", { d: "M12.5 18.5 18.5 12.5" }));
+    const swap = el("button", { class: "sb-icon-button", type: "button", "aria-label": "Switch between light and dark", title: "Light or dark",
+      on: { click: () => setTheme(!isDark()) } },
+      svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: "M12 3a9 9 0 1 0 0 18V3z" }), svg("circle", { cx: 12, cy: 12, r: 9, fill: "none" })));
+    root.replaceChildren(el("div", { class: "sb-brand" }, mark,
+      el("div", {}, el("h1", {}, value.title), el("p", {}, value.tagline)),
+      el("span", { class: "sb-badge sb-device", title: value.device_title }, value.device), swap));
+  };
+
+  views.intro = (root) => (value) => root.replaceChildren(el("h2", {}, value.title), el("p", {}, value.text));
+
+  views.empty = (root) => (value) => root.replaceChildren(empty(value.text));
+
+  views.facts = (root) => (value) => {
+    if (value.empty) return root.replaceChildren(empty(value.empty));
+    root.replaceChildren(
+      ...(value.title ? [el("h3", {}, value.title)] : []),
+      el("dl", { class: "sb-facts" }, value.facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, String(fact))))),
+      ...(value.notes || []).map((note) => el("p", { class: "sb-note" }, note)));
+  };
+
+  views.gauge = (root) => (value) => {
+    const place = `${Math.max(0, Math.min(1, value.place)) * 100}%`;
+    root.replaceChildren(
+      el("div", { class: "sb-gauge-head" },
+        el("div", { class: "sb-big" }, number(value.cosine)), el("div", {}, el("strong", {}, value.words), el("p", {}, value.explain))),
+      el("div", { class: "sb-gauge", role: "meter", "aria-label": "cosine similarity", "aria-valuemin": -1, "aria-valuemax": 1, "aria-valuenow": number(value.cosine) },
+        el("div", { class: "sb-gauge-fill", style: { width: place } }), el("div", { class: "sb-gauge-pin", style: { left: place } })),
+      el("div", { class: "sb-gauge-scale", "aria-hidden": "true" }, value.scale.map((word) => el("span", {}, word))),
+      el("dl", { class: "sb-facts" }, value.facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, number(fact, 4))))));
+  };
+
+  views.matrix = (root) => (value) => {
+    const letters = value.labels.map((_, index) => String(index + 1));
+    const tint = (score) => `${Math.round(Math.max(0, Math.min(1, score)) * 100)}%`;
+    root.replaceChildren(
+      el("div", { class: "sb-scroll" }, el("table", { class: "sb-matrix" },
+        el("thead", {}, el("tr", {}, el("td", {}), letters.map((letter) => el("th", { scope: "col" }, letter)))),
+        el("tbody", {}, value.values.map((row, i) => el("tr", {},
+          el("th", { scope: "row", title: value.labels[i] }, el("b", {}, letters[i]), el("span", {}, value.labels[i])),
+          row.map((score, j) => el("td", { title: `${value.labels[i]}\n${value.labels[j]}`, class: score > 0.62 ? "sb-strong" : "", style: { "--tint": tint(score) } },
+            number(score, 2)))))))));
+  };
+
+  const cells = {
+    text: (cell) => el("span", { class: "sb-text" }, String(cell ?? "")),
+    row: (cell) => el("span", { class: "sb-dim" }, String(cell ?? "")),
+    number: (cell, column) => (typeof cell === "number" ? number(cell, column.digits ?? 3) : String(cell ?? "–")),
+    count: (cell) => (typeof cell === "number" ? grouped(cell) : String(cell ?? "–")),
+    badge: (cell) => (cell ? el("span", { class: `sb-badge sb-${String(cell).replace(/[^a-z]/g, "")}` }, String(cell)) : ""),
+    delta: (cell) => (typeof cell === "number" ? el("span", { class: cell > 0 ? "sb-up" : cell < 0 ? "sb-down" : "sb-dim" }, (cell > 0 ? "+" : "") + number(cell, 4)) : ""),
+    bar: (cell, column) => {
+      const low = column.low ?? 0, high = column.high ?? 1;
+      const share = Math.max(0, Math.min(1, (cell - low) / (high - low || 1)));
+      return el("span", { class: "sb-score" }, el("span", { class: "sb-score-bar", "aria-hidden": "true" }, el("i", { style: { width: `${share * 100}%` } })), number(cell, column.digits ?? 3));
+    },
+    interval: (cell) => {
+      if (!cell) return "";
+      const [low, score, high] = cell;
+      const place = (x) => `${Math.max(0, Math.min(1, x)) * 100}%`;
+      return el("span", { class: "sb-interval", title: `95% interval ${number(low)} to ${number(high)}` },
+        el("i", { style: { left: place(low), width: `calc(${place(high)} - ${place(low)})` } }), el("b", { style: { left: place(score) } }));
+    },
+  };
+  const rightAligned = new Set(["number", "count", "delta"]);
+
+  views.table = (root, host) => {
+    let sorted = null;
+    const draw = (value) => {
+      if (!value.rows || !value.rows.length) return root.replaceChildren(empty(value.empty || "Nothing to show."));
+      let order = value.rows.map((_, index) => index);
+      if (sorted && sorted.column < value.columns.length) {
+        const at = sorted.column, sign = sorted.down ? -1 : 1;
+        order.sort((a, b) => {
+          const x = value.rows[a][at], y = value.rows[b][at];
+          return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x ?? "").localeCompare(String(y ?? ""), undefined, { numeric: true }));
+        });
+      }
+      const act = (index) => select(host, value.action.value || "row", value.ids[index]);
+      const head = value.columns.map((column, at) => el("th", { scope: "col", class: rightAligned.has(column.kind) ? "sb-right" : column.kind === "row" ? "sb-narrow" : "",
+        "aria-sort": sorted && sorted.column === at ? (sorted.down ? "descending" : "ascending") : null },
+        el("button", { type: "button", on: { click: () => {
+          sorted = sorted && sorted.column === at ? { column: at, down: !sorted.down } : { column: at, down: column.kind !== "text" };
+          draw(value);
+        } } }, column.name)));
+      const body = order.map((index) => el("tr", { class: (value.action ? "sb-clickable" : "") + (value.current === index ? " sb-current" : ""),
+        on: value.action ? { click: () => act(index) } : {} },
+        value.columns.map((column, at) => el("td", { class: `sb-cell-${column.kind}` + (rightAligned.has(column.kind) ? " sb-right" : ""), "data-name": column.name },
+          cells[column.kind](value.rows[index][at], column))),
+        value.action ? el("td", { class: "sb-act" }, el("button", { type: "button", "aria-label": value.action.label, title: value.action.label,
+          on: { click: (event) => { event.stopPropagation(); act(index); } } }, value.action.mark || "→")) : null));
+      root.replaceChildren(
+        ...(value.caption ? [el("p", { class: "sb-caption" }, value.caption)] : []),
+        el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" },
+          el("thead", {}, el("tr", {}, head, value.action ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action.label)) : null)),
+          el("tbody", {}, body))),
+        ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
+    };
+    return (value) => { sorted = null; draw(value); };
+  };
+
+  const signs = { error: "✕", warning: "!", info: "i" };
+  views.findings = (root, host) => (value) => {
+    if (value.empty) return root.replaceChildren(empty(value.empty));
+    const items = value.findings.map((finding) => el("li", { class: `sb-finding sb-${finding.severity}` },
+      el("span", { class: "sb-sign", "aria-label": finding.severity }, signs[finding.severity] || "i"),
+      el("div", {}, el("p", {}, finding.message), finding.where ? el("p", { class: "sb-dim" }, finding.where) : null),
+      finding.mend ? el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "mend", finding.index) } }, finding.mend) : null));
+    root.replaceChildren(el("p", { class: "sb-verdict" }, value.verdict),
+      items.length ? el("ul", { class: "sb-findings" }, items) : el("p", { class: "sb-fine" }, "Nothing to mend."));
+  };
+
+  views.reasons = (root) => (value) => root.replaceChildren(el("h3", {}, value.title), el("ul", { class: "sb-reasons" }, value.reasons.map((reason) => el("li", {}, reason))));
+
+  views.command = (root) => (value) => {
+    const copy = el("button", { type: "button", class: "sb-small-button", on: { click: () => {
+      navigator.clipboard?.writeText(value.command).then(() => { copy.textContent = "Copied"; setTimeout(() => { copy.textContent = "Copy"; }, 1500); });
+    } } }, "Copy");
+    root.replaceChildren(el("p", { class: "sb-caption" }, value.title), el("div", { class: "sb-command" }, el("code", {}, value.command), copy));
+  };
+
+  views.cards = (root, host) => (value) => {
+    if (!value.cards.length) return root.replaceChildren(empty(value.empty));
+    root.replaceChildren(el("div", { class: "sb-cards" }, value.cards.map((card, index) => el("button", { type: "button",
+      class: "sb-card" + (value.current === card.id ? " sb-current" : ""), "aria-pressed": value.current === card.id ? "true" : "false",
+      on: { click: () => select(host, "card", index) } },
+      el("span", { class: "sb-card-head" }, el("strong", {}, card.title), card.badge ? el("span", { class: `sb-badge sb-${card.badge}` }, card.badge) : null),
+      el("span", { class: "sb-dim" }, card.subtitle),
+      card.score ? el("span", { class: "sb-card-score" }, card.score) : null))));
+  };
+})();
