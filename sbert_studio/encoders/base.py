@@ -1,0 +1,60 @@
+"""What every encoder promises: texts in, one float32 vector each out, in the order of the texts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import StudioError
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress, ShouldStop
+
+
+class EncodingStoppedError(StudioError):
+    """``should_stop`` said so in the middle of :meth:`Encoder.encode`."""
+
+    def __init__(self) -> None:
+        super().__init__("the encoding was stopped before its end")
+
+
+class Encoder(ABC):
+    """Text → vector.
+
+    Attributes:
+        name: what the catalogue calls it.
+        normalizes: whether its vectors have unit length.
+    """
+
+    name: str
+    normalizes: bool
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """The number of components of a vector."""
+
+    @property
+    @abstractmethod
+    def max_length(self) -> int:
+        """The most tokens of a text that are read, special tokens included."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """16 hex digits that change with the weights, the configuration and the precision."""
+
+    @abstractmethod
+    def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
+        """Vectors of ``texts``: (n, dim) float32, C order, row i for text i.
+
+        Raises:
+            EncodingStoppedError: ``should_stop`` returned true.
+        """
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Plain data for lists and cards: name kind dim parameters max_length pooling normalizes precision device note base."""

@@ -1,0 +1,136 @@
+"""The model card that stands in a saved folder as README.md."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from .transformer import TransformerEncoder
+
+_SERVED_POOLING = ("mean", "cls", "last")
+_SERVED_ACTIVATIONS = ("tanh", "identity")
+
+
+@dataclass(frozen=True)
+class Score:
+    """One measured number.
+
+    Attributes:
+        dataset: what it was measured on.
+        metric: such as ``spearman_cosine``.
+        value: after tuning.
+        before: of the untuned model on the same rows.
+        rows: how many.
+        task: the hub's name of the task.
+    """
+
+    dataset: str
+    metric: str
+    value: float
+    before: float | None = None
+    rows: int | None = None
+    task: str = "semantic-similarity"
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """What a card can say that the weights do not.
+
+    Attributes:
+        title: the heading.
+        base_model: a hub id.
+        language: ISO 639-1 codes.
+        license: an SPDX id in lower case.
+        scores: measured numbers.
+        training: name → value, shown as a table.
+        tags: added to the usual ones.
+    """
+
+    title: str = ""
+    base_model: str | None = None
+    language: tuple[str, ...] = ()
+    license: str | None = None
+    scores: tuple[Score, ...] = ()
+    training: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+def serving_warnings(encoder: TransformerEncoder) -> list[str]:
+    """What text-embeddings-inference would not serve of this model, in sentences; empty where it serves all."""
+    found = []
+    if encoder.pooling.mode not in _SERVED_POOLING:
+        found.append(f"text-embeddings-inference does not serve {encoder.pooling.mode} pooling (mean, cls and last token only).")
+    layers = encoder.layers
+    if any(layer.activation_name not in _SERVED_ACTIVATIONS for layer in layers):
+        found.append(f"text-embeddings-inference does not serve a {layers[-1].activation_name} projection (Tanh and Identity only).")
+    if layers:
+        found.append("transformers.js runs the transformer part only: apply the projection in 2_Dense yourself.")
+    return found
+
+
+def model_card(encoder: TransformerEncoder, facts: CardFacts | None = None) -> str:
+    """The card of ``encoder``: YAML front matter as the hub reads it, then how to use the model and what was measured."""
+    facts = facts or CardFacts()
+    title = facts.title or encoder.name or "sentence encoder"
+    return "\n".join([*_front_matter(encoder, facts, title), "", *_body(encoder, facts, title), ""])
+
+
+def _quoted(value: str) -> str:
+    """A JSON string is a YAML string too, whatever it holds."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _front_matter(encoder: TransformerEncoder, facts: CardFacts, title: str) -> list[str]:
+    lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
+    lines += [
+        "tags:",
+        *(f"- {_quoted(tag)}" for tag in ("sentence-transformers", "sentence-similarity", "feature-extraction", *facts.tags)),
+    ]
+    base = facts.base_model or encoder.base
+    if base:
+        lines.append(f"base_model: {_quoted(base)}")
+    if facts.license:
+        lines.append(f"license: {_quoted(facts.license)}")
+    if facts.language:
+        lines += ["language:", *(f"- {_quoted(code)}" for code in facts.language)]
+    if facts.scores:
+        lines += ["model-index:", f"- name: {_quoted(title)}", "  results:"]
+    for score in facts.scores:
+        lines += ["  - task:", f"      type: {_quoted(score.task)}", "    dataset:", f"      name: {_quoted(score.dataset)}"]
+        lines += ["      type: custom", "    metrics:", f"    - type: {_quoted(score.metric)}", f"      value: {score.value:.6f}"]
+    return [*lines, "---"]
+
+
+def _body(encoder: TransformerEncoder, facts: CardFacts, title: str) -> list[str]:
+    unit = "unit-length " if encoder.normalizes else ""
+    lines = [f"# {_plain(title)}", ""]
+    reads = f"reads up to {encoder.max_length} tokens, {encoder.pooling.mode} pooling"
+    lines += [f"Maps a text to a {unit}vector of {encoder.dim} components; {reads}."]
+    if encoder.note:
+        lines += ["", encoder.note]
+    lines += [
+        "",
+        "```python",
+        "from sentence_transformers import SentenceTransformer",
+        "",
+        'model = SentenceTransformer("path/to/this/folder")',
+    ]
+    lines += ['vectors = model.encode(["A first sentence.", "A second one."])', "```"]
+    if facts.scores:
+        lines += ["", "## Measured", "", "| data | rows | score | before tuning | after |", "| --- | --- | --- | --- | --- |"]
+    for score in facts.scores:
+        before = "" if score.before is None else f"{score.before:.4f}"
+        lines.append(f"| {_plain(score.dataset)} | {score.rows or ''} | {_plain(score.metric)} | {before} | {score.value:.4f} |")
+    if facts.training:
+        lines += ["", "## Training", "", "| setting | value |", "| --- | --- |"]
+        lines += [f"| {_plain(name)} | {_plain(value)} |" for name, value in facts.training]
+    warnings = serving_warnings(encoder)
+    if warnings:
+        lines += ["", "## Where it does not run", "", *(f"- {warning}" for warning in warnings)]
+    return lines
+
+
+def _plain(text: str) -> str:
+    """``text`` on one line, with no character that Markdown or HTML would act on."""
+    escaped = "".join(f"\\{char}" if char in r"\`*_{}[]()#!|" else char for char in " ".join(text.split()))
+    return escaped.replace("<", "&lt;").replace(">", "&gt;")

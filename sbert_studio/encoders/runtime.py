@@ -1,0 +1,82 @@
+"""Device and precision: what was asked for, and what this machine has."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..errors import StudioError
+
+PRECISIONS = ("float32", "bfloat16", "int8", "auto")
+
+
+def resolve_device(name: str = "auto") -> torch.device:
+    """``auto`` → the first CUDA device, else Apple's, else the CPU; any other name must be present.
+
+    Raises:
+        StudioError: the device is unknown or absent.
+    """
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise StudioError(f"there is no device {name!r}", "choose auto, cpu, cuda, cuda:N or mps") from None
+    absent = (
+        (device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count())
+        or (device.type == "mps" and not torch.backends.mps.is_available())
+        or device.type not in ("cpu", "cuda", "mps")
+    )
+    if absent:
+        raise StudioError(f"this machine has no device {name!r}", "choose auto or cpu")
+    return device
+
+
+def autocast_dtype(device: torch.device) -> torch.dtype | None:
+    """The type that mixed precision should use on ``device``: bfloat16 where the hardware multiplies it, else None."""
+    if device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else None
+    if device.type == "cpu":
+        return torch.bfloat16 if torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported() else None
+    return None
+
+
+def resolve_precision(name: str, device: torch.device) -> str:
+    """``float32``, ``bfloat16`` or ``int8``; ``auto`` is bfloat16 where the hardware multiplies it, else float32.
+
+    Raises:
+        StudioError: unknown, or int8 anywhere but on the CPU.
+    """
+    if name not in PRECISIONS:
+        raise StudioError(f"there is no precision {name!r}", f"choose one of {', '.join(PRECISIONS)}")
+    if name == "auto":
+        return "float32" if autocast_dtype(device) is None else "bfloat16"
+    if name == "int8" and device.type != "cpu":
+        raise StudioError(f"int8 runs on the CPU only, and this model is on {device.type}", "choose bfloat16")
+    return name
+
+
+def token_budget(device: torch.device) -> tuple[int, int]:
+    """(tokens, rows) of one inference batch: small on a CPU, whose caches they should fit; large where launches cost."""
+    return (4_096, 256) if device.type == "cpu" else (65_536, 2_048)
+
+
+def quantized(backbone: Any) -> Any:
+    """``backbone`` with its linear layers in int8: weights once, a scale a channel; activations at each call, a scale a batch.
+
+    Raises:
+        StudioError: this build of PyTorch no longer has dynamic quantisation.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
+        except ImportError:
+            raise StudioError("this build of PyTorch cannot quantise to int8", "choose float32 or bfloat16") from None
+        quantize: Any = quantize_dynamic
+        return quantize(backbone, {nn.Linear: per_channel_dynamic_qconfig}, dtype=torch.qint8)

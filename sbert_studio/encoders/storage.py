@@ -1,0 +1,279 @@
+"""The sentence-transformers folder: written in the layout that every reader knows, read in the old and the new one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..errors import StudioError
+from ..workspace import atomic_folder, write_json
+from .pooling import JOIN
+from .projection import ACTIVATIONS, Dense
+from .transformer import EncoderConfig, TransformerEncoder
+
+# Our name → the key of the old layout. In the order in which readers concatenate several.
+_OLD_POOLING = {
+    "cls": "pooling_mode_cls_token",
+    "max": "pooling_mode_max_tokens",
+    "mean": "pooling_mode_mean_tokens",
+    "mean_sqrt_len": "pooling_mode_mean_sqrt_len_tokens",
+    "weighted_mean": "pooling_mode_weightedmean_tokens",
+    "last": "pooling_mode_lasttoken",
+}
+# The two of them that readers before 2.3 do not know, and would refuse.
+_LATER = ("weighted_mean", "last")
+_NEW_POOLING = {
+    "cls": "cls",
+    "max": "max",
+    "mean": "mean",
+    "mean_sqrt_len_tokens": "mean_sqrt_len",
+    "weightedmean": "weighted_mean",
+    "lasttoken": "last",
+}
+# Only these names are understood; nothing is ever imported because a file names it.
+_ACTIVATION_PATHS = {
+    name: f"torch.nn.modules.{'linear' if kind is nn.Identity else 'activation'}.{kind.__name__}" for name, kind in ACTIVATIONS.items()
+}
+_PLAIN_LENGTH = 512
+_PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
+
+
+def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu") -> TransformerEncoder:
+    """Read a sentence-transformers folder (old or new layout) or a plain transformers folder, in float32.
+
+    A plain one gets mean pooling, no normalisation, at most 512 tokens, and a note that says so.
+
+    Raises:
+        StudioError: files are missing or damaged, the weights are not safetensors, or a module is not one of ours.
+    """
+    name = name or folder.name
+    if not folder.is_dir():
+        raise StudioError(f"there is no model folder {str(folder)!r}", "check the path")
+    encoder = _load_modules(folder, name) if (folder / "modules.json").is_file() else _load_plain(folder, name)
+    return encoder.to(device)
+
+
+def _load_plain(folder: Path, name: str) -> TransformerEncoder:
+    backbone, tokenizer = _load_backbone(folder)
+    length = min(_PLAIN_LENGTH, int(tokenizer.model_max_length))
+    return TransformerEncoder(backbone, tokenizer, EncoderConfig("mean", False, max_length=length), name=name, note=_PLAIN_NOTE)
+
+
+def _load_modules(folder: Path, name: str) -> TransformerEncoder:
+    pooling, normalize, layers = "mean", False, []
+    transformer: Path | None = None
+    listed = _read_json(folder / "modules.json", list)
+    for place, module in enumerate(listed):
+        kind = str(module.get("type", "")).rsplit(".", 1)[-1]
+        path = _inside(folder, str(module.get("path", "")))
+        if kind == "Transformer" and place == 0:
+            transformer = path
+        elif kind == "Pooling" and place == 1:
+            pooling = _read_pooling(_read_json(path / "config.json", dict))
+        elif kind == "Dense" and place > 1 and not normalize:
+            layers.append(_read_dense(path))
+        elif kind == "Normalize" and place > 1:
+            normalize = True
+        elif kind != "Dropout":  # which does nothing at inference
+            raise StudioError(
+                f"the model {name!r} holds a module {kind!r} at place {place}, which cannot be read here",
+                "models of Transformer, Pooling, Dense and Normalize, in this order, can",
+            )
+    if transformer is None:
+        raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
+    settings = _read_json(transformer / "sentence_bert_config.json", dict, {})
+    general = _read_json(folder / "config_sentence_transformers.json", dict, {})
+    prompts = {str(key): str(value) for key, value in (general.get("prompts") or {}).items()}
+    prompt = prompts.get(str(general.get("default_prompt_name")), "")
+    length = settings.get("max_seq_length")
+    backbone, tokenizer = _load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")))
+    config = EncoderConfig(pooling, normalize, max_length=None if length is None else int(length), prompt=prompt)
+    encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
+    encoder.prompts = prompts
+    if layers:
+        encoder.projection = nn.Sequential(*layers)
+    return encoder
+
+
+def _inside(folder: Path, relative: str) -> Path:
+    path = (folder / relative).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise StudioError(f"the model names a folder {relative!r} outside its own", "do not use this model")
+    return path
+
+
+def _read_json(path: Path, kind: type, default: Any = None) -> Any:
+    if not path.is_file():
+        if default is not None:
+            return default
+        raise StudioError(f"the model lacks its file {path.parent.name}/{path.name}", "copy the whole folder")
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        value = None
+    if not isinstance(value, kind):
+        raise StudioError(f"the model's file {path.parent.name}/{path.name} is damaged", "copy the folder again")
+    return value
+
+
+def _read_pooling(config: dict[str, Any]) -> str:
+    mode = config.get("pooling_mode")
+    if mode is None:
+        return JOIN.join(ours for ours, key in _OLD_POOLING.items() if config.get(key)) or "mean"
+    modes = [mode] if isinstance(mode, str) else list(mode)
+    unknown = [one for one in modes if one not in _NEW_POOLING]
+    if unknown:
+        raise StudioError(f"the model pools by {unknown[0]!r}, which is not known here", "update SBERT Studio")
+    return JOIN.join(_NEW_POOLING[one] for one in modes)
+
+
+def _read_dense(folder: Path) -> Dense:
+    config = _read_json(folder / "config.json", dict)
+    activation = {path: ours for ours, path in _ACTIVATION_PATHS.items()}.get(str(config.get("activation_function")))
+    names = {config.get(key, "sentence_embedding") for key in ("module_input_name", "module_output_name")}
+    if activation is None or config.get("use_residual") or names != {"sentence_embedding"}:
+        raise StudioError(f"the projection {folder.name} is of a kind that cannot be read here", "choose another model")
+    weights = folder / "model.safetensors"
+    _require_safetensors(folder)
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    dense = Dense(int(config["in_features"]), int(config["out_features"]), activation, bias=bool(config.get("bias", True)))
+    try:
+        dense.load_state_dict({key: tensor.float() for key, tensor in load_file(weights).items()})
+    except (SafetensorError, RuntimeError) as error:
+        raise StudioError(f"the weights of the projection {folder.name} are damaged", "copy the folder again") from error
+    return dense
+
+
+def _require_safetensors(folder: Path) -> None:
+    if any(folder.glob("*.safetensors")):
+        return
+    if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
+        raise StudioError(
+            "this model's weights are a pickle (.bin), which can run code when it is opened, and is refused",
+            "use a version of the model that has a model.safetensors",
+        )
+    raise StudioError(f"the folder {folder.name!r} holds no model.safetensors", "choose the folder that holds the model itself")
+
+
+def _load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
+    """The backbone in float32 and its tokenizer, every weight from the file."""
+    if not (folder / "config.json").is_file():
+        raise StudioError(f"the folder {folder.name!r} holds no config.json", "choose the folder that holds the model itself")
+    _require_safetensors(folder)
+    from safetensors import SafetensorError
+    from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
+    from transformers.utils import logging
+
+    # The library's bars and its report of unused weights would land among the command line's own output.
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        config = AutoConfig.from_pretrained(folder, **local)
+        family = AutoModelForTextEncoding if config.is_encoder_decoder else AutoModel
+        backbone, report = family.from_pretrained(
+            folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+        )
+        tokenizer = AutoTokenizer.from_pretrained(folder, **local)
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise StudioError(f"the model in {folder.name!r} cannot be read: {reason}", "check that the whole folder was copied") from error
+    _check_complete(backbone, sorted(report["missing_keys"]), folder)
+    if lowercase:
+        _lowercase_first(tokenizer)
+    return backbone, tokenizer
+
+
+def _check_complete(backbone: Any, missing: list[str], folder: Path) -> None:
+    """Refuse a backbone that the file filled only in part; of BERT's pooler, which nothing reads, make zeros."""
+    unread = [key for key in missing if not key.startswith("pooler.")]
+    if unread:
+        raise StudioError(f"the weights in {folder.name!r} lack {len(unread)} tensors, such as {unread[0]}", "choose another model")
+    for key in missing:
+        backbone.get_parameter(key).data.zero_()
+
+
+def _lowercase_first(tokenizer: Any) -> None:
+    from tokenizers.normalizers import Lowercase, Sequence
+
+    backend = tokenizer.backend_tokenizer
+    old = backend.normalizer
+    backend.normalizer = Lowercase() if old is None else Sequence([Lowercase(), old])
+
+
+def save_folder(encoder: TransformerEncoder, folder: Path, card: str | None = None) -> None:
+    """Write ``encoder`` to ``folder``, whole or not at all; an adapter is merged into a copy of the backbone first.
+
+    Raises:
+        StudioError: the encoder was frozen in another precision than float32.
+    """
+    if encoder.precision != "float32":
+        raise StudioError(f"a model in {encoder.precision} cannot be saved", "load it in float32")
+    from .adapters import merged_backbone
+    from .card import model_card
+
+    with atomic_folder(folder) as part:
+        backbone = merged_backbone(encoder)
+        backbone.config.dtype = torch.float32
+        backbone.save_pretrained(part)
+        _save_tokenizer(encoder, part)
+        _save_modules(encoder, part)
+        (part / "README.md").write_text(card or model_card(encoder), encoding="utf-8")
+
+
+def _save_tokenizer(encoder: TransformerEncoder, part: Path) -> None:
+    encoder.tokenizer.save_pretrained(part)
+    settings = _read_json(part / "tokenizer_config.json", dict)
+    # Newer readers take the limit from here; where the tokenizer was loaded from is nobody's concern.
+    settings["model_max_length"] = encoder.max_length
+    for key in ("name_or_path", "is_local", "local_files_only"):
+        settings.pop(key, None)
+    write_json(part / "tokenizer_config.json", settings)
+
+
+def _save_modules(encoder: TransformerEncoder, part: Path) -> None:
+    modules = [("", "Transformer"), ("1_Pooling", "Pooling")]
+    write_json(part / "sentence_bert_config.json", {"max_seq_length": encoder.max_length, "do_lower_case": False})
+    modes = encoder.pooling.modes
+    pooling = {key: name in modes for name, key in _OLD_POOLING.items() if name not in _LATER or name in modes}
+    write_json(part / "1_Pooling" / "config.json", {"word_embedding_dimension": encoder.hidden_size, **pooling})
+    for layer in encoder.layers:
+        path = f"{len(modules)}_Dense"
+        _save_dense(layer, part / path)
+        modules.append((path, "Dense"))
+    if encoder.normalizes:
+        path = f"{len(modules)}_Normalize"
+        write_json(part / path / "config.json", {})
+        modules.append((path, "Normalize"))
+    listed = [
+        {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for place, (path, kind) in enumerate(modules)
+    ]
+    write_json(part / "modules.json", listed)
+    import transformers
+
+    versions = {"sentence_transformers": "2.2.2", "transformers": transformers.__version__, "pytorch": torch.__version__}
+    general: dict[str, Any] = {"__version__": versions}
+    if encoder.prompts:
+        default = next((key for key, value in encoder.prompts.items() if value and value == encoder.tokens.prompt), None)
+        general |= {"prompts": encoder.prompts, "default_prompt_name": default}
+    write_json(part / "config_sentence_transformers.json", general)
+
+
+def _save_dense(layer: Dense, folder: Path) -> None:
+    from safetensors.torch import save_file
+
+    config = {
+        "in_features": layer.linear.in_features,
+        "out_features": layer.linear.out_features,
+        "bias": layer.linear.bias is not None,
+        "activation_function": _ACTIVATION_PATHS[layer.activation_name],
+    }
+    write_json(folder / "config.json", config)
+    save_file({key: tensor.contiguous().cpu() for key, tensor in layer.state_dict().items()}, folder / "model.safetensors")

@@ -1,0 +1,85 @@
+"""Texts → token ids, by one tokenizer that many threads share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+# A text is first read up to this many characters for each token that is kept; only one that fills fewer is read whole.
+_CHARACTERS_A_TOKEN = 64
+
+
+class Tokens:
+    """A Hugging Face tokenizer bound to one maximum length.
+
+    The Rust tokenizer behind a fast one is copied and its truncation set once: setting it on a shared one, as the
+    library's own call does, fails while another thread is reading.
+
+    Args:
+        tokenizer: a ``PreTrainedTokenizerBase``.
+        max_length: the most ids of a text, special tokens included.
+        prompt: put before every text.
+    """
+
+    def __init__(self, tokenizer: Any, max_length: int, prompt: str = "") -> None:
+        self.tokenizer = tokenizer
+        self.max_length = max_length
+        self.prompt = prompt
+        self._fast: Any = None
+        self._lock = threading.Lock()
+        if tokenizer.is_fast:
+            from tokenizers import Tokenizer
+
+            self._fast = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+            self._fast.no_padding()
+            self._fast.enable_truncation(max_length, direction=tokenizer.truncation_side)
+
+    @property
+    def pad(self) -> int:
+        """The id that fills a row; masked wherever it stands."""
+        return int(self.tokenizer.pad_token_id or 0)
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of each text with special tokens, cut to the maximum length, not padded."""
+        texts = [_readable(self.prompt + text) for text in texts]
+        if self._fast is None:
+            if not texts:
+                return []
+            with self._lock:
+                encoded = self.tokenizer(texts, truncation=True, max_length=self.max_length, padding=False)
+            return [list(row) for row in encoded["input_ids"]]
+        limit = self.max_length * _CHARACTERS_A_TOKEN
+        if self.tokenizer.truncation_side != "right" or all(len(text) <= limit for text in texts):
+            return [encoding.ids for encoding in self._fast.encode_batch_fast(texts)]
+        rows = [encoding.ids for encoding in self._fast.encode_batch_fast([text[:limit] for text in texts])]
+        # A beginning that fills all places holds every token that the whole text would keep; else it is read whole.
+        short = [place for place, text in enumerate(texts) if len(text) > limit and len(rows[place]) < self.max_length]
+        for place, encoding in zip(short, self._fast.encode_batch_fast([texts[place] for place in short]), strict=True):
+            rows[place] = encoding.ids
+        return rows
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has when nothing is cut, special tokens included."""
+        texts = [_readable(self.prompt + text) for text in texts]
+        if self._fast is None:
+            with self._lock:
+                return [len(row) for row in self.tokenizer(texts, truncation=False)["input_ids"]] if texts else []
+        from tokenizers import Tokenizer
+
+        whole = Tokenizer.from_str(self._fast.to_str())
+        whole.no_truncation()
+        return [len(encoding.ids) for encoding in whole.encode_batch_fast(texts)]
+
+
+def _readable(text: str) -> str:
+    """``text`` with lone surrogates, which no tokenizer can read, shown as question marks."""
+    return text if text.isascii() or _encodes(text) else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
