@@ -1,0 +1,75 @@
+"""Which reader a file needs: by its first bytes, then its name, then its first lines."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from ...errors import StudioError
+from ..progress import Progress
+from .columnar import read_parquet
+from .delimited import read_delimited
+from .encoding import Encoding, detect_encoding
+from .jsonlines import looks_like_json_lines, read_json
+from .lines import first_lines
+from .plain import read_plain
+from .rows import Content
+from .workbook import read_workbook
+
+SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json", ".xlsx", ".parquet")
+"""The endings of files that are understood; content decides where the two disagree."""
+
+
+def read_content(
+    path: Path, *, progress: Progress | None = None, encoding: str | None = None, delimiter: str | None = None, header: bool | None = None
+) -> Content:
+    """Read a file of any supported format.
+
+    Raises:
+        StudioError: it is absent, empty, binary, damaged, or holds no rows.
+    """
+    start = _start(path)
+    if start.startswith(b"PAR1"):
+        return read_parquet(path, progress=progress)
+    if start.startswith(b"PK\x03\x04") and _is_workbook(path):
+        return read_workbook(path, progress=progress, header=header)
+    chosen = _named(encoding) if encoding else detect_encoding(path)
+    suffix = path.suffix.lower()
+    if suffix in {".jsonl", ".ndjson", ".json"}:
+        return read_json(path, progress=progress, encoding=chosen)
+    if suffix in {".txt", ".text", ".md"} and delimiter is None:
+        return read_plain(path, progress=progress, encoding=chosen, header=header)
+    if delimiter is None and start.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and looks_like_json_lines(first_lines(path, chosen, 3)):
+        return read_json(path, progress=progress, encoding=chosen)
+    return read_delimited(path, progress=progress, encoding=chosen, delimiter=delimiter, header=header)
+
+
+def _start(path: Path) -> bytes:
+    if path.is_dir():
+        raise StudioError(f"{path.name} is a folder", "give a file")
+    try:
+        with path.open("rb") as source:
+            start = source.read(512)
+    except FileNotFoundError:
+        raise StudioError(f"there is no file {path}", "check the path") from None
+    except OSError as error:
+        raise StudioError(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from None
+    if not start:
+        raise StudioError(f"{path.name} is empty", "give a file with at least one row of text")
+    return start
+
+
+def _is_workbook(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.startswith("xl/") for name in archive.namelist())
+    except (zipfile.BadZipFile, ValueError, OSError):
+        return path.suffix.lower() in {".xlsx", ".xlsm"}
+
+
+def _named(name: str) -> Encoding:
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):
+        raise StudioError(f"there is no encoding called {name!r}", "use utf-8, utf-16, gb18030 or cp1252") from None
+    return Encoding("utf-8-sig" if name.lower().replace("_", "-") in {"utf-8", "utf8"} else name, name.upper())

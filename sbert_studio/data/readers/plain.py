@@ -1,0 +1,53 @@
+"""Plain text: one sentence a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...errors import StudioError
+from ..progress import Progress
+from .delimited import consistent_tabs, encoding_notes, read_delimited
+from .encoding import Encoding, detect_encoding
+from .lines import Lines, first_lines
+from .rows import Columns, Content, Ledger
+
+COLUMN = "text"
+
+
+def read_plain(path: Path, *, progress: Progress | None = None, encoding: Encoding | None = None, header: bool | None = None) -> Content:
+    """Read a text file as one column called ``text``; a row's number is its line's. Blank lines are left out and noted.
+
+    A file in which every line has the same number of tabs is a table, and read as one.
+
+    Raises:
+        StudioError: the file is binary or holds no text.
+    """
+    encoding = encoding or detect_encoding(path)
+    if consistent_tabs(first_lines(path, encoding)):
+        return read_delimited(path, progress=progress, encoding=encoding, delimiter="\t", header=header)
+    ledger = Ledger()
+    columns = Columns(1)
+    with Lines(path, encoding, progress) as lines:
+        for number, text in _sentences(lines, ledger):
+            columns.append(number, (text,))
+    data, numbers = columns.finish([COLUMN])
+    if not len(numbers):
+        raise StudioError(f"{path.name} holds no text", "give a file with at least one sentence, one a line")
+    return Content((COLUMN,), data, numbers, (*encoding_notes(encoding), *ledger.findings()))
+
+
+def _sentences(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, str]]:
+    blank: list[int] = []
+    for number, line in enumerate(lines, start=1):
+        text = line.rstrip("\r\n")
+        if lines.nul:
+            ledger.enter("nul", number)
+        if lines.broken:
+            ledger.enter("broken", number)
+        lines.settle()
+        if not text.strip():
+            blank.append(number)
+            continue
+        ledger.enter_all("blank", blank)
+        yield number, text

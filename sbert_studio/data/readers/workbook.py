@@ -1,0 +1,74 @@
+"""Excel workbooks (.xlsx), row by row."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...errors import StudioError
+from ..cells import cell_text
+from ..findings import Finding
+from ..progress import Progress
+from .rows import MOST_COLUMNS, Content, Ledger, Record, gather
+
+_LARGEST_UNPACKED = 1 << 31
+_REPORT_EVERY = 5_000
+
+
+def read_workbook(path: Path, *, progress: Progress | None = None, header: bool | None = None) -> Content:
+    """Read the first sheet that holds anything; row numbers are the sheet's own, values are those last calculated.
+
+    Raises:
+        StudioError: the workbook is damaged, locked, far too large once unpacked, or empty.
+    """
+    _refuse_bomb(path)
+    from openpyxl import load_workbook
+
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+    except (ValueError, KeyError, OSError, SyntaxError, TypeError, AttributeError, zipfile.BadZipFile, EOFError) as error:
+        raise StudioError(f"{path.name} is not a workbook that can be read", "open it in a spreadsheet and save it again") from error
+    try:
+        sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
+        if not sheets:
+            raise StudioError(f"{path.name} holds no text", "give a workbook with at least one row of text")
+        content = gather(_rows(sheets[0], path.name, progress), Ledger(), header=header, joiner=" ")
+    except (ValueError, KeyError, SyntaxError, TypeError, AttributeError, zipfile.BadZipFile, EOFError) as error:
+        raise StudioError(f"{path.name} is damaged: its sheet cannot be read", "open it in a spreadsheet and save it again") from error
+    finally:
+        book.close()
+    notes = content.notes
+    if len(sheets) > 1:
+        others = ", ".join(repr(sheet.title) for sheet in sheets[1:4])
+        notes = (Finding("info", f"the sheet {sheets[0].title!r} was read; the workbook also holds {others}"), *notes)
+    return Content(content.names, content.data, content.lines, notes)
+
+
+def _refuse_bomb(path: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, OSError) as error:
+        raise StudioError(f"{path.name} is not a workbook that can be read", "open it in a spreadsheet and save it again") from error
+    if unpacked > _LARGEST_UNPACKED:
+        raise StudioError(f"{path.name} would unpack to {unpacked / 2**30:.1f} GiB", "save the sheet as CSV instead")
+
+
+def _holds_anything(sheet: Any) -> bool:
+    sheet.reset_dimensions()  # the stated size is often wrong
+    return any(value is not None and str(value).strip() for row in sheet.iter_rows(values_only=True) for value in row)
+
+
+def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
+    total = sheet.max_row or 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if len(row) > MOST_COLUMNS and any(value is not None for value in row[MOST_COLUMNS:]):
+            raise StudioError(f"{name} has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only", [number])
+        cells = [cell_text(value) for value in row[:MOST_COLUMNS]]
+        while cells and not cells[-1].strip():
+            cells.pop()
+        if progress and number % _REPORT_EVERY == 0:
+            progress(number, max(total, number))
+        yield number, cells
