@@ -102,7 +102,11 @@ def test_contrastive(metric: str) -> None:
     data = binary()
     settings = {"distance": metric, "margin": margin}
     agree(make("contrastive", labels=2, **settings), data, lambda columns: equations.contrastive(columns, BINARY, metric, margin))
-    agree(make("online_contrastive", labels=2, **settings), data, lambda columns: equations.online_contrastive(columns, BINARY, metric, margin))
+    agree(
+        make("online_contrastive", labels=2, **settings),
+        data,
+        lambda columns: equations.online_contrastive(columns, BINARY, metric, margin),
+    )
 
 
 def test_contrastive_weighs_scores_between_zero_and_one() -> None:

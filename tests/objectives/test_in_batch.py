@@ -1,0 +1,76 @@
+"""False negatives: a text that is right for an anchor is never held against it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from sbert_studio.objectives.in_batch import false_negatives
+
+from . import equations
+from .batches import batch, make
+
+
+def test_equal_texts_are_masked_and_nothing_else() -> None:
+    #          row        0  1  2  3
+    anchors = torch.tensor([1, 2, 1, 9])
+    positives = torch.tensor([5, 6, 7, 5])
+    negatives = torch.tensor([6, 1, 5, 8])
+    expected = torch.tensor(
+        [  # candidates: 5  6  7  5 | 6  1  5  8
+            [0, 0, 1, 1, 0, 1, 1, 0],  # anchor 1, positive 5; 7 belongs to the same anchor
+            [0, 0, 0, 0, 1, 0, 0, 0],  # anchor 2, positive 6
+            [1, 0, 0, 0, 0, 1, 0, 0],  # anchor 1, positive 7; 5 in column 0 belongs to the same anchor
+            [1, 0, 0, 0, 0, 0, 1, 0],  # anchor 9, positive 5
+        ],
+        dtype=torch.bool,
+    )
+    assert torch.equal(false_negatives([anchors, positives, negatives]), expected)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_masked_candidate_leaves_value_and_gradient_as_if_it_were_absent(symmetric: bool) -> None:
+    """Row 8 repeats row 0's pair word for word: row 0 then sees the batch without row 8, and the other way round."""
+    data = batch("positive_pairs")
+    for column, ids in zip(data.columns, data.ids, strict=True):
+        column[8], ids[8] = column[0], ids[0]
+    loop = equations.symmetric_in_batch if symmetric else equations.in_batch
+    ours, theirs = data.leaves(), data.leaves()
+    value = make("in_batch", symmetric=symmetric)(ours, None, data.ids)
+
+    without_last, without_first = [column[:8] for column in theirs], [column[1:] for column in theirs]
+    per_row = 0
+    for columns, rows in ((without_last, [0]), (without_first, [7])):
+        for direction in (columns, columns[::-1]) if symmetric else (columns,):
+            for row in rows:
+                top = (20 * equations.cos(direction[0][row], direction[1][row])).exp()
+                per_row = per_row - (top / sum((20 * equations.cos(direction[0][row], c)).exp() for c in direction[1])).log()
+    others = [column[torch.tensor([*range(1, 8), 0, 8])] for column in theirs]  # rows 1 to 7 still see both copies
+    middle = 0
+    for direction in (others, others[::-1]) if symmetric else (others,):
+        for row in range(7):
+            top = (20 * equations.cos(direction[0][row], direction[1][row])).exp()
+            middle = middle - (top / sum((20 * equations.cos(direction[0][row], c)).exp() for c in direction[1])).log()
+    expected = (per_row + middle) / 9 / (2 if symmetric else 1)
+    value.backward()
+    expected.backward()
+    assert value.item() == pytest.approx(expected.item(), abs=1e-9)
+    assert value.item() < loop(data.columns).item() - 0.05, "unmasked, the copies would be held against each other"
+    for mine, other in zip(ours, theirs, strict=True):
+        assert torch.allclose(mine.grad, other.grad, atol=1e-9, rtol=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["in_batch", "simcse"])
+def test_a_batch_of_one_text_alone_costs_nothing(name: str) -> None:
+    data = batch("sentences")
+    same = [torch.zeros_like(column) for column in data.ids]
+    leaves = data.leaves()
+    loss = make(name)(leaves, None, same)
+    loss.backward()
+    assert loss.item() == 0
+    assert all(torch.equal(leaf.grad, torch.zeros_like(leaf)) for leaf in leaves)
+
+
+def test_distinct_ids_change_nothing() -> None:
+    data, objective = batch("triplets"), make("in_batch")
+    assert objective(data.columns, None, data.ids).item() == objective(data.columns).item()
