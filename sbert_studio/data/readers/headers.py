@@ -15,9 +15,9 @@ _LONGEST_NAME = 60
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of some rows names the columns.
 
-    A well-known column name says yes. A number or an empty cell in the first row says no (the first
-    cell may be empty, as pandas writes its index, and the last), and so does a cell that comes again below. Else the first row is a header if it differs in kind from the rows
-    below: text above numbers, or a few short words above sentences.
+    A number or an empty cell in the first row says no (its first cell may be empty, as pandas writes its index, and its
+    last). Well-known column names say yes, unless they come again below. Else the first row is a header if it differs
+    in kind from the rows below: text above numbers, or a few short words above sentences.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     named = [cell for cell in first if cell]

@@ -1,0 +1,87 @@
+"""A corpus: the texts to explore, with what else the file says about each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import StudioError
+from ..workspace import digest_texts
+from .findings import Finding, count
+from .profile import ColumnProfile, profile_table
+from .tables import Table
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts in file order.
+
+    Attributes:
+        name: what the corpus is called.
+        texts: the n texts; none is blank.
+        fields: the table's other columns, each n cells, aligned with ``texts``.
+        lines: the n row numbers that a spreadsheet would show.
+        digest: names the sequence of texts (see :func:`sbert_studio.workspace.digest_texts`).
+        notes: what to tell: how the file was read, which rows had no text.
+        column: the column that the texts come from.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    fields: Mapping[str, tuple[str, ...]]
+    lines: tuple[int, ...]
+    digest: str
+    notes: tuple[Finding, ...] = field(default=(), compare=False)
+    column: str = "text"
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def text_columns(table: Table) -> list[str]:
+    """The columns that hold sentences, best first; empty if there is none."""
+    texts = [(place, profile) for place, profile in enumerate(profile_table(table)) if profile.is_text]
+    return [profile.name for _, profile in sorted(texts, key=lambda item: _rank(*item))]
+
+
+def _rank(place: int, profile: ColumnProfile) -> tuple[bool, float, int]:
+    # A known name first; then the wordier column, though a word or two of difference decides nothing.
+    return (not profile.named_text, 0.0 if profile.named_text else -round(profile.words / 5), place)
+
+
+def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
+    """The texts of one column; rows without text are left out and named in the notes.
+
+    Args:
+        table: what was read.
+        column: the text column; found out if None.
+
+    Raises:
+        StudioError: there is no such column, none holds text, or all its cells are blank.
+    """
+    if column is None:
+        column = next(iter(text_columns(table)), None) or _only_column(table)
+    texts = table.column(column)
+    kept = np.array([index for index, text in enumerate(texts) if text.strip()], dtype=np.int64)
+    if not len(kept):
+        raise StudioError(f"the column {column!r} of {table.name} is blank in every row", "choose another column", table.lines[:1].tolist())
+    notes = table.notes
+    if len(kept) < len(table):
+        blank = np.ones(len(table), dtype=bool)
+        blank[kept] = False
+        rows = tuple(table.lines[blank].tolist())
+        notes = (*notes, Finding("warning", f"{count(len(rows), 'row')} without text in {column!r}, left out", rows))
+        table = table.select(kept)
+        texts = [texts[index] for index in kept]
+    fields = {name: tuple(table.column(name)) for name in table.columns if name != column}
+    return Corpus(table.name, tuple(texts), fields, tuple(table.lines.tolist()), digest_texts(texts), notes, column)
+
+
+def _only_column(table: Table) -> str:
+    """The one column of a table of short labels or numbers, which its user must mean; an error for any wider table."""
+    profiles = [profile for profile in profile_table(table) if profile.filled and not profile.is_number]
+    if len(table.columns) == 1 and profiles:
+        return table.columns[0]
+    raise StudioError(f"no column of {table.name} looks like text", f"name one of its columns: {', '.join(table.columns[:20])}")

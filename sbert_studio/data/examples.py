@@ -1,0 +1,121 @@
+"""Training examples, built from a table whose columns have their roles."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import StudioError
+from ..workspace import digest_texts
+from .detection import detect_roles
+from .findings import Finding, count, drop_rows
+from .profile import numbers_of
+from .roles import KINDS, Kind, Roles
+from .scales import label_key
+from .tables import Table
+
+__all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "detect_roles"]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """n examples of one kind.
+
+    Attributes:
+        kind: what an example is.
+        texts: one tuple of n texts a text column; none is blank.
+        targets: (n,) float32 in [0, 1] for scored pairs, (n,) int64 class ids for labelled pairs, else None.
+        lines: (n,) int64 row numbers.
+        labels: the class names, a class' place being its id.
+        groups: n group names, or empty.
+    """
+
+    kind: Kind
+    texts: tuple[tuple[str, ...], ...]
+    targets: np.ndarray | None
+    lines: np.ndarray
+    labels: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def take(self, indices: Sequence[int] | np.ndarray) -> Examples:
+        """The examples at these places, in this order."""
+        places = np.asarray(indices, dtype=np.int64)
+        order = places.tolist()
+        return replace(
+            self,
+            texts=tuple(tuple(column[index] for index in order) for column in self.texts),
+            targets=None if self.targets is None else self.targets[places],
+            lines=self.lines[places],
+            groups=tuple(self.groups[index] for index in order) if self.groups else (),
+        )
+
+    @property
+    def digest(self) -> str:
+        """32 hex digits that name the examples: kind, texts, targets and labels, in order."""
+        state = hashlib.sha256("\0".join([self.kind, *map(digest_texts, self.texts), *self.labels]).encode("utf-8", "replace"))
+        if self.targets is not None:
+            state.update(np.ascontiguousarray(self.targets).tobytes())
+        return state.hexdigest()[:32]
+
+
+def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...]]:
+    """Build the examples; every row that cannot be one is left out and named in a finding.
+
+    Left out are rows with a blank text, and rows whose score or label is missing, unreadable or off the scale.
+
+    Raises:
+        StudioError: a column is absent, or no row is left.
+    """
+    table.require(*roles.texts, *(name for name in (roles.target, roles.group) if name))
+    columns = [table.column(name) for name in roles.texts]
+    filled = np.array([[bool(cell.strip()) for cell in column] for column in columns], dtype=bool)
+    findings: list[Finding] = []
+    usable = np.ones(len(table), dtype=bool)
+
+    def leave_out(bad: np.ndarray, message: Callable[[int], str]) -> None:
+        bad = bad & usable
+        if bad.any():
+            rows = tuple(table.lines[bad].tolist())
+            findings.append(Finding("warning", message(len(rows)), rows, drop_rows(rows)))
+            usable[bad] = False
+
+    some: np.ndarray = np.logical_or.reduce(filled)
+    every: np.ndarray = np.logical_and.reduce(filled)
+    leave_out(~some, lambda n: f"{count(n, 'row')} without any text, left out")
+    leave_out(some & ~every, lambda n: f"{count(n, 'row')} with text on one side only, left out")
+    targets = _targets(table, roles, leave_out)
+    if not usable.any():
+        raise StudioError(
+            f"no row of {table.name} makes an example: {'; '.join(finding.message for finding in findings)}",
+            "check the columns, their kind and the score scale",
+            [row for finding in findings for row in finding.rows][:100],
+        )
+    groups = tuple(table.column(roles.group)) if roles.group else ()
+    examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups)
+    return (examples if usable.all() else examples.take(np.flatnonzero(usable))), tuple(findings)
+
+
+def _targets(table: Table, roles: Roles, leave_out: Callable[[np.ndarray, Callable[[int], str]], None]) -> np.ndarray | None:
+    if roles.target is None or roles.kind not in ("scored_pairs", "labelled_pairs"):
+        return None
+    cells = table.column(roles.target)
+    blank = np.array([not cell.strip() for cell in cells], dtype=bool)
+    if roles.kind == "scored_pairs":
+        low, high = float(roles.low or 0.0), float(roles.high or 0.0)
+        scores = numbers_of(cells)
+        leave_out(blank, lambda n: f"{count(n, 'row')} without a score, left out")
+        leave_out(np.isnan(scores), lambda n: f"{count(n, 'row')} whose score is not a number, left out")
+        leave_out((scores < low) | (scores > high), lambda n: f"{count(n, 'row')} with a score outside {low:g}–{high:g}, left out")
+        return ((scores - low) / (high - low)).astype(np.float32)
+    ids = {label_key(label): index for index, label in enumerate(roles.labels)}
+    known: dict[str, int] = {cell: ids.get(label_key(cell), -1) for cell in set(cells)}
+    classes = np.fromiter((known[cell] for cell in cells), dtype=np.int64, count=len(cells))
+    leave_out(blank, lambda n: f"{count(n, 'row')} without a label, left out")
+    leave_out(classes < 0, lambda n: f"{count(n, 'row')} whose label is none of {', '.join(roles.labels[:6])}, left out")
+    return classes

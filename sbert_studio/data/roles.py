@@ -1,0 +1,88 @@
+"""What the columns of a training file are: the kind of examples, and which column plays which part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ..errors import StudioError
+
+Kind = Literal["scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "sentences"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+_TEXTS = {"scored_pairs": (2, 2), "labelled_pairs": (2, 2), "positive_pairs": (2, 2), "triplets": (3, 32), "sentences": (1, 1)}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column plays which part.
+
+    Attributes:
+        kind: the kind of examples.
+        texts: the text columns: sentence 1 and 2; or anchor, positive, negative and further negatives; or the text.
+        target: the column of scores (scored pairs) or labels (labelled pairs).
+        low, high: the score scale; ``low`` becomes 0 and ``high`` becomes 1.
+        labels: the class names, a class' place being its id; for NLI contradiction, neutral, entailment, so that a
+            larger id means more similar.
+        group: the column of topics or classes, for splits that keep a group together.
+        note: the scale or the labels in words.
+
+    Raises:
+        StudioError: the parts do not make up the kind.
+    """
+
+    kind: Kind
+    texts: tuple[str, ...]
+    target: str | None = None
+    low: float | None = None
+    high: float | None = None
+    labels: tuple[str, ...] = ()
+    group: str | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise StudioError(f"there is no kind of examples called {self.kind!r}", f"choose one of {', '.join(KINDS)}")
+        least, most = _TEXTS[self.kind]
+        if not least <= len(self.texts) <= most:
+            needed = f"{least}" if least == most else f"at least {least}"
+            raise StudioError(
+                f"{self.kind.replace('_', ' ')} need {needed} text column{'s' if needed != '1' else ''}, not {len(self.texts)}",
+                "choose the columns, or another kind",
+            )
+        if len(set(self.texts)) < len(self.texts) or self.target in self.texts:
+            raise StudioError("one column is chosen for two parts", "choose a column of its own for each part")
+        if self.kind in ("scored_pairs", "labelled_pairs") and self.target is None:
+            raise StudioError(
+                f"{self.kind.replace('_', ' ')} need a column of {'scores' if self.kind == 'scored_pairs' else 'labels'}", "choose it"
+            )
+        if self.kind == "scored_pairs" and not (self.low is not None and self.high is not None and self.low < self.high):
+            raise StudioError(f"the score scale from {self.low} to {self.high} is empty", "give a lowest and a higher highest score")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "kind": self.kind,
+            "texts": list(self.texts),
+            "target": self.target,
+            "low": self.low,
+            "high": self.high,
+            "labels": list(self.labels),
+            "group": self.group,
+            "note": self.note,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Roles:
+        """The inverse of :meth:`to_json`."""
+        return cls(
+            kind=value["kind"],
+            texts=tuple(value["texts"]),
+            target=value.get("target"),
+            low=value.get("low"),
+            high=value.get("high"),
+            labels=tuple(value.get("labels") or ()),
+            group=value.get("group"),
+            note=str(value.get("note", "")),
+        )

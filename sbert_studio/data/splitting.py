@@ -1,0 +1,228 @@
+"""Training and held-out parts that share no sentence: split by connected components of texts."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import StudioError
+from .examples import Examples
+
+MOST_DEV = 2_000
+_MOST_DROPPED = 0.25
+_SCORE_BINS = 5
+
+
+def split(
+    examples: Examples,
+    dev_fraction: float = 0.1,
+    seed: int = 12,
+    *,
+    max_dev: int = MOST_DEV,
+    groups: bool = False,
+    stratify: bool | None = None,
+) -> tuple[Examples, Examples]:
+    """Divide examples into (train, dev) so that no text (case and blanks aside) is on both sides.
+
+    Rows that share a text stay together; whole components are drawn in a seeded order while they fit. Where one
+    component holds nearly everything, held-out rows are cut out of it, and the rows that share a text with them
+    (at most a quarter of all) are in neither part.
+
+    Args:
+        examples: what to divide.
+        dev_fraction: the held-out share of rows, in [0, 1); 0 gives an empty dev.
+        seed: the same seed gives the same split.
+        max_dev: the most held-out rows.
+        groups: keep rows of one group (:attr:`Examples.groups`) together too.
+        stratify: hold out the classes (or ranges of scores) in their proportion; None: for labelled pairs.
+
+    Raises:
+        StudioError: the fraction is out of range, groups are asked for and there are none, or every row hangs together.
+    """
+    if not 0 <= dev_fraction < 1:
+        raise StudioError(f"the held-out share {dev_fraction} is not between 0 and 1", "give a number such as 0.1")
+    total = len(examples)
+    target = min(round(dev_fraction * total), max_dev, total - 1)
+    if target <= 0:
+        return examples, examples.take([])
+    component = components(examples, groups)
+    strata = _strata(examples, stratify)
+    generator = np.random.default_rng(seed)
+    dev = _fill(component, strata, target, generator)
+    dropped = np.zeros(total, dtype=bool)
+    if dev.sum() < max(1, target // 2) and not groups:
+        dev, dropped = _cut(examples, target, generator)
+    if not dev.any():
+        dev = _smallest(component, 3 * target)
+    if not dev.any():
+        raise StudioError(
+            f"all {total:,} rows hang together by shared {'groups or ' if groups else ''}texts, so that none can be held out",
+            "give a held-out file of its own, or set the held-out share to 0",
+        )
+    return examples.take(np.flatnonzero(~dev & ~dropped)), examples.take(np.flatnonzero(dev))
+
+
+def folds(
+    examples: Examples, k: int, seed: int = 12, *, groups: bool = False, stratify: bool | None = None
+) -> list[tuple[Examples, Examples]]:
+    """k (train, dev) pairs for cross-validation; each row is held out once, no text is on both sides of a fold.
+
+    Components, largest first, go to the fold that has the fewest rows of their classes, then the fewest rows.
+
+    Raises:
+        StudioError: k is below 2, or there are fewer components than folds.
+    """
+    if k < 2:
+        raise StudioError(f"{k} folds are too few", "give 2 or more")
+    component = components(examples, groups)
+    strata = _strata(examples, stratify)
+    members = _members(component)
+    if len(members) < k:
+        raise StudioError(
+            f"the rows form {len(members)} groups that share no text, too few for {k} folds", "use fewer folds, or a held-out file"
+        )
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(len(members))
+    order = order[np.argsort([-len(members[index]) for index in order], kind="stable")]
+    load = np.zeros((k, int(strata.max()) + 1), dtype=np.int64)
+    fold_of = np.zeros(len(examples), dtype=np.int64)
+    for index in order:
+        rows = members[index]
+        added = np.bincount(strata[rows], minlength=load.shape[1])
+        # Empty folds first, so that k components always make k folds.
+        cost = [(load[fold].sum() > 0, int(load[fold] @ added), int(load[fold].sum()), fold) for fold in range(k)]
+        fold = min(cost)[-1]
+        load[fold] += added
+        fold_of[rows] = fold
+    return [(examples.take(np.flatnonzero(fold_of != fold)), examples.take(np.flatnonzero(fold_of == fold))) for fold in range(k)]
+
+
+def leakage(train: Examples, dev: Examples) -> tuple[str, ...]:
+    """The texts of ``dev`` that are in ``train`` too, each once, in the order of ``dev``."""
+    seen = {text for column in train.texts for text in column}
+    return tuple(dict.fromkeys(text for row in zip(*dev.texts, strict=True) for text in row if text in seen))
+
+
+def leaking(train: Examples, dev: Examples) -> np.ndarray:
+    """(n,) bool: the rows of ``train`` that hold a text of ``dev``, case and blanks aside."""
+    seen = {plain(text) for column in dev.texts for text in column}
+    found = np.zeros(len(train), dtype=bool)
+    for column in train.texts:
+        found |= np.fromiter((plain(text) in seen for text in column), dtype=bool, count=len(column))
+    return found
+
+
+def plain(text: str) -> str:
+    """A text without case, and with single blanks: what makes two texts the same for a split."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.casefold().split())
+
+
+def components(examples: Examples, groups: bool = False) -> np.ndarray:
+    """(n,) int64: the connected component of each row; rows are joined by a shared text (and, if asked, group).
+
+    Raises:
+        StudioError: groups are asked for and there are none.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    total = len(examples)
+    columns = [_codes([plain(text) for text in column]) for column in _stacked(examples.texts)]
+    if groups:
+        if not examples.groups:
+            raise StudioError("a split by group was asked for, but the examples have no group column", "choose the group column")
+        columns.append(_codes(examples.groups))
+    rows, nodes, offset = [], [], total
+    for codes in columns:
+        rows.append(np.tile(np.arange(total), len(codes) // total))
+        nodes.append(codes + offset)
+        offset += int(codes.max()) + 1
+    row, node = np.concatenate(rows), np.concatenate(nodes)
+    graph = coo_array((np.ones(len(row), dtype=np.int8), (row, node)), shape=(offset, offset))
+    _, labels = connected_components(graph, directed=False)
+    found: np.ndarray = np.unique(labels[:total], return_inverse=True)[1].astype(np.int64)
+    return found
+
+
+def _stacked(texts: Sequence[Sequence[str]]) -> list[list[str]]:
+    """All text columns as one, so that a text has one code whatever column it stands in."""
+    return [[text for column in texts for text in column]]
+
+
+def _codes(values: Sequence[str]) -> np.ndarray:
+    known: dict[str, int] = {}
+    return np.fromiter((known.setdefault(value, len(known)) for value in values), dtype=np.int64, count=len(values))
+
+
+def _members(component: np.ndarray) -> list[np.ndarray]:
+    order = np.argsort(component, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(component[order])) + 1)
+
+
+def _strata(examples: Examples, stratify: bool | None) -> np.ndarray:
+    """(n,) int64: the class, score range or group of each row; all 0 where nothing is kept in proportion."""
+    wanted = examples.kind == "labelled_pairs" if stratify is None else stratify
+    if wanted and examples.targets is not None:
+        if examples.kind == "labelled_pairs":
+            return examples.targets.astype(np.int64)
+        return np.minimum((examples.targets * _SCORE_BINS).astype(np.int64), _SCORE_BINS - 1)
+    if wanted and examples.groups:
+        return _codes(examples.groups)
+    return np.zeros(len(examples), dtype=np.int64)
+
+
+def _fill(component: np.ndarray, strata: np.ndarray, target: int, generator: np.random.Generator) -> np.ndarray:
+    """Draw whole components in a random order while their rows fit, both in all and within each stratum's share."""
+    members = _members(component)
+    quota = np.ceil(np.bincount(strata) * (target / len(strata)))
+    taken = np.zeros_like(quota)
+    dev = np.zeros(len(component), dtype=bool)
+    for index in generator.permutation(len(members)):
+        rows = members[index]
+        if taken.sum() + len(rows) > target:
+            continue
+        added = taken + np.bincount(strata[rows], minlength=len(quota))
+        if (added > quota).any():
+            continue
+        taken = added
+        dev[rows] = True
+        if taken.sum() == target:
+            break
+    return dev
+
+
+def _cut(examples: Examples, target: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(dev, dropped): single rows held out, those whose texts few others share first, and the rows lost by it."""
+    total = len(examples)
+    codes = _codes([plain(text) for text in _stacked(examples.texts)[0]]).reshape(len(examples.texts), total).T
+    frequency = np.bincount(codes.ravel())
+    order = generator.permutation(total)
+    order = order[np.argsort(frequency[codes[order]].sum(axis=1), kind="stable")]
+    touching: dict[int, list[int]] = {}
+    for row, texts in enumerate(codes.tolist()):
+        for text in texts:
+            touching.setdefault(text, []).append(row)
+    dev = np.zeros(total, dtype=bool)
+    lost = np.zeros(total, dtype=bool)
+    for row in order:
+        if dev.sum() >= target:
+            break
+        neighbours = np.array(sorted({other for text in codes[row].tolist() for other in touching[text]}), dtype=np.int64)
+        new = neighbours[~lost[neighbours] & ~dev[neighbours] & (neighbours != row)]
+        if lost.sum() - lost[row] + len(new) > _MOST_DROPPED * total:
+            break
+        dev[row], lost[row] = True, False
+        lost[new] = True
+    return dev, lost
+
+
+def _smallest(component: np.ndarray, most: int) -> np.ndarray:
+    """The rows of the smallest component, if they are at most ``most`` and not all."""
+    sizes = np.bincount(component)
+    smallest = int(sizes.argmin())
+    fits = len(sizes) > 1 and sizes[smallest] <= min(most, len(component) // 2)
+    return component == smallest if fits else np.zeros(len(component), dtype=bool)
