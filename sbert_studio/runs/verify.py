@@ -1,0 +1,70 @@
+"""The script that travels with an export and measures its scores again, with sentence-transformers alone."""
+
+SCRIPT = '''"""Measure this model again on its held-out rows: pip install sentence-transformers, then python verify.py."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import spearmanr
+from sentence_transformers import SentenceTransformer
+from sklearn.metrics import average_precision_score
+
+TOLERANCE = 0.001
+HERE = Path(__file__).resolve().parent
+
+
+def cosine(u, v):
+    return (u * v).sum(axis=1) / np.clip(np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1), 1e-12, None)
+
+
+def mrr_at_10(texts, vectors):
+    """Each distinct first text looks for its second texts among all distinct second texts."""
+    anchors, positives = texts[0], texts[1]
+    place = [{text: row for row, text in reversed(list(enumerate(column)))} for column in (anchors, positives)]
+    queries, candidates = list(dict.fromkeys(anchors)), list(dict.fromkeys(positives))
+    u, v = (vectors[side][[place[side][text] for text in names]] for side, names in ((0, queries), (1, candidates)))
+    u, v = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (u, v))
+    wanted = {}
+    for anchor, positive in zip(anchors, positives):
+        wanted.setdefault(anchor, set()).add(candidates.index(positive))
+    total = 0.0
+    for query, scores in zip(queries, u @ v.T):
+        best = max(scores[list(wanted[query])])
+        others = [s for row, s in enumerate(scores) if row not in wanted[query] and candidates[row] != query]
+        rank = 1 + sum(s >= best for s in others)
+        total += 1 / rank if rank <= 10 else 0.0
+    return total / len(queries)
+
+
+def measure(metric, texts, targets, vectors):
+    if metric == "cosine_spearman":
+        return float(spearmanr(cosine(vectors[0], vectors[1]), targets).statistic)
+    if metric == "cosine_average_precision":
+        return float(average_precision_score(np.asarray(targets) == 1, cosine(vectors[0], vectors[1])))
+    if metric == "cosine_accuracy":
+        near = cosine(vectors[0], vectors[1])
+        far = np.max([cosine(vectors[0], negative) for negative in vectors[2:]], axis=0)
+        return float(np.mean(near > far))
+    if metric == "mrr_at_10":
+        return mrr_at_10(texts, vectors)
+    sys.exit(f"this script does not know the metric {metric}")
+
+
+def main():
+    scores = json.loads((HERE / "scores.json").read_text(encoding="utf-8"))["after"]
+    rows = [json.loads(line) for line in (HERE / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
+    model = SentenceTransformer(str(HERE / "model"), device="cpu")
+    texts = [list(column) for column in zip(*(row["texts"] for row in rows))]
+    vectors = [np.asarray(model.encode(column), dtype=np.float64) for column in texts]
+    found = measure(scores["metric"], texts, [row["target"] for row in rows], vectors)
+    same = abs(found - scores["score"]) <= TOLERANCE
+    verdict = "the same" if same else "DIFFERENT"
+    print(f"{scores['metric']} on {len(rows)} held-out rows: {found:.4f}, reported {scores['score']:.4f}: {verdict}")
+    sys.exit(0 if same else 1)
+
+
+if __name__ == "__main__":
+    main()
+'''

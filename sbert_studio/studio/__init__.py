@@ -1,0 +1,5 @@
+"""The verbs that the page, the command line and the API share."""
+
+from .facade import Studio
+
+__all__ = ["Studio"]

@@ -1,0 +1,49 @@
+"""What a model's folder says of the model, read without loading its weights."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+
+def describe_folder(folder: Path) -> dict[str, Any]:
+    """``dim parameters max_length pooling`` of a sentence-transformers folder; 0 or empty where it does not say."""
+    pooling = _json(folder / "1_Pooling" / "config.json")
+    config = _json(folder / "config.json")
+    dense = [_json(path) for path in sorted(folder.glob("*_Dense/config.json"))]
+    dim = pooling.get("word_embedding_dimension") or pooling.get("embedding_dimension") or config.get("hidden_size") or 0
+    return {
+        "dim": int(dense[-1].get("out_features", dim) if dense else dim),
+        "parameters": sum(_weights(path) for path in [*folder.glob("*.safetensors"), *folder.glob("*_Dense/*.safetensors")]),
+        "max_length": int(
+            _json(folder / "sentence_bert_config.json").get("max_seq_length")
+            or _json(folder / "tokenizer_config.json").get("model_max_length")
+            or 0
+        ),
+        "pooling": _pooling(pooling),
+    }
+
+
+def _pooling(config: dict[str, Any]) -> str:
+    """The mode by the newer key, or by whichever of the older ones is set."""
+    if "pooling_mode" in config:
+        return str(config["pooling_mode"])
+    names = {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max", "lasttoken": "last", "weightedmean_tokens": "weighted_mean"}
+    return "+".join(name for key, name in names.items() if config.get(f"pooling_mode_{key}"))
+
+
+def _weights(path: Path) -> int:
+    """How many numbers a safetensors file holds, by its header alone."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="np") as file:
+        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  it is no mapping
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    value = json.loads(path.read_text(encoding="utf-8"))
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,221 @@
+"""Verbs by which a person looks at texts: compare, search, mine, draw."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ..errors import StudioError
+from .reading import Reading
+from .results import (
+    ClusterInfo,
+    Encoded,
+    MapView,
+    Mined,
+    MinedPair,
+    PairScore,
+    PairScores,
+    SearchResult,
+    Similarity,
+    TextHit,
+)
+
+if TYPE_CHECKING:
+    from ..data.corpus import Corpus
+    from ..data.progress import Progress
+    from ..data.tables import Table
+    from ..encoders.base import Encoder
+    from ..explore.clustering import ClusterParams
+    from ..explore.projection import ProjectionParams
+    from ..explore.search import Hit, LexicalIndex, SemanticIndex
+
+Mode = Literal["semantic", "lexical", "hybrid"]
+MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
+_POOL = 100  # how deep each ranking goes that hybrid search fuses, and how many hits are ranked again
+
+
+class Exploring(Reading):
+    """Texts → numbers and pictures. Vectors come from one cache, so that no control encodes a corpus twice."""
+
+    def similarity(self, a: str, b: str, model: str | None = None) -> Similarity:
+        """Two texts compared."""
+        vectors = self._encoder(model).encode([_text(a, "first"), _text(b, "second")])
+        return _compare(vectors[:1], vectors[1:])[0]
+
+    def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
+        """Every row of a file of pairs compared; rows with a blank side are left out (``check`` names them)."""
+        from ..data.examples import build_examples, detect_roles
+
+        table = self._table(path)
+        roles = detect_roles(table)
+        examples, _ = build_examples(table, roles)
+        if len(examples.texts) < 2:
+            raise StudioError("this file has one column of texts, pairs need two", "put the two texts of a pair into two columns")
+        lefts, rights = examples.texts[:2]
+        vectors = self._encoder(model).encode([*lefts, *rights], progress=progress)
+        found = _compare(vectors[: len(lefts)], vectors[len(lefts) :])
+        rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
+        return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]))
+
+    def similarity_matrix(self, texts: Sequence[str], model: str | None = None) -> np.ndarray:
+        """Cosines of all texts with all: (n, n) float32."""
+        if not texts:
+            raise StudioError("there is no text to compare", "write one text a line")
+        from ..evaluation.similarity import normalised
+
+        vectors = normalised(self._encoder(model).encode([_text(text, f"{number}.") for number, text in enumerate(texts, 1)]))
+        return np.asarray(np.clip(vectors @ vectors.T, -1, 1))
+
+    def encode(
+        self, texts: Sequence[str] | Corpus, model: str | None = None, precision: str = "float32", progress: Progress | None = None
+    ) -> Encoded:
+        """Texts as vectors, past the cache, with the time it took."""
+        encoder = self.catalog.load(model or self.settings.default_model, precision)
+        found = texts if isinstance(texts, Sequence) else texts.texts
+        if not found:
+            raise StudioError("there is no text to encode", "check the file and its column")
+        start = time.perf_counter()
+        vectors = encoder.encode(found, progress=progress)
+        seconds = time.perf_counter() - start
+        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, len(vectors) / max(seconds, 1e-9))
+
+    def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
+        """The corpus' vectors from the cache: (n, dim) float32, read-only."""
+        return self.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
+
+    def search(
+        self,
+        corpus: Corpus,
+        query: str,
+        k: int = 10,
+        mode: Mode = "semantic",
+        *,
+        rerank: bool = False,
+        model: str | None = None,
+        progress: Progress | None = None,
+    ) -> SearchResult:
+        """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused."""
+        from ..explore.search import fuse
+
+        query, k = _text(query, "query"), _at_least_one(k, "k")
+        if mode not in MODES:
+            raise StudioError(f"there is no search mode {mode!r}", f"choose one of {', '.join(MODES)}")
+        semantic = None if mode == "lexical" else self._semantic(corpus, model, progress)
+        lexical = None if mode == "semantic" else self._lexical(corpus)
+        start = time.perf_counter()
+        depth = max(k, _POOL) if mode == "hybrid" else k
+        rankings = []
+        if semantic:
+            rankings.append(semantic.search(self._encoder(model).encode([query])[0], depth))
+        if lexical:
+            rankings.append(lexical.search(query, depth))
+        return _result(corpus, fuse(rankings) if len(rankings) > 1 else rankings[0], k, start)
+
+    def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
+        """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
+        if not 0 <= row < len(corpus.texts):
+            raise StudioError(f"the corpus has no row {row}", f"choose one from 0 to {len(corpus.texts) - 1}")
+        index, vectors = self._semantic(corpus, model), self.vectors_of(corpus, model)
+        start = time.perf_counter()
+        hits = [hit for hit in index.search(vectors[row], _at_least_one(k, "k") + 1) if hit.row != row]
+        return _result(corpus, hits, k, start)
+
+    def mine(self, corpus: Corpus, top: int = 10, model: str | None = None, progress: Progress | None = None) -> Mined:
+        """The most similar pairs of the corpus, exactly."""
+        from ..explore.mining import most_similar_pairs
+
+        if len(corpus.texts) < 2:
+            raise StudioError("the corpus has fewer than two texts", "add texts to compare")
+        _at_least_one(top, "top")
+        vectors = self.vectors_of(corpus, model, progress)
+        start = time.perf_counter()
+        found = most_similar_pairs(vectors, top)
+        seconds = time.perf_counter() - start
+        texts, lines = corpus.texts, corpus.lines
+        pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
+        return Mined(tuple(pairs), seconds)
+
+    def map(
+        self,
+        corpus: Corpus,
+        projection: ProjectionParams | None = None,
+        clusters: ClusterParams | None = None,
+        model: str | None = None,
+        progress: Progress | None = None,
+    ) -> MapView:
+        """The corpus drawn in 2-D or 3-D, with labelled clusters; what did not change comes from the caches."""
+        from ..explore.clustering import ClusterParams, cluster
+        from ..explore.keywords import c_tf_idf
+        from ..explore.projection import ProjectionParams, project
+
+        encoder = self._encoder(model)
+        vectors = self.vectors.get(corpus.texts, corpus.digest, encoder, progress)
+        base = f"{corpus.digest}-{encoder.fingerprint}"
+        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace)
+        groups = self.indexes.get(("clusters", base, clusters), lambda: cluster(vectors, clusters or ClusterParams()))
+        labels = self.indexes.get(("labels", base, clusters), lambda: c_tf_idf(corpus.texts, groups.ids))
+        return MapView(drawn.xy, groups.ids, _infos(groups.ids, labels), drawn.key)
+
+    def _encoder(self, model: str | None) -> Encoder:
+        return self.catalog.load(model or self.settings.default_model)
+
+    def _semantic(self, corpus: Corpus, model: str | None, progress: Progress | None = None) -> SemanticIndex:
+        from ..explore.search import SemanticIndex
+
+        key = ("semantic", corpus.digest, self._encoder(model).fingerprint)
+        return self.indexes.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)))
+
+    def _lexical(self, corpus: Corpus) -> LexicalIndex:
+        from ..explore.search import LexicalIndex
+
+        return self.indexes.get(("lexical", corpus.digest), lambda: LexicalIndex(corpus.texts))
+
+
+def _text(text: str, which: str) -> str:
+    if not text.strip():
+        raise StudioError(f"the {which} text is empty" if which != "query" else "the query is empty", "write a few words")
+    return text
+
+
+def _at_least_one(number: int, name: str) -> int:
+    if number < 1:
+        raise StudioError(f"{name} is {number}", "choose at least 1")
+    return number
+
+
+def _compare(left: np.ndarray, right: np.ndarray) -> list[Similarity]:
+    """Matching rows of two (n, d) arrays by every measure."""
+    from ..evaluation.similarity import measures
+
+    found = measures(left, right)
+    return [Similarity(**{name: float(values[row]) for name, values in found.items()}) for row in range(len(left))]
+
+
+def _result(corpus: Corpus, hits: Sequence[Hit], k: int, start: float) -> SearchResult:
+    """The first ``k`` hits with their texts; the clock started at ``start``."""
+    milliseconds = (time.perf_counter() - start) * 1000
+    found = (
+        TextHit(
+            hit.row,
+            int(corpus.lines[hit.row]),
+            corpus.texts[hit.row],
+            float(hit.score),
+            {name: values[hit.row] for name, values in corpus.fields.items()},
+        )
+        for hit in hits[:k]
+    )
+    return SearchResult(tuple(found), milliseconds)
+
+
+def _infos(ids: np.ndarray, labels: Mapping[int, str]) -> tuple[ClusterInfo, ...]:
+    """Every cluster with its size, the largest first, what belongs to none last."""
+    numbers, sizes = np.unique(ids, return_counts=True)
+    infos = [
+        ClusterInfo(int(number), labels.get(int(number), "") or ("no cluster" if number < 0 else f"cluster {number}"), int(size))
+        for number, size in zip(numbers, sizes, strict=True)
+    ]
+    return tuple(sorted(infos, key=lambda info: (info.id < 0, -info.size, info.id)))

@@ -1,0 +1,16 @@
+"""Studio: one object with every verb."""
+
+from __future__ import annotations
+
+from .exploring import Exploring
+from .judging import Judging
+from .reading import Reading
+from .tuning import Tuning
+
+
+class Studio(Exploring, Tuning, Judging, Reading):
+    """Every verb, over one set of services. Making it loads no model, opens no database and imports nothing heavy.
+
+    Verbs may be called from several threads at once. Each raises :class:`~sbert_studio.errors.StudioError` for what a
+    user can mend. ``model`` is a bundled name, a run id, a folder or a hub id; ``None`` stands for the default model.
+    """

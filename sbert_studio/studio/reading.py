@@ -1,0 +1,84 @@
+"""Verbs by which text comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import StudioError
+from .services import Services
+
+if TYPE_CHECKING:
+    from ..data.corpus import Corpus
+    from ..data.doctor import Diagnosis
+    from ..data.examples import Roles
+    from ..data.findings import Mend
+    from ..data.progress import Progress
+    from ..data.tables import Table
+
+
+class Reading(Services):
+    """Files → tables, corpora, diagnoses."""
+
+    def read(self, path: str | Path, name: str | None = None, progress: Progress | None = None) -> Table:
+        """A file as a table whose rows keep their spreadsheet numbers.
+
+        Raises:
+            StudioError: there is no such file, it is too large, or it cannot be read.
+        """
+        from ..data.tables import read_table
+
+        path = existing_file(path)
+        return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20)
+
+    def corpus(
+        self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None
+    ) -> Corpus:
+        """A column of texts (the one that looks most like text where none is named) with the other columns beside it."""
+        from ..data.corpus import corpus_from_table
+
+        return corpus_from_table(self._table(path, name, progress), column)
+
+    def check(
+        self,
+        path: str | Path | Table,
+        *,
+        dev: str | Path | Table | None = None,
+        roles: Roles | None = None,
+        model: str | None = None,
+    ) -> Diagnosis:
+        """What the rows are and what is wrong with them; texts are counted in the tokens of ``model``."""
+        from ..data.doctor import diagnose
+
+        table = self._table(path)
+        judged = None if dev is None else self._table(dev)
+        encoder = self.catalog.load(model or self.settings.default_model)
+        return diagnose(table, roles, judged, encoder.tokens.counts, encoder.max_length)
+
+    def mend(self, path: str | Path | Table, mends: Mend | Iterable[Mend]) -> Table:
+        """The table with mends applied, in their order."""
+        from ..data.doctor import mend
+        from ..data.findings import Mend
+
+        table = self._table(path)
+        for one in [mends] if isinstance(mends, Mend) else mends:
+            table = mend(table, one)
+        return table
+
+    def _table(self, path: str | Path | Table, name: str | None = None, progress: Progress | None = None) -> Table:
+        return self.read(path, name, progress) if isinstance(path, str | Path) else path
+
+
+def existing_file(path: str | Path) -> Path:
+    """``path`` if a file stands there.
+
+    Raises:
+        StudioError: nothing does, or a folder.
+    """
+    path = Path(path).expanduser()
+    if path.is_dir():
+        raise StudioError(f"{path.name or path} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+    if not path.is_file():
+        raise StudioError(f"there is no file {path.name or str(path)!r}", "check the path, or quote it if it holds spaces")
+    return path

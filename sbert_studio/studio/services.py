@@ -1,0 +1,107 @@
+"""The composition root: which services there are, and what each is made of."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..settings import Settings
+from ..workspace import Workspace
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ..encoders.catalog import Catalog
+    from ..explore.vectors import VectorStore
+    from ..runs.runner import Runner
+    from ..runs.store import Store
+    from .indexes import Indexes
+
+T = TypeVar("T")
+
+
+class Services:
+    """The services below the verbs, each made when it is first asked for and only once, whichever thread asks.
+
+    Args:
+        settings: read from the environment where not given.
+        allow_folders: whether a model may be named by a path; where strangers reach the page, only if it is said here.
+
+    Raises:
+        StudioError: the data folder cannot be used.
+    """
+
+    def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
+        self.settings = settings or Settings.from_env()
+        self.allow_folders = not self.settings.shared if allow_folders is None else allow_folders
+        self.workspace = Workspace(self.settings.home)
+        self._made: dict[str, Any] = {}
+        self._making = threading.RLock()
+
+    @property
+    def catalog(self) -> Catalog:
+        """Names → encoders."""
+        from ..encoders.catalog import Catalog
+
+        return self._once(
+            "catalog",
+            lambda: Catalog(
+                self.workspace, device=self.settings.device, resident=self.settings.resident_models, allow_folders=self.allow_folders
+            ),
+        )
+
+    @property
+    def vectors(self) -> VectorStore:
+        """The cache of vectors."""
+        from ..explore.vectors import VectorStore
+
+        return self._once("vectors", lambda: VectorStore(self.workspace))
+
+    @property
+    def indexes(self) -> Indexes:
+        """The search indexes of the corpora used of late."""
+        from .indexes import Indexes
+
+        return self._once("indexes", Indexes)
+
+    @property
+    def store(self) -> Store:
+        """The memory of runs; what a dead process left behind is marked as interrupted when it is first opened."""
+        return self._once("store", self._open_store)
+
+    @property
+    def runner(self) -> Runner:
+        """The thread that trains in the background."""
+        from ..runs.runner import Runner
+
+        return self._once("runner", lambda: Runner(self.store, self.workspace, lambda: self.catalog))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the background run politely (its checkpoint is kept) and close the database."""
+        with self._making:
+            made, self._made = self._made, {}
+        if "runner" in made:
+            made["runner"].close()
+        if "store" in made:
+            made["store"].close()
+
+    def _open_store(self) -> Store:
+        from ..runs.store import Store
+
+        store = Store(self.workspace.database)
+        store.recover()
+        return store
+
+    def _once(self, name: str, make: Callable[[], T]) -> T:
+        with self._making:
+            if name not in self._made:
+                self._made[name] = make()
+            made: T = self._made[name]
+            return made

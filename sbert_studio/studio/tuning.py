@@ -1,0 +1,230 @@
+"""Verbs by which a model is tuned, in the foreground or in the background."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import StudioError
+from ..runs.record import Run, new_run_id, now
+from ..workspace import atomic_folder, digest_file, file_name
+from .reading import Reading, existing_file
+from .results import Exported, RunView
+
+if TYPE_CHECKING:
+    from ..data.doctor import Diagnosis
+    from ..data.examples import Examples, Roles
+    from ..data.tables import Table
+    from ..training.advisor import Advice
+    from ..training.events import Event
+
+_SAMPLE = 2_000  # texts of each column whose length the advisor sees
+
+
+class Tuning(Reading):
+    """Files → runs → models. A run id is the permission to see, stop and use a run."""
+
+    def plan(self, diagnosis: Diagnosis, model: str | None = None, **overrides: Any) -> Advice:
+        """The spec that the advisor would choose for these examples, with ``overrides`` put in its place, and why."""
+        return self._advise(diagnosis.examples, model, overrides)
+
+    def submit(
+        self,
+        path: str | Path | Table,
+        *,
+        dev: str | Path | Table | None = None,
+        roles: Roles | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        owner: str = "local",
+        name: str | None = None,
+    ) -> Run:
+        """Queue a run in the background. The files are copied at once; what is wrong with them is raised here.
+
+        Args:
+            path, dev: files, or tables that were mended.
+            roles: what the columns are; detected where not given.
+            overrides: fields of :class:`~sbert_studio.training.spec.TrainSpec`; the advisor chooses the rest.
+        """
+        run = self._new_run(path, dev=dev, roles=roles, overrides=overrides or {}, model=model, owner=owner, name=name)
+        self.runner.submit(run.id)
+        return run
+
+    def train(
+        self,
+        path: str | Path | Table | None = None,
+        *,
+        dev: str | Path | Table | None = None,
+        roles: Roles | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        out: str | Path | None = None,
+        resume: str | None = None,
+        owner: str = "local",
+        name: str | None = None,
+        emit: Callable[[Event], None] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+        began: Callable[[Run], None] | None = None,
+    ) -> Run:
+        """Train here and now, and return the run as it ended: finished or stopped.
+
+        Args:
+            out: where to put a copy of the model's folder.
+            resume: the run to go on with; a file or overrides given as well must be those that it began with.
+            emit: told each event.
+            began: told the run before its first step.
+
+        Raises:
+            StudioError: the run failed for a reason that can be mended. Anything else that is raised is a bug.
+        """
+        from ..runs.work import perform
+
+        if out is not None:
+            _require_writable(Path(out))
+        if resume is not None:
+            run = self._taken_up(resume, path, dict(overrides or {}), model)
+        elif path is None:
+            raise StudioError("there is no file to train on", "name a file, or a run to resume")
+        else:
+            run = self._new_run(path, dev=dev, roles=roles, overrides=overrides or {}, model=model, owner=owner, name=name)
+        if began is not None:
+            began(run)
+        error = perform(run.id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
+        if error is not None:
+            raise error
+        run = self.store.get(run.id)
+        if out is not None and run.model_path is not None:
+            with atomic_folder(Path(out)) as part:
+                shutil.copytree(run.model_path, part, dirs_exist_ok=True)
+        return run
+
+    def run(self, run_id: str, after: int = 0) -> RunView:
+        """A run and its events numbered above ``after``; poll with the view's ``cursor``."""
+        self.store.recover()
+        run = self.store.get(run_id)
+        return RunView(run, tuple(self.store.events(run_id, after)), self.runner.position(run_id))
+
+    def runs(self, owner: str | None = None) -> list[Run]:
+        """The runs (of one owner), newest first. One whose process died reads as interrupted."""
+        self.store.recover()
+        return self.store.runs(owner)
+
+    def stop(self, run_id: str) -> Run:
+        """Ask a run to stop; its best and its last weights are kept, and it can be resumed."""
+        return self.runner.stop(run_id)
+
+    def resume(self, run_id: str) -> Run:
+        """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""
+        self.store.recover()
+        run = self.store.take(run_id)
+        self.runner.submit(run_id)
+        return run
+
+    def delete_run(self, run_id: str) -> None:
+        """Remove a run with its model, its data and its events.
+
+        Raises:
+            StudioError: it is still under way.
+        """
+        self.store.recover()
+        run = self.store.get(run_id)
+        if run.active:
+            raise StudioError(f"the run {run_id} is {run.status}", "stop it before deleting it")
+        self.store.delete(run_id)
+        shutil.rmtree(self.workspace.run(run_id), ignore_errors=True)
+
+    def export(self, run_id: str, path: str | Path | None = None) -> Exported:
+        """A zip of a finished run: model, adapter, spec, data digest, held-out rows, card, ``verify.py``."""
+        from ..runs.export import export_run
+
+        run = self.store.get(run_id)
+        target = self.workspace.exports() / f"{file_name(run.name, 'model')}-{run.id}.zip" if path is None else Path(path)
+        export_run(run, self.workspace.run(run_id), target)
+        return Exported(target, target.stat().st_size)
+
+    def _advise(self, examples: Examples, model: str | None, overrides: Mapping[str, Any]) -> Advice:
+        from ..training.advisor import advise
+
+        name = model or self.settings.default_model
+        encoder = self.catalog.load(name)
+        sample = [text for column in examples.texts for text in column[:_SAMPLE]]
+        chosen = {**overrides, "model": name}
+        return advise(
+            examples, info=encoder.describe(), device=str(self.catalog.device), lengths=encoder.tokens.counts(sample), overrides=chosen
+        )
+
+    def _new_run(
+        self,
+        path: str | Path | Table,
+        *,
+        dev: str | Path | Table | None,
+        roles: Roles | None,
+        overrides: Mapping[str, Any],
+        model: str | None,
+        owner: str,
+        name: str | None,
+    ) -> Run:
+        from ..data.examples import build_examples, detect_roles
+        from ..runs.materials import Materials
+
+        table = self._table(path)
+        roles = roles or detect_roles(table)
+        examples, _ = build_examples(table, roles)
+        judged = None if dev is None else build_examples(self._table(dev), roles)[0]
+        advice = self._advise(examples, model, overrides)
+        spec = advice.spec
+        run = Run(
+            id=new_run_id(),
+            owner=owner,
+            name=name or file_name(table.name).rsplit(".", 1)[0],
+            status="queued",
+            created=now(),
+            model=spec.model,
+            objective=spec.objective,
+            method=spec.method,
+            spec=spec.to_json(),
+            rows=len(examples),
+            dev_rows=0 if judged is None else len(judged),
+        )
+        data, held = (Path(item) if isinstance(item, str | Path) else item for item in (path, dev))
+        assert data is not None
+        Materials(self.workspace.run(run.id)).write(spec, roles, data, held, advice.reasons)
+        self.store.add(run)
+        return run
+
+    def _taken_up(self, run_id: str, path: str | Path | Table | None, overrides: dict[str, Any], model: str | None) -> Run:
+        """The run to resume, if what was said beside its id is what it began with."""
+        from ..runs.materials import Materials
+
+        self.store.recover()
+        run = self.store.get(run_id)
+        asked = {**overrides, **({} if model is None else {"model": model})}
+        asked = {name: value for name, value in asked.items() if value not in ("auto", {}) and run.spec.get(name) != value}
+        if asked:
+            name, value = next(iter(asked.items()))
+            raise StudioError(
+                f"the run {run_id} began with {name} {run.spec.get(name)!r}, not {value!r}",
+                "a resumed run keeps its settings; leave them out",
+            )
+        kept = Materials(self.workspace.run(run_id)).source()["data"]
+        if isinstance(path, str | Path) and digest_file(existing_file(path)) != kept["sha256"]:
+            raise StudioError(f"the run {run_id} began with another file, {kept['name']}", "leave the file out, or start a new run with it")
+        return self.store.take(run_id)
+
+
+def _require_writable(out: Path) -> None:
+    """Find out before hours of training that the model has nowhere to go.
+
+    Raises:
+        StudioError: it cannot be made, or holds something that is not a model.
+    """
+    if out.is_file():
+        raise StudioError(f"{out.name} is a file", "name a folder that is new, empty or holds a model")
+    if out.is_dir() and any(out.iterdir()) and not (out / "modules.json").is_file() and not (out / "config.json").is_file():
+        raise StudioError(f"the folder {out.name} holds something that is not a model", "name a folder that is new, empty or holds a model")
+    try:
+        out.resolve().parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StudioError(f"the folder {out} cannot be made: {error.strerror}", "name a folder that you may write") from error
