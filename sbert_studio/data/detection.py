@@ -132,7 +132,8 @@ def _target(view: _View, texts: Sequence[str], kind: Kind | None) -> str | None:
         if profile.key in GROUP - LABEL and not named:
             continue
         last_or_unnamed = place == len(view.profiles) - 1 or profile.name.startswith("column_")
-        if not (named or profile.nli or last_or_unnamed):
+        # A number in a column that is called a text: the two names were swapped, which the doctor tells.
+        if not (named or profile.nli or last_or_unnamed or (profile.is_number and profile.named_text)):
             continue
         classes = profile.is_category or profile.distinct <= _FEW
         wanted = classes if kind == "labelled_pairs" else profile.key in SCORE and profile.is_number

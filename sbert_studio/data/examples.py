@@ -17,7 +17,7 @@ from .roles import KINDS, Kind, Roles
 from .scales import label_key
 from .tables import Table
 
-__all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "detect_roles"]
+__all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "build_like", "detect_roles"]
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,22 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
     groups = tuple(table.column(roles.group)) if roles.group else ()
     examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups)
     return (examples if usable.all() else examples.take(np.flatnonzero(usable))), tuple(findings)
+
+
+def build_like(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...]]:
+    """Examples of a second file (a held-out one) for use beside those of the file that ``roles`` belong to.
+
+    Where its columns have the same names they play the same parts; else they are found out anew. The kind and the
+    labels stay, so that class ids mean the same in both.
+
+    Raises:
+        StudioError: the file gives no examples of that kind.
+    """
+    wanted = (*roles.texts, *((roles.target,) if roles.target else ()))
+    if all(name in table.columns for name in wanted):
+        return build_examples(table, replace(roles, group=roles.group if roles.group in table.columns else None))
+    own = detect_roles(table, kind=roles.kind)
+    return build_examples(table, replace(own, labels=roles.labels) if roles.labels else own)
 
 
 def _targets(table: Table, roles: Roles, leave_out: Callable[[np.ndarray, Callable[[int], str]], None]) -> np.ndarray | None:

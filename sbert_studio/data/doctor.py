@@ -1,0 +1,105 @@
+"""The data doctor: what is wrong with a training file, where, and the mend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import StudioError
+from .checks.amounts import imbalance, too_few
+from .checks.columns import constant_columns, swapped_cells, swapped_columns
+from .checks.leaks import leaks
+from .checks.patient import Patient
+from .checks.repeats import contradictions, duplicates, same_on_both_sides
+from .checks.texts import mojibake, truncated, wrong_language
+from .examples import Examples, build_examples, build_like, detect_roles
+from .findings import Finding
+from .mends import mend
+from .roles import Roles
+from .tables import Table
+
+__all__ = ["Diagnosis", "diagnose", "mend"]
+
+_CHECKS: tuple[Callable[[Patient], list[Finding]], ...] = (
+    swapped_columns,
+    swapped_cells,
+    constant_columns,
+    contradictions,
+    same_on_both_sides,
+    duplicates,
+    leaks,
+    truncated,
+    wrong_language,
+    mojibake,
+    imbalance,
+    too_few,
+)
+_GRAVITY = {"error": 0, "warning": 1, "info": 2}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a file is and what is wrong with it.
+
+    Attributes:
+        roles: the columns' parts, found or given.
+        rows: the rows of the file.
+        examples: its usable rows.
+        findings: the gravest first.
+    """
+
+    roles: Roles
+    rows: int
+    examples: Examples
+    findings: tuple[Finding, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """``kind, roles, rows, findings`` as plain data."""
+        return {
+            "kind": self.roles.kind,
+            "roles": self.roles.to_json(),
+            "rows": self.rows,
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+
+def diagnose(
+    table: Table,
+    roles: Roles | None = None,
+    dev: Table | None = None,
+    tokenize: Callable[[Sequence[str]], list[int]] | None = None,
+    max_tokens: int | None = None,
+    *,
+    languages: Sequence[str] | None = None,
+) -> Diagnosis:
+    """Examine a training file.
+
+    Args:
+        table: the file.
+        roles: its columns' parts; found out if None.
+        dev: the held-out file, to look for sentences on both sides.
+        tokenize: gives the number of tokens of each text, special tokens included.
+        max_tokens: the most tokens that the model reads.
+        languages: ISO 639-1 codes of the model's languages, such as ``("en",)``; None: unknown, nothing is said.
+
+    Raises:
+        StudioError: no kind of examples can be had from the table, or no row is usable.
+    """
+    roles = roles or detect_roles(table)
+    examples, left_out = build_examples(table, roles)
+    held_out, dev_findings = _held_out(dev, roles)
+    patient = Patient(table, roles, examples, held_out, tokenize, max_tokens, tuple(languages) if languages else None)
+    found = [*table.notes, *left_out, *dev_findings]
+    for check in _CHECKS:
+        found += check(patient)
+    return Diagnosis(roles, len(table), examples, tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity])))
+
+
+def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Finding]]:
+    if dev is None:
+        return None, []
+    try:
+        return build_like(dev, roles)[0], []
+    except StudioError as error:
+        return None, [Finding("error", f"the held-out file cannot be used: {error.message}")]

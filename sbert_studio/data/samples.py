@@ -1,0 +1,64 @@
+"""The sample sets that come with the studio, so that every tab does something on the first click."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import StudioError
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample set.
+
+    Attributes:
+        id: its stable name.
+        title: what people see.
+        kind: ``corpus``, or the kind of its examples.
+        path: the file.
+        description: a sentence about it.
+        language: an ISO 639-1 code.
+    """
+
+    id: str
+    title: str
+    kind: str
+    path: Path
+    description: str
+    language: str
+
+
+def samples() -> list[Sample]:
+    """All sample sets, in the order of their list; empty where the assets were not installed."""
+    index = ASSETS / "samples" / "index.json"
+    if not index.is_file():
+        return []
+    return [
+        Sample(
+            id=entry["id"],
+            title=entry["title"],
+            kind=entry["kind"],
+            # The bare name: a list of samples never points out of its own folder.
+            path=index.parent / Path(entry["file"]).name,
+            description=entry["description"],
+            language=entry["language"],
+        )
+        for entry in json.loads(index.read_text(encoding="utf-8"))
+    ]
+
+
+def sample(sample_id: str) -> Sample:
+    """The sample set of that id.
+
+    Raises:
+        StudioError: there is none.
+    """
+    known = samples()
+    for found in known:
+        if found.id == sample_id:
+            return found
+    raise StudioError(f"there is no sample called {sample_id!r}", f"the samples are: {', '.join(found.id for found in known) or 'none'}")
