@@ -85,7 +85,8 @@ class Exploring(Reading):
 
     def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
         """The corpus' vectors from the cache: (n, dim) float32, read-only."""
-        return self.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
+        found: np.ndarray = self.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
+        return found
 
     def search(
         self,

@@ -11,6 +11,8 @@ import numpy as np
 
 from ..runs.record import Run
 
+_MEASURES = ("cosine", "dot", "euclidean", "manhattan")
+
 
 @dataclass(frozen=True)
 class Similarity:
@@ -50,6 +52,14 @@ class PairScores:
     def to_json(self) -> dict[str, Any]:
         """``{rows, columns}``."""
         return {"rows": [row.to_json() for row in self.rows], "columns": list(self.columns)}
+
+    def to_csv(self, path: Path) -> None:
+        """Write one line a pair, in which no cell is a live formula."""
+        from ..data.tables import write_csv
+
+        cells = [row.to_json() for row in self.rows]
+        names = {"row": "row", "a": self.columns[0], "b": self.columns[1], **dict.fromkeys(_MEASURES)}
+        write_csv(path, {names[key] or key: [cell[key] for cell in cells] for key in names})
 
 
 @dataclass(frozen=True)

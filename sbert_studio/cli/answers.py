@@ -1,0 +1,167 @@
+"""What a command answers with, as one JSON object or as words, and how progress looks on the way."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout; words and progress go to stderr.")]
+Model = Annotated[
+    str | None, typer.Option("--model", help="A bundled name, a run id, a folder or a hub id.", show_default="all-MiniLM-L6-v2")
+]
+Column = Annotated[str | None, typer.Option("--column", help="The column of texts.", show_default="the one that looks like text")]
+
+_EVERY = 5.0  # seconds between two lines of progress where no one watches a terminal
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command found: ``data`` for ``--json``, ``lines`` for people. A row of cells becomes a row of a table."""
+
+    data: Mapping[str, Any]
+    lines: Sequence[str | Sequence[Any]] = ()
+
+
+def write(answer: Answer, as_json: bool, stdout: TextIO) -> None:
+    """Print an answer."""
+    if as_json:
+        stdout.write(json.dumps(plain(answer.data), ensure_ascii=False, allow_nan=False) + "\n")
+        return
+    for line in _aligned(answer.lines):
+        stdout.write(line + "\n")
+
+
+def plain(value: Any) -> Any:
+    """``value`` as JSON has words for it: no NaN or infinity (they become null), no NumPy, no paths, no half characters."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, str | Path):
+        return str(value).encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, Sequence):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def say(words: str) -> None:
+    """A line to stderr."""
+    sys.stderr.write(words + "\n")
+    sys.stderr.flush()
+
+
+def number(value: Any) -> str:
+    """A score to four places, a count with its commas."""
+    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def one_line(text: str, width: int = 100) -> str:
+    """A text on one line, with no control character that a terminal would act on."""
+    flat = "".join(char if char.isprintable() else " " for char in text)
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+@contextmanager
+def progress(label: str, unit: str = "texts") -> Iterator[Progress]:
+    """Tell how far work is: a bar with rate and time left on a terminal, else a line every few seconds."""
+    if sys.stderr.isatty():
+        with _bar(label, unit) as show:
+            yield show
+    else:
+        yield _lines(label, unit)
+
+
+@contextmanager
+def _bar(label: str, unit: str) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, rate="")
+        rate = _Rate(unit)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total or None, rate=rate(done))
+
+        yield show
+
+
+def _lines(label: str, unit: str) -> Progress:
+    rate, told = _Rate(unit), time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told < _EVERY:
+            return
+        told = time.monotonic()
+        of = f" of {total:,}" if total else ""
+        say(f"{label}: {done:,}{of} · {rate(done)}{rate.left(done, total)}")
+
+    return show
+
+
+class _Rate:
+    """How much is done a second since the first word of it."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit, self._start = unit, time.monotonic()
+
+    def __call__(self, done: int) -> str:
+        return f"{self._of(done):,.0f} {self._unit}/s"
+
+    def left(self, done: int, total: int) -> str:
+        rate = self._of(done)
+        return f" · {duration((total - done) / rate)} left" if total and rate > 0 else ""
+
+    def _of(self, done: int) -> float:
+        return done / max(time.monotonic() - self._start, 1e-3)
+
+
+def duration(seconds: float) -> str:
+    """A span of time: ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def _aligned(lines: Sequence[str | Sequence[Any]]) -> Iterator[str]:
+    """Lines as they are; consecutive rows of cells with their columns aligned."""
+    block: list[list[str]] = []
+    for line in lines:
+        if isinstance(line, str):
+            yield from _columns(block)
+            block = []
+            yield line
+        else:
+            block.append([number(cell) for cell in line])
+    yield from _columns(block)
+
+
+def _columns(block: list[list[str]]) -> Iterator[str]:
+    widths = [max(map(len, cells)) for cells in zip_longest(*block, fillvalue="")]
+    for row in block:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()

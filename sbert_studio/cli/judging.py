@@ -1,0 +1,48 @@
+"""Commands by which models are judged and listed: evaluate, models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .answers import Answer, Json, progress
+from .studio import open_studio
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
+    data: Annotated[Path, typer.Option(metavar="FILE", help="Pairs with a score or label, triplets, or texts with a label.")],
+    task: Annotated[str, typer.Option(help="auto, sts, pairs, triplets, retrieval, transfer or clustering.")] = "auto",
+    json: Json = False,
+) -> Answer:
+    """Judge a model on a file."""
+    with open_studio() as studio, progress("encoding") as show:
+        report = studio.evaluate(model, data, task, show)
+    return Answer(report.to_json(), [f"{report.task} on {report.rows:,} rows", *_rows(report.scores), *report.notes])
+
+
+def models(json: Json = False) -> Answer:
+    """List the models that can be used."""
+    with open_studio() as studio:
+        found = studio.models()
+    lines = [[card.name, card.kind, f"{card.dim}-d", f"{card.parameters / 1e6:.1f} M", card.pooling, card.title] for card in found]
+    return Answer({"models": [card.to_json() for card in found]}, lines)
+
+
+def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:
+    """One row for each similarity, or for each single score."""
+    rows: list[list[Any]] = []
+    for name, value in scores.items():
+        if isinstance(value, Mapping):
+            rows.append([name, *(f"{inner} {score:.4f}" for inner, score in value.items() if isinstance(score, float))])
+        elif isinstance(value, list | tuple):
+            rows.append([name, *(f"{score:.4f}" for score in value if isinstance(score, float))])
+        else:
+            rows.append([name, value])
+    return rows
+
+
+COMMANDS = (evaluate, models)

@@ -1,0 +1,127 @@
+"""``sbert-studio``: the commands, and what becomes of their answers and errors."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+from .. import __version__
+from ..errors import StudioError
+from . import benching, exploring, judging, serving, tuning
+from .answers import Answer, say, write
+
+DONE, BUG, MENDABLE, INTERRUPTED = 0, 1, 2, 130
+
+app = typer.Typer(
+    name="sbert-studio",
+    help="Explore sentences, and tune the model that compares them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for room in (serving, exploring, tuning, judging, benching):
+    for command in room.COMMANDS:
+        app.command()(command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"sbert-studio {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
+    """Explore sentences, and tune the model that compares them."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave with its exit code: 0 done, 2 the user can mend it, 1 a bug."""
+    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; everything but the answer is kept off stdout where ``--json`` stands.
+
+    Returns:
+        The exit code.
+    """
+    given = list(arguments)
+    as_json = "--json" in given and not {"-h", "--help"} & set(given)
+    stdout = sys.stdout
+    try:
+        # Libraries that print would spoil the one JSON object.
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():
+            answer = app(given, prog_name="sbert-studio", standalone_mode=False)
+        if isinstance(answer, Answer):
+            write(answer, as_json, stdout)
+            stdout.flush()
+        return answer if isinstance(answer, int) else DONE
+    except StudioError as error:
+        return _refused(error, as_json, stdout)
+    except TyperException as error:
+        message = error.format_message() if hasattr(error, "format_message") else str(error)
+        return _refused(StudioError(_decapitalised(message), f"see sbert-studio {_command(given)}--help"), as_json, stdout)
+    except (KeyboardInterrupt, Abort):
+        say("stopped")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output (head, less) has left: nothing is wrong, and nobody is there to be told.
+        sys.stderr.close()
+        return DONE
+    except Exception as error:
+        return _bug(error, as_json, stdout)
+
+
+def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
+    say(f"error: {error}")
+    if as_json:
+        write(Answer({"error": error.message, "hint": error.hint, "rows": list(error.rows)}), True, stdout)
+    return MENDABLE
+
+
+def _bug(error: Exception, as_json: bool, stdout: Any) -> int:
+    """One line for the user, the whole story in a file."""
+    log = _log_file()
+    log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    first = next(iter(str(error).strip().splitlines()), "")
+    message = f"this is a bug in SBERT Studio: {type(error).__name__}{': ' + first[:200] if first else ''}"
+    say(f"error: {message}. hint: report it with {log}.")
+    if as_json:
+        write(Answer({"error": message, "hint": f"report it with {log}", "rows": []}), True, stdout)
+    return BUG
+
+
+def _log_file() -> Path:
+    import tempfile
+
+    from ..settings import Settings
+    from ..workspace import Workspace
+
+    try:
+        return Workspace(Settings.from_env().home).cache("logs") / "error.log"
+    except (StudioError, OSError):
+        return Path(tempfile.mkdtemp(prefix="sbert-studio-")) / "error.log"
+
+
+def _command(arguments: Sequence[str]) -> str:
+    known = {
+        command.__name__.strip("_").replace("_", "-")
+        for room in (serving, exploring, tuning, judging, benching)
+        for command in room.COMMANDS
+    }
+    return next((f"{word} " for word in arguments if word in known), "")
+
+
+def _decapitalised(message: str) -> str:
+    line = " ".join(message.split()).rstrip(".")
+    return line[:1].lower() + line[1:]

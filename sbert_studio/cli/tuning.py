@@ -1,0 +1,131 @@
+"""Commands by which a model is tuned: check, train, runs, export."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import StudioError, describe_rows
+from .answers import Answer, Json, Model, duration, say
+from .following import Follower, stopping_politely
+from .studio import open_studio
+
+Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Held-out rows to judge by, in the same columns.")]
+
+
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
+    dev: Dev = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Say what the rows of a file are, and what is wrong with them."""
+    with open_studio() as studio:
+        found = studio.check(file, dev=dev, model=model)
+    lines = [f"{found.rows:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
+    lines += [found.roles.note] if found.roles.note else []
+    for finding in found.findings:
+        where = f" ({describe_rows(finding.rows)})" if finding.rows else ""
+        mend = f" – can be mended: {finding.mend.label}" if finding.mend else ""
+        lines.append(f"{finding.severity}: {finding.message}{where}{mend}")
+    counts = Counter(finding.severity for finding in found.findings)
+    lines.append(", ".join(f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts.items()) or "nothing to mend")
+    return Answer(found.to_json(), lines)
+
+
+def train(
+    *,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets or sentences.")] = None,
+    model: Model = None,
+    objective: Annotated[str, typer.Option(help="auto, or the name of an objective.")] = "auto",
+    method: Annotated[str | None, typer.Option(help="full or lora.", show_default="chosen by the advisor")] = None,
+    epochs: Annotated[float | None, typer.Option(help="How often each row is seen.", show_default="chosen by the advisor")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Rows a step.", show_default="chosen by the advisor")] = None,
+    lr: Annotated[float | None, typer.Option(help="The highest learning rate.", show_default="chosen by the advisor")] = None,
+    seed: Annotated[int | None, typer.Option(help="Decides the split, the order and dropout.", show_default="12")] = None,
+    dev: Dev = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Put a copy of the tuned model here.")] = None,
+    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with a run that ended early.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the lists call the run.", show_default="the file's name")] = None,
+    set: Annotated[
+        list[str] | None, typer.Option("--set", metavar="key=value", help="Any other setting of the training or the objective.")
+    ] = None,
+    json: Json = False,
+) -> Answer | None:
+    """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
+    overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
+    overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
+    with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
+        run = studio.train(
+            file,
+            dev=dev,
+            overrides=overrides,
+            model=model,
+            out=out,
+            resume=resume,
+            name=name,
+            emit=follower.emit,
+            should_stop=should_stop,
+            began=lambda run: say(f"run {run.id} ({run.name})"),
+        )
+    tuned = str(out) if out is not None else str(run.model_path)
+    found = {
+        "run": run.id,
+        "status": run.status,
+        "model": tuned,
+        "steps": run.step,
+        "seconds": run.seconds,
+        "pairs_per_second": run.pairs_per_second,
+        "before": dict(run.before),
+        "after": dict(run.after),
+    }
+    lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({run.pairs_per_second:,.0f} rows/s): {tuned}"]
+    if run.before and run.after:
+        lines.append(f"{run.after['metric']} on held-out rows: {run.before['score']:.4f} untuned, {run.after['score']:.4f} tuned")
+    if run.status == "stopped":
+        lines.append(f"go on with: sbert-studio train --resume {run.id}")
+    return Answer(found, lines)
+
+
+def runs(json: Json = False) -> Answer:
+    """List the runs, newest first."""
+    with open_studio() as studio:
+        found = studio.runs()
+    lines = []
+    for run in found:
+        scores = f"{run.before['score']:.4f} → {run.after['score']:.4f}" if run.before and run.after else run.message
+        lines.append([run.id, run.status, run.objective, run.model, run.created, scores, run.name])
+    return Answer({"runs": [run.to_json() for run in found]}, lines or ["there are no runs yet"])
+
+
+def export(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
+    json: Json = False,
+) -> Answer:
+    """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py."""
+    with open_studio() as studio:
+        found = studio.export(run, out)
+    return Answer(found.to_json(), [f"{found.bytes / 1e6:.1f} MB written to {out}"])
+
+
+def settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` pairs as a dictionary; the values are parsed where the keys are known.
+
+    Raises:
+        StudioError: one has no ``=``.
+    """
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise StudioError(f"--set {pair!r} has no value", "write --set key=value, such as --set warmup_ratio=0.1")
+        found[key.strip().replace("-", "_")] = value.strip()
+    return found
+
+
+COMMANDS = (check, train, runs, export)
