@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 from .transformer import TransformerEncoder
@@ -71,7 +72,7 @@ def serving_warnings(encoder: TransformerEncoder) -> list[str]:
 def model_card(encoder: TransformerEncoder, facts: CardFacts | None = None) -> str:
     """The card of ``encoder``: YAML front matter as the hub reads it, then how to use the model and what was measured."""
     facts = facts or CardFacts()
-    title = facts.title or encoder.name or "sentence encoder"
+    title = facts.title or re.split(r"[\\/]", encoder.name)[-1] or "sentence encoder"  # never a path of this machine
     return "\n".join([*_front_matter(encoder, facts, title), "", *_body(encoder, facts, title), ""])
 
 

@@ -38,6 +38,8 @@ _NEW_POOLING = {
 _ACTIVATION_PATHS = {
     name: f"torch.nn.modules.{'linear' if kind is nn.Identity else 'activation'}.{kind.__name__}" for name, kind in ACTIVATIONS.items()
 }
+# Encoder and decoder in one, of which the library can load the encoder alone.
+_TWO_HALVES = ("t5", "mt5", "umt5")
 _PLAIN_LENGTH = 512
 _PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
 
@@ -176,7 +178,9 @@ def _load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     try:
         config = AutoConfig.from_pretrained(folder, **local)
-        family = AutoModelForTextEncoding if config.is_encoder_decoder else AutoModel
+        family = AutoModelForTextEncoding if config.model_type in _TWO_HALVES else AutoModel
+        if config.is_encoder_decoder and family is AutoModel:
+            raise ValueError(f"{config.model_type} is made of an encoder and a decoder")
         backbone, report = family.from_pretrained(
             folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
         )
@@ -240,9 +244,7 @@ def _save_tokenizer(encoder: TransformerEncoder, part: Path) -> None:
 def _save_modules(encoder: TransformerEncoder, part: Path) -> None:
     modules = [("", "Transformer"), ("1_Pooling", "Pooling")]
     write_json(part / "sentence_bert_config.json", {"max_seq_length": encoder.max_length, "do_lower_case": False})
-    modes = encoder.pooling.modes
-    pooling = {key: name in modes for name, key in _OLD_POOLING.items() if name not in _LATER or name in modes}
-    write_json(part / "1_Pooling" / "config.json", {"word_embedding_dimension": encoder.hidden_size, **pooling})
+    write_json(part / "1_Pooling" / "config.json", _pooling_settings(encoder.pooling.modes, encoder.hidden_size))
     for layer in encoder.layers:
         path = f"{len(modules)}_Dense"
         _save_dense(layer, part / path)
@@ -264,6 +266,15 @@ def _save_modules(encoder: TransformerEncoder, part: Path) -> None:
         default = next((key for key, value in encoder.prompts.items() if value and value == encoder.tokens.prompt), None)
         general |= {"prompts": encoder.prompts, "default_prompt_name": default}
     write_json(part / "config_sentence_transformers.json", general)
+
+
+def _pooling_settings(modes: tuple[str, ...], width: int) -> dict[str, Any]:
+    """The old keys; the new ones only where several modes stand in an order that the old ones cannot express."""
+    if list(modes) != [name for name in _OLD_POOLING if name in modes]:
+        theirs = {ours: name for name, ours in _NEW_POOLING.items()}
+        return {"embedding_dimension": width, "pooling_mode": [theirs[mode] for mode in modes]}
+    old = {key: name in modes for name, key in _OLD_POOLING.items() if name not in _LATER or name in modes}
+    return {"word_embedding_dimension": width, **old}
 
 
 def _save_dense(layer: Dense, folder: Path) -> None:

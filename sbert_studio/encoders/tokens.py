@@ -41,7 +41,13 @@ class Tokens:
         return int(self.tokenizer.pad_token_id or 0)
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text with special tokens, cut to the maximum length, not padded."""
+        """The ids of each text with special tokens, cut to the maximum length, not padded, never none.
+
+        An empty text that the tokenizer puts nothing around is read as one padding token: no attention can be paid to nothing.
+        """
+        return [row or [self.pad] for row in self._ids(texts)]
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         texts = [_readable(self.prompt + text) for text in texts]
         if self._fast is None:
             if not texts:

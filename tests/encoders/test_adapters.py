@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_studio.encoders.adapters import LoraSettings, apply_lora, find_targets, is_adapted, load_adapter, merge_lora, save_adapter
+from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.errors import StudioError
+
+from .tiny import BACKBONES, TEXTS, tiny_encoder
+
+EXPECTED = {
+    "bert": {"query", "key", "value", "intermediate.dense", "output.dense"},
+    "llama": {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj"},
+    "qwen2": {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj"},
+    "gpt2": {"c_attn", "c_fc"},
+}
+
+
+def trained(kind: str, config: EncoderConfig | None = None) -> TransformerEncoder:
+    """An encoder whose adapter has moved: a fresh one's product is zero, and would merge to nothing."""
+    encoder = tiny_encoder(kind, config)
+    apply_lora(encoder, LoraSettings(r=4, alpha=8, dropout=0.1))
+    torch.manual_seed(3)
+    for name, weight in encoder.named_parameters():
+        if "lora_" in name:
+            weight.data.normal_(std=0.1)
+    return encoder.eval()
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_targets_are_the_attention_and_feed_forward_layers(kind: str) -> None:
+    backbone = tiny_encoder(kind).backbone
+    names = find_targets(backbone)
+    for name in names:
+        assert any(name.endswith(ending) for ending in EXPECTED[kind]), name
+        assert "attention.output" not in name and "pooler" not in name
+    for ending in EXPECTED[kind]:
+        assert sum(name.endswith(ending) for name in names) >= 2
+
+
+@pytest.mark.parametrize("kind", BACKBONES)
+def test_every_backbone_can_be_adapted_and_merged(kind: str, tmp_path: Path) -> None:
+    plain = tiny_encoder(kind).encode(TEXTS)
+    encoder = trained(kind)
+    unmerged = encoder.encode(TEXTS)
+    assert np.abs(unmerged - plain).max() > 1e-3
+    encoder.save(tmp_path / "model")
+    assert is_adapted(encoder)
+    np.testing.assert_allclose(load_folder(tmp_path / "model").encode(TEXTS), unmerged, atol=1e-5)
+    merge_lora(encoder)
+    assert not is_adapted(encoder) and type(encoder.backbone) is type(tiny_encoder(kind).backbone)
+    np.testing.assert_allclose(encoder.encode(TEXTS), unmerged, atol=1e-5)
+
+
+def test_only_the_adapter_and_the_projection_are_trained() -> None:
+    encoder = tiny_encoder("llama", EncoderConfig(projection=8))
+    frozen = {name: weight.clone() for name, weight in encoder.backbone.named_parameters()}
+    apply_lora(encoder, LoraSettings(r=4))
+    moving = {name for name, weight in encoder.named_parameters() if weight.requires_grad}
+    assert all("lora_" in name or name.startswith("projection.") for name in moving)
+    assert any(name.startswith("projection.") for name in moving) and any("lora_B" in name for name in moving)
+    optimiser = torch.optim.SGD([weight for weight in encoder.parameters() if weight.requires_grad], lr=0.5)
+    encoder.train()
+    before = {name: weight.detach().clone() for name, weight in encoder.named_parameters() if name in moving}
+    for _ in range(2):
+        optimiser.zero_grad()
+        encoder(encoder.collate(encoder.tokenize(TEXTS))).square().sum(dim=1).sub(2).mul(torch.arange(len(TEXTS))).sum().backward()
+        (encoder(encoder.collate(encoder.tokenize(TEXTS)))[:, 0].sum()).backward()
+        optimiser.step()
+    changed = {name for name, weight in encoder.named_parameters() if name in moving and not torch.equal(weight, before[name])}
+    assert changed == moving
+    base = {
+        name.replace(".base_layer", "").removeprefix("base_model.model."): weight for name, weight in encoder.backbone.named_parameters()
+    }
+    for name, weight in frozen.items():
+        assert torch.equal(base[name], weight)
+
+
+@pytest.mark.parametrize("projection", [None, 8])
+def test_an_adapter_saved_and_loaded_on_its_base_gives_the_same_vectors(projection: int | None, tmp_path: Path) -> None:
+    config = EncoderConfig(projection=projection)
+    encoder = trained("bert", config)
+    if encoder.projection is not None:
+        for weight in encoder.projection.parameters():
+            weight.data.add_(0.1)
+    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+    other = tiny_encoder("bert", config)
+    load_adapter(other, tmp_path / "adapter")
+    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
+def test_the_saved_adapter_is_portable_and_opens_in_peft(tmp_path: Path) -> None:
+    from peft import PeftModel
+
+    encoder = trained("bert", EncoderConfig("mean", False))
+    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+    settings = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
+    assert settings["base_model_name_or_path"] == "owner/base"
+    assert str(tmp_path) not in json.dumps(settings)
+    other = tiny_encoder("bert", EncoderConfig("mean", False))
+    other.backbone = PeftModel.from_pretrained(other.backbone, str(tmp_path / "adapter"))
+    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
+@pytest.mark.parametrize("base", ["/home/someone/model", "C:\\models\\x"])
+def test_a_path_is_no_base_id(base: str, tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="hub id"):
+        save_adapter(trained("bert"), tmp_path / "adapter", base)
+
+
+def test_wrong_settings_are_clear_errors(tmp_path: Path) -> None:
+    with pytest.raises(StudioError):
+        LoraSettings(r=0)
+    with pytest.raises(StudioError, match="nowhere"):
+        apply_lora(tiny_encoder(), LoraSettings(targets=("nowhere",)))
+    encoder = trained("bert")
+    with pytest.raises(StudioError, match="already"):
+        apply_lora(encoder, LoraSettings())
+    with pytest.raises(StudioError, match="no adapter"):
+        save_adapter(tiny_encoder(), tmp_path / "adapter", "owner/base")
+    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+    with pytest.raises(StudioError, match="does not fit"):
+        load_adapter(tiny_encoder("llama"), tmp_path / "adapter")

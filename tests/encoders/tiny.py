@@ -1,0 +1,114 @@
+"""Tiny random models, one a kind of backbone, with tokenizers of a few dozen words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from transformers import (
+    AutoModel,
+    BertConfig,
+    BertTokenizer,
+    DistilBertConfig,
+    GPT2Config,
+    LlamaConfig,
+    ModernBertConfig,
+    PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2Tokenizer,
+    RobertaConfig,
+    T5Config,
+)
+
+from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+
+_VOCABULARY = "a the cat dog sat ran on mat in park and it was red blue fast slow hello world how are you today bank card lost my"
+WORDS = _VOCABULARY.split()
+TEXTS = [
+    "the cat sat on the mat",
+    "a dog ran in the park and it was fast",
+    "hello world",
+    "",
+    "my card was lost",
+    "the cat sat on the mat",
+    "how are you today",
+    "red",
+    "the " * 60,
+]
+
+
+def bert_tokenizer() -> Any:
+    vocab = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *WORDS,
+        *"abcdefghijklmnopqrstuvwxyz",
+        *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz"),
+    ]
+    vocab = list(dict.fromkeys(vocab))
+    return BertTokenizer(vocab={word: place for place, word in enumerate(vocab)}, do_lower_case=True, model_max_length=512)
+
+
+def decoder_tokenizer() -> Any:
+    """Word-level, no padding token, nothing put around a text but one ``<bos>`` before it."""
+    vocab = {word: place for place, word in enumerate(["<unk>", "<bos>", "<eos>", *WORDS])}
+    backend = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
+    backend.normalizer = normalizers.Lowercase()
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.decoder = decoders.WordPiece()
+    backend.post_processor = processors.TemplateProcessing(single="<bos> $A", pair="<bos> $A <bos> $B", special_tokens=[("<bos>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>", bos_token="<bos>", eos_token="<eos>", model_max_length=64)
+
+
+def qwen_tokenizer() -> Any:
+    """One token a byte; nothing put around a text, so that an empty one has no token."""
+    letters = [*pre_tokenizers.ByteLevel.alphabet(), "<|endoftext|>"]
+    return Qwen2Tokenizer(vocab={letter: place for place, letter in enumerate(sorted(letters))}, merges=[], model_max_length=64)
+
+
+_SIZE = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+_CONFIGS: dict[str, Any] = {
+    "bert": lambda n: BertConfig(vocab_size=n, max_position_embeddings=64, **_SIZE),
+    "roberta": lambda n: RobertaConfig(vocab_size=n, max_position_embeddings=66, pad_token_id=1, **_SIZE),
+    "distilbert": lambda n: DistilBertConfig(vocab_size=n, dim=32, n_layers=2, n_heads=4, hidden_dim=64, max_position_embeddings=64),
+    "modernbert": lambda n: ModernBertConfig(vocab_size=n, max_position_embeddings=64, pad_token_id=0, **_SIZE),
+    "t5": lambda n: T5Config(vocab_size=n, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4),
+    "llama": lambda n: LlamaConfig(vocab_size=n, num_key_value_heads=2, max_position_embeddings=64, **_SIZE),
+    "qwen2": lambda n: Qwen2Config(vocab_size=n, num_key_value_heads=2, max_position_embeddings=64, **_SIZE),
+    "gpt2": lambda n: GPT2Config(vocab_size=n, n_embd=32, n_layer=2, n_head=4, n_positions=64),
+}
+DECODERS = ("llama", "qwen2", "gpt2")
+BACKBONES = tuple(_CONFIGS)
+
+
+def tokenizer_of(kind: str) -> Any:
+    if kind == "qwen2":
+        return qwen_tokenizer()
+    return decoder_tokenizer() if kind in DECODERS else bert_tokenizer()
+
+
+def backbone_of(kind: str, size: int) -> Any:
+    torch.manual_seed(7)
+    config = _CONFIGS[kind](size)
+    if kind == "t5":
+        from transformers import T5EncoderModel
+
+        model = T5EncoderModel(config)
+    else:
+        model = AutoModel.from_config(config, dtype=torch.float32)
+    # Fresh weights are so small that every text's vector is nearly the same; these differ.
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model.eval()
+
+
+def tiny_encoder(kind: str = "bert", config: EncoderConfig | None = None) -> TransformerEncoder:
+    tokenizer = tokenizer_of(kind)
+    if kind == "roberta":  # its padding id, 1, is where BERT's vocabulary has [UNK]
+        tokenizer.pad_token = "[UNK]"
+    return TransformerEncoder(backbone_of(kind, len(tokenizer)), tokenizer, config or EncoderConfig(), name=f"tiny-{kind}")
