@@ -35,10 +35,10 @@ def duplicates(patient: Patient) -> list[Finding]:
     found = []
     if exact:
         rows = patient.rows(exact)
-        found.append(Finding("warning", f"{count(len(rows), 'row')} that repeat an earlier row", rows, drop_rows(rows)))
+        found.append(Finding("warning", f"{count(len(rows), 'row')} repeating an earlier row", rows, drop_rows(rows)))
     if alike:
         rows = patient.rows(alike)
-        message = f"{count(len(rows), 'row')} that repeat an earlier row but for case, blanks or punctuation"
+        message = f"{count(len(rows), 'row')} repeating an earlier row but for case, blanks or punctuation"
         found.append(Finding("info", message, rows, drop_rows(rows)))
     return found
 
@@ -80,13 +80,13 @@ def same_on_both_sides(patient: Patient) -> list[Finding]:
     else:
         equal = [place for place, (a, b) in enumerate(zip(texts[0], texts[1], strict=True)) if a == b]
         if kind == "positive_pairs":
-            wrong, message = equal, "that pair a text with itself"
+            wrong, message = equal, "pairing a text with itself"
         else:
             assert targets is not None
             middle = 0.5 if kind == "scored_pairs" else (len(patient.roles.labels) - 1) / 2
             ordered = kind == "scored_pairs" or patient.directed or patient.roles.labels == ("0", "1")
             wrong = [place for place in equal if ordered and targets[place] < middle]
-            message = "that call a text unlike itself"
+            message = "calling a text unlike itself"
     if not wrong:
         return []
     rows = patient.rows(np.array(wrong))

@@ -128,7 +128,7 @@ def _records(lines: Lines, delimiter: str, ledger: Ledger, *, skip: bool) -> Ite
             torn = lines.exhausted
         if cells is None:
             return
-        if len(pending) > 1 or torn:
+        if len(pending) > 1 or torn or (len(cells) != width and '"' in pending[0]):
             literal = _literal(pending, delimiter, width, torn)
             if literal is not None:
                 ledger.enter("quote" if torn else "literal", number)
@@ -149,14 +149,16 @@ def _records(lines: Lines, delimiter: str, ledger: Ledger, *, skip: bool) -> Ite
 def _literal(pending: Sequence[str], delimiter: str, width: int, torn: bool) -> list[str] | None:
     """The first pending line with its quotes as plain characters, if the record's quotes cannot be meant; else None.
 
-    They cannot be where the quote is never closed, where text follows a closing quote and the line alone is whole, or
-    where every line of a tabbed record alone is whole.
+    They cannot be where the quote is never closed; nor, if the first line without them is whole, where they make the
+    record too short or too long, where text follows a closing quote, or where every line of a tabbed record is whole.
     """
     cells = _plain(pending[0], delimiter)
     if torn:
         return cells
     if len(cells) != width or width < 2:
         return None
+    if len(pending) == 1:
+        return cells
     if delimiter == "\t" and all(len(_plain(line, delimiter)) == width for line in pending):
         return cells
     try:

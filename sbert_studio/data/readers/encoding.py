@@ -101,7 +101,8 @@ def detect_encoding(path: Path) -> Encoding:
 
 def _refuse_noise(sample: bytes, name: str) -> None:
     control = sum(sample.count(code) for code in range(32) if code not in (0, 9, 10, 11, 12, 13, 26, 27))
-    if control > max(2, len(sample) // 50):
+    allowed = max(2, len(sample) // 50) if _decoded(sample, "utf-8") is None else max(100, len(sample) // 10)
+    if control > allowed:
         raise StudioError(f"{name} is a binary file, not a table", _TEXT_HINT)
 
 
@@ -113,15 +114,20 @@ def _utf16_without_mark(sample: bytes) -> Encoding | None:
         high_nul, low_nul = sample[high::2].count(0), sample[low::2].count(0)
         if pairs and high_nul > 0.3 * pairs and low_nul < 0.05 * pairs:
             return label
-        if high_nul > 0 and low_nul == 0:
-            try:
-                text = codecs.getincrementaldecoder(codec)().decode(sample)
-            except UnicodeDecodeError:
-                continue
+        # ASCII taken in twos looks Chinese, but is UTF-8 as well; Chinese in UTF-16 is not.
+        if high_nul > 0 and _decoded(sample, "utf-8") is None and (text := _decoded(sample, codec)):
             plausible = sum(_plausible(character) for character in text)
-            if plausible > 0.97 * len(text) and not text.isascii() and any(mark in text for mark in "\n,\t;"):
+            if plausible > 0.97 * len(text) and any(mark in text for mark in "\n,\t;"):
                 return label
     return None
+
+
+def _decoded(sample: bytes, codec: str) -> str | None:
+    """The sample's text, an unfinished character at its end aside; None if it is not in that encoding."""
+    try:
+        return codecs.getincrementaldecoder(codec)().decode(sample)
+    except UnicodeDecodeError:
+        return None
 
 
 def _plausible(character: str) -> bool:

@@ -26,9 +26,7 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     below = [[row[index].strip() for row in rest if len(row) > index and row[index].strip()] for index in range(len(first))]
     repeated = any(cell and cell in texts for cell, texts in zip(first, below, strict=True))
     familiar = sum(known(cell) for cell in named)
-    if familiar and not repeated:
-        return True
-    if 2 * familiar >= len(named) > 1:
+    if familiar == len(named) > 1 or (familiar and not repeated and not any(map(_is_sentence, named))):
         return True
     if repeated or not rest or len(set(named)) < len(named):
         return False
@@ -41,13 +39,17 @@ def _may_be_name(cell: str) -> bool:
     return len(cell) <= _LONGEST_NAME and "\n" not in cell and math.isnan(parse_number(cell))
 
 
+def _is_sentence(cell: str) -> bool:
+    return cell.endswith((".", "?", "!", "。", "？", "！", "…")) or len(cell.split()) > 6
+
+
 def _mostly_numbers(texts: Sequence[str]) -> bool:
     return bool(texts) and sum(not math.isnan(parse_number(text)) for text in texts) > 0.8 * len(texts)
 
 
 def _short_above_long(named: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     texts = [cell.strip() for row in rest for cell in row if cell.strip()]
-    if not texts or any(cell.endswith((".", "?", "!", "。", "？", "！", "…")) for cell in named):
+    if not texts or any(map(_is_sentence, named)):
         return False
     longest_name = max(len(cell) for cell in named)
     usual = sorted(len(text) for text in texts)[len(texts) // 2]

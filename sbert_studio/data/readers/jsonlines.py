@@ -125,7 +125,8 @@ def _collect(values: Iterable[tuple[int, Any]]) -> Content:
     for line, value in values:
         row = _as_row(value)
         if new := [key for key in row if key not in places]:
-            places.update((key, len(places) + offset) for offset, key in enumerate(new))
+            for key in new:
+                places[key] = len(places)
             columns.widen(len(places))
         cells = [""] * len(places)
         for key, cell in row.items():

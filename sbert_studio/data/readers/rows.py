@@ -149,7 +149,7 @@ def gather(records: Iterable[Record], ledger: Ledger, *, header: bool | None = N
         raise StudioError("the file holds no text", "give a file with at least one row of text")
     named = has_header(filled) if header is None else header
     body = filled[1:] if named else filled
-    width = max(_usual_width(body), len(filled[0]) if named else 1)
+    width = max(_usual_width(body, 0.6 if named else 0.5), len(filled[0]) if named else 1)
     names, notes = name_columns(filled[0] if named else [], width)
     columns = Columns(width)
     if width > MOST_COLUMNS:
@@ -162,13 +162,13 @@ def gather(records: Iterable[Record], ledger: Ledger, *, header: bool | None = N
     return Content(tuple(names), data, lines, (*notes, *ledger.findings()))
 
 
-def _usual_width(rows: Sequence[Sequence[str]]) -> int:
-    """The most frequent width, blank cells at the end of a row not counted where the row is longer than most."""
+def _usual_width(rows: Sequence[Sequence[str]], share: float) -> int:
+    """The most frequent width, less the columns at its end that are blank in all rows; 1 if fewer rows than ``share`` have it."""
     if not rows:
         return 1
     widths = Counter(len(row) for row in rows)
     usual, times = max(widths.items(), key=lambda item: (item[1], item[0]))
-    if times < 0.5 * len(rows):
+    if times < share * len(rows):
         return 1
     while usual > 1 and all(len(row) < usual or not row[usual - 1].strip() for row in rows):
         usual -= 1

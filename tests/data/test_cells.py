@@ -1,0 +1,82 @@
+"""Cells leave without becoming formulas, and numbers are read as people write them."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sbert_studio.data.cells import cell_text, parse_number
+from sbert_studio.data.tables import read_table, safe_cell, table_from_columns, write_csv
+
+CELLS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=30) | st.sampled_from(
+    ["=cmd|' /C calc'!A1", "@SUM(A1)", "+1+cmd", "-2+3", "-0.5", '"', "\r", "\n", "a,b;c\td", "'", " ", "", "\ufeff", "\u2028", "１"]
+)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=8))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_cells_survive_a_round_trip_through_csv(tmp_path: Path, rows: list[tuple[str, str, str]]) -> None:
+    names = ("text", "other", "label")
+    table = table_from_columns("t", dict(zip(names, zip(*rows, strict=True), strict=True)))
+    path = tmp_path / "round.csv"
+    table.to_csv(path)
+    back = read_table(path, delimiter=",", header=True)
+    assert back.columns == names
+    assert [tuple(row) for row in back.head(99)] == [tuple(map(safe_cell, row)) for row in rows]
+    assert back.lines.tolist() == table.lines.tolist()
+
+
+@given(CELLS)
+def test_no_cell_starts_like_a_formula_unless_it_is_a_number(text: str) -> None:
+    safe = safe_cell(text)
+    start = safe.lstrip()[:1]
+    assert start not in set("=+-@＝＋－＠") or not math.isnan(parse_number(safe))
+    assert not safe.startswith(("\t", "\r", "\n"))
+    assert safe in (text, "'" + text)
+
+
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A1", "@SUM(1)", "+1+cmd", "-1+2", " =1", "\t=1", "\r1", "-", "＝1", "+49 30 1234"])
+def test_formulas_get_an_apostrophe(text: str) -> None:
+    assert safe_cell(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["-0.5", "+3", "1e-5", "-1,5", "plain", "", "a=b", "'quoted"])
+def test_numbers_and_plain_texts_stay_as_they_are(text: str) -> None:
+    assert safe_cell(text) == text
+
+
+def test_column_names_are_made_safe_and_numbers_stay_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    write_csv(path, {"=HYPERLINK(1)": ["=1+1", "b"], "score": [-0.25, 3]})
+    with path.open(encoding="utf-8", newline="") as source:
+        assert list(csv.reader(source)) == [["'=HYPERLINK(1)", "score"], ["'=1+1", "-0.25"], ["b", "3"]]
+
+
+def test_columns_of_unequal_length_are_refused_and_leave_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        write_csv(tmp_path / "out.csv", {"a": ["1", "2"], "b": ["1"]})
+    assert list(tmp_path.iterdir()) in ([], [tmp_path / "home"])
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("5.000", 5.0), (" 3,5 ", 3.5), ("85%", 85.0), ("-1", -1.0), ("1e-2", 0.01), (".5", 0.5), ("5.", 5.0)]
+)
+def test_numbers_are_read_as_people_write_them(text: str, number: float) -> None:
+    assert parse_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "nan", "inf", "1,2,3", "1.2.3", "five", "1_000", "0x10", "1 2", "1e999", "٣²"])
+def test_what_is_no_number_reads_as_nan(text: str) -> None:
+    assert math.isnan(parse_number(text))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(5.0, "5"), (0.25, "0.25"), (True, "true"), (None, ""), (float("nan"), ""), ([1], "[1]"), ("a\0", "a")]
+)
+def test_values_become_the_text_that_a_person_expects(value: object, text: str) -> None:
+    assert cell_text(value) == text

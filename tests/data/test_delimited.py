@@ -1,0 +1,117 @@
+"""Delimiters, headers and quotes are found out, and no quote swallows the rows after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sbert_studio.data.readers.delimited import detect_delimiter
+from sbert_studio.data.readers.headers import has_header, name_columns
+from sbert_studio.data.tables import read_table
+
+
+def rows_of(path: Path, text: str) -> list[list[str]]:
+    path.write_text(text, encoding="utf-8", newline="")
+    return read_table(path).head(100)
+
+
+@pytest.mark.parametrize(
+    ("lines", "delimiter"),
+    [
+        (["a,b,c", "1,2,3"], ","),
+        (["a;b;c", "Hallo, du; Ja, ich; 3,5", "x;y;1,5"], ";"),
+        (["a\tb", "one, two\tthree; four"], "\t"),
+        (["x|y|z", "1|2|3"], "|"),
+        (["text", "Hello, world", "No comma here", "One, two, three, four"], ","),
+        (["text,label", '"a;b;c",x', '"d;e;f",y'], ","),
+        (["score;sentence1;sentence2", '1,5;"first; second";third'], ";"),
+    ],
+)
+def test_the_delimiter_is_the_consistent_one(lines: list[str], delimiter: str) -> None:
+    assert detect_delimiter([line + "\n" for line in lines]) == delimiter
+
+
+@pytest.mark.parametrize(
+    ("rows", "header"),
+    [
+        ([["sentence1", "sentence2", "score"], ["a b c", "d e f", "1"]], True),
+        ([["How are you today?", "I am fine, thanks.", "4.2"], ["Where is it?", "Over there.", "1"]], False),
+        ([["Frage", "Antwort", "Wert"], ["Wie geht es dir heute?", "Mir geht es gut.", "3"]], True),
+        ([["A man sings a song.", "entailment"], ["A dog runs about.", "neutral"], ["A cat.", "entailment"]], False),
+        ([["Frage", "Antwort"], ["Wie geht es dir heute denn so?", "Es geht mir eigentlich ganz gut."]], True),
+        ([["I lost my card and need a new one"], ["Where is my money now?"], ["Can you help me with this?"]], False),
+        ([["文本", "标签"], ["今天天气很好", "天气"]], True),
+        ([["", "text"], ["0", "a b c"], ["1", "d e f"]], True),
+        ([["text"]], True),
+    ],
+)
+def test_headers_are_told_from_data(rows: list[list[str]], header: bool) -> None:
+    assert has_header(rows) is header
+
+
+def test_column_names_are_made_distinct_and_never_empty() -> None:
+    names, notes = name_columns(["text", " text ", "", "a\nb"], 5)
+    assert names == ["text", "text_2", "column_3", "a b", "column_5"]
+    assert len(notes) == 1
+
+
+def test_a_file_without_header_counts_from_row_one(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text("A man is singing.,A man sings.,4.5\nA dog runs.,A cat sleeps.,0.2\n", encoding="utf-8")
+    table = read_table(path)
+    assert table.columns == ("column_1", "column_2", "column_3")
+    assert table.lines.tolist() == [1, 2]
+    assert read_table(path, header=True).lines.tolist() == [2]
+
+
+def test_commas_in_a_file_of_one_column_belong_to_the_text(tmp_path: Path) -> None:
+    text = "text\nHello, world\nOne, two, three\nplain\n"
+    assert rows_of(tmp_path / "f.csv", text) == [["Hello, world"], ["One, two, three"], ["plain"]]
+
+
+def test_excels_own_separator_line_is_obeyed_and_not_counted(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text("sep=;\ntext;label\na, b, c;x\nd, e, f;y\n", encoding="utf-8")
+    table = read_table(path)
+    assert table.head(2) == [["a, b, c", "x"], ["d, e, f", "y"]]
+    assert table.lines.tolist() == [2, 3]
+
+
+def test_a_quote_that_is_never_closed_costs_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text('text,label\nfine,a\n"open and never closed,b\nnext one,c\nlast one,d\n', encoding="utf-8")
+    table = read_table(path)
+    assert table.head(9) == [["fine", "a"], ['"open and never closed', "b"], ["next one", "c"], ["last one", "d"]]
+    assert table.lines.tolist() == [2, 3, 4, 5]
+    assert [note.rows for note in table.notes] == [(3,)]
+
+
+def test_a_stray_quote_that_pairs_with_a_later_one_costs_no_row(tmp_path: Path) -> None:
+    text = 'text,label\n"said he,a\nbetween,b\n"so" she said,c\nlast,d\n'
+    assert rows_of(tmp_path / "f.csv", text) == [['"said he', "a"], ["between", "b"], ["so she said", "c"], ["last", "d"]]
+
+
+def test_stray_quotes_in_tabbed_files_cost_no_row(tmp_path: Path) -> None:
+    text = 'sentence1\tsentence2\tscore\n"Then he left.\tHe left.\t3\nA\tB\t1\n"No.\t"Yes.\t0\nC\tD\t2\n'
+    assert rows_of(tmp_path / "f.tsv", text) == [
+        ['"Then he left.', "He left.", "3"],
+        ["A", "B", "1"],
+        ['"No.', '"Yes.', "0"],
+        ["C", "D", "2"],
+    ]
+
+
+def test_a_quoted_cell_with_line_breaks_and_commas_stays_one_cell(tmp_path: Path) -> None:
+    text = 'text,label\n"Dear Sir,\nI write, as you see,\n""in haste"".",a\nnext,b\n'
+    assert rows_of(tmp_path / "f.csv", text) == [['Dear Sir,\nI write, as you see,\n"in haste".', "a"], ["next", "b"]]
+
+
+def test_surplus_columns_beyond_the_header_get_names(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text("sentence1,sentence2\n" + "a b,c d,1\n" * 10, encoding="utf-8")
+    assert read_table(path).columns == ("sentence1", "sentence2", "column_3")
+
+
+def test_old_mac_line_ends_are_line_ends(tmp_path: Path) -> None:
+    assert rows_of(tmp_path / "f.csv", "text,label\rone,a\rtwo,b\r") == [["one", "a"], ["two", "b"]]

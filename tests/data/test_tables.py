@@ -1,0 +1,314 @@
+"""Files of every format and encoding become the same table, and each row keeps its spreadsheet number."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.errors import StudioError
+
+ROWS = [
+    ("A plane is taking off.", "An air plane is taking off.", "5.000"),
+    ("Ein Mädchen trägt einen Mantel – grün.", "Ein Mädchen trägt einen Hut.", "2.4"),
+    ("Cafés are closed", "The naïve café is open", "1.0"),
+]
+CHINESE = [
+    ("一架飞机要起飞了。", "一架飞机正在起飞。", "5"),
+    ("一个男人在吹一支大笛子。", "一个人在吹长笛。", "3.8"),
+    ("一个女人在切洋葱", "他在做饭", "0"),
+]
+NAMES = ("sentence1", "sentence2", "score")
+
+
+def text_of(rows: list[tuple[str, ...]], delimiter: str = ",", end: str = "\n") -> str:
+    quoted = [[f'"{cell}"' if delimiter in cell or '"' in cell else cell for cell in row] for row in [NAMES, *rows]]
+    return end.join(delimiter.join(row) for row in quoted) + end
+
+
+def contents(table: Table) -> list[tuple[str, ...]]:
+    return list(zip(*(table.column(name) for name in table.columns), strict=True))
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
+def test_western_text_reads_the_same_in_every_encoding_and_delimiter(tmp_path: Path, codec: str, delimiter: str) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(text_of(ROWS, delimiter).encode(codec))
+    table = read_table(path)
+    assert table.columns == NAMES
+    assert contents(table) == ROWS
+    assert table.lines.tolist() == [2, 3, 4]
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "gb18030"])
+@pytest.mark.parametrize("copies", [1, 2000])
+def test_chinese_text_reads_the_same_in_every_encoding(tmp_path: Path, codec: str, copies: int) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(text_of(CHINESE * copies, end="\r\n").encode(codec))
+    table = read_table(path)
+    assert table.columns == NAMES
+    assert contents(table) == CHINESE * copies
+
+
+def test_german_umlauts_before_letters_are_not_taken_for_chinese(tmp_path: Path) -> None:
+    path = tmp_path / "de.csv"
+    rows = [("für über Bäume", "schöne Grüße", "1"), ("Übung", "Äpfel öffnen", "2")] * 50
+    path.write_bytes(text_of(rows).encode("cp1252"))
+    table = read_table(path)
+    assert contents(table) == rows
+    assert any("Windows-1252" in note.message for note in table.notes)
+
+
+def test_utf8_with_one_broken_byte_stays_utf8_and_names_the_row(tmp_path: Path) -> None:
+    path = tmp_path / "zh.csv"
+    data = text_of(CHINESE * 20).encode()
+    lines = data.split(b"\n")
+    lines[4] = lines[4].replace("一".encode(), b"\xe4\xb8", 1)
+    path.write_bytes(b"\n".join(lines))
+    table = read_table(path)
+    assert contents(table)[0] == CHINESE[0]
+    assert [note.rows for note in table.notes] == [(5,)]
+    assert "\ufffd" in table.column("sentence1")[3]
+
+
+def test_a_row_is_numbered_by_record_whatever_line_breaks_its_quotes_hold(tmp_path: Path) -> None:
+    path = tmp_path / "quoted.csv"
+    path.write_text('text,label\n"one\ntwo\nthree",a\nfour,b\n\n"five\r\nsix",c\n', encoding="utf-8", newline="")
+    table = read_table(path)
+    assert contents(table) == [("one\ntwo\nthree", "a"), ("four", "b"), ("five\r\nsix", "c")]
+    assert table.lines.tolist() == [2, 3, 5]
+    assert [(note.message, note.rows) for note in table.notes] == [("1 row without any cell, left out", (4,))]
+
+
+def test_short_and_long_rows_are_kept_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "ragged.csv"
+    path.write_text("sentence1,sentence2,score\na b,c d,1\nonly one\nx,y,2,z, w\np,q,3,,\n", encoding="utf-8")
+    table = read_table(path)
+    assert contents(table) == [("a b", "c d", "1"), ("only one", "", ""), ("x", "y", "2,z, w"), ("p", "q", "3")]
+    assert {note.rows for note in table.notes} == {(3,), (4,)}
+    assert all(note.mend is not None and note.mend.name == "drop_rows" for note in table.notes)
+
+
+def test_nul_characters_are_taken_out_and_their_rows_named(tmp_path: Path) -> None:
+    path = tmp_path / "nul.csv"
+    path.write_bytes(b"text,label\n" + b"a plain line of text,x\n" * 30 + b"with\0 a nul,y\n")
+    table = read_table(path)
+    assert contents(table)[-1] == ("with a nul", "y")
+    assert [note.rows for note in table.notes] == [(32,)]
+
+
+@pytest.mark.parametrize("name", ["cell.csv", "cell.tsv", "cell.txt", "cell.jsonl"])
+def test_a_cell_of_ten_megabytes_is_read_whole(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    big = "word " * 2_000_000
+    if name.endswith("jsonl"):
+        path.write_text(json.dumps({"text": "small"}) + "\n" + json.dumps({"text": big}) + "\n", encoding="utf-8")
+    else:
+        path.write_text(f"text\nsmall\n{big}\n", encoding="utf-8")
+    assert big in read_table(path).column("text")
+
+
+def test_a_line_beyond_all_bounds_is_refused_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "huge.csv"
+    path.write_bytes(b"text,label\n" + b"x" * (1 << 25) + b"y\n")
+    with pytest.raises(StudioError, match="line 2 is longer"):
+        read_table(path)
+
+
+def test_plain_text_gives_a_sentence_a_line_and_notes_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_bytes('First, with a comma.\n\n"A quote" stays; so does \u2028 this.\r\nLast one\n\n'.encode())
+    table = read_table(path)
+    assert contents(table) == [("First, with a comma.",), ('"A quote" stays; so does \u2028 this.',), ("Last one",)]
+    assert table.lines.tolist() == [1, 3, 4]
+    assert [note.rows for note in table.notes] == [(2,)]
+
+
+def test_text_in_which_every_line_has_as_many_tabs_is_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "sts.txt"
+    path.write_text("5.0\tA man sings.\tA man is singing.\n1.2\tA dog.\tA cat sleeps here.\n", encoding="utf-8")
+    table = read_table(path)
+    assert table.columns == ("column_1", "column_2", "column_3")
+    assert contents(table)[1] == ("1.2", "A dog.", "A cat sleeps here.")
+    assert table.lines.tolist() == [1, 2]
+
+
+def test_json_lines_keep_line_numbers_and_numbers_as_written(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"text": "a", "score": 5.000}\n\n{"text": "b", "more": [1, {"x": null}]}\n{"score": null, "text": true}\n', encoding="utf-8"
+    )
+    table = read_table(path)
+    assert table.columns == ("text", "score", "more")
+    assert contents(table) == [("a", "5.000", ""), ("b", "", '["1", {"x": null}]'), ("true", "", "")]
+    assert table.lines.tolist() == [1, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['[{"a": "x", "b": "1"}, {"a": "y", "b": "2"}]', '[\n {"a": "x", "b": 1},\n {"a": "y", "b": 2}\n]\n', '{"a": ["x", "y"], "b": [1, 2]}'],
+)
+def test_a_json_array_and_an_object_of_columns_read_like_lines(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(text, encoding="utf-8")
+    assert contents(read_table(path)) == [("x", "1"), ("y", "2")]
+
+
+def test_json_lines_under_another_name_are_known_by_their_content(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('{"text": "a, b", "label": "x"}\n{"text": "c", "label": "y"}\n', encoding="utf-8")
+    assert contents(read_table(path)) == [("a, b", "x"), ("c", "y")]
+
+
+def test_a_lone_surrogate_in_json_does_not_stop_the_reader(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "bad \\ud800 pair"}\n', encoding="utf-8")
+    assert read_table(path).column("text") == ["bad \ufffd pair"]
+
+
+@pytest.mark.parametrize("line", ['{"text": ', "[" * 100_000, "nonsense"])
+def test_a_line_that_is_not_json_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n{"text": "b"}\n' + line + "\n", encoding="utf-8")
+    with pytest.raises(StudioError) as caught:
+        read_table(path)
+    assert caught.value.rows == (3,)
+
+
+def test_a_workbook_keeps_the_sheets_row_numbers(tmp_path: Path) -> None:
+    from openpyxl import Workbook
+
+    path = tmp_path / "pairs.xlsx"
+    book = Workbook()
+    sheet = book.active
+    sheet.append(["sentence1", "sentence2", "score", "when"])
+    sheet.append(["one", "two\nlines", 5, datetime(2024, 5, 1)])
+    sheet["A5"], sheet["B5"], sheet["C5"] = "three", "=1+1", 0.25
+    book.create_sheet("notes")["A1"] = "something else"
+    book.save(path)
+    table = read_table(path)
+    assert table.lines.tolist() == [2, 5]
+    assert contents(table) == [("one", "two\nlines", "5", "2024-05-01T00:00:00"), ("three", "", "0.25", "")]
+    messages = [note.message for note in table.notes]
+    assert any("'notes'" in message for message in messages)
+    assert next(note.rows for note in table.notes if "without any cell" in note.message) == (3, 4)
+
+
+def test_parquet_counts_its_column_names_as_row_one(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "pairs.parquet"
+    pq.write_table(pa.table({"text": ["a", None], "score": [4.5, 5.0], "tags": [["x"], []]}), path)
+    table = read_table(path)
+    assert contents(table) == [("a", "4.5", '["x"]'), ("", "5", "[]")]
+    assert table.lines.tolist() == [2, 3]
+
+
+BAD_FILES = {
+    "empty.csv": (b"", "empty"),
+    "blank.csv": (b"\n \n\n", "no text"),
+    "bom.csv": (b"\xef\xbb\xbf", "no text"),
+    "header.csv": (b"sentence1,sentence2,score\n", "no rows"),
+    "noise.csv": (bytes(range(256)) * 40, "binary"),
+    "noise.xlsx": (b"PK\x03\x04" + bytes(range(256)), "workbook"),
+    "noise.parquet": (b"PAR1" + bytes(range(256)) + b"PAR1", "Parquet"),
+    "picture.csv": (b"\x89PNG\r\n\x1a\n" + bytes(100), "PNG"),
+    "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "old Excel"),
+    "page.xls": (b"<html><table><tr><td>text</td></tr></table></html>", "web page"),
+    "zeros.csv": (bytes(5000), "binary"),
+    "empty.jsonl": (b"\n\n", "no"),
+    "empty.txt": (b"  \n\n", "no text"),
+    "objects.jsonl": (b"[]\n", "no rows|no text"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_file_that_is_no_table_is_refused_in_words(tmp_path: Path, name: str) -> None:
+    data, words = BAD_FILES[name]
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(StudioError, match=words):
+        read_table(path)
+
+
+def test_any_bytes_give_a_table_or_a_clear_error(tmp_path: Path) -> None:
+    generator = np.random.default_rng(7)
+    alphabets = [bytes(range(256)), b'ab,;\t"\n\r', b'a\0,"\n\xe4\xbd\xa0', b'{}[]":,\n1a', "é你\u3000,\"\n'".encode("utf-16")]
+    for attempt in range(300):
+        alphabet = np.frombuffer(alphabets[attempt % len(alphabets)], dtype=np.uint8)
+        data = generator.choice(alphabet, size=int(generator.integers(1, 400))).tobytes()
+        for suffix in (".csv", ".txt", ".jsonl", ".tsv"):
+            path = tmp_path / f"any{suffix}"
+            path.write_bytes(data)
+            try:
+                table = read_table(path)
+            except StudioError:
+                continue
+            assert len(table) == len(table.lines) > 0
+            assert (np.diff(table.lines) > 0).all()
+
+
+def test_missing_files_folders_and_large_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="no file"):
+        read_table(tmp_path / "absent.csv")
+    with pytest.raises(StudioError, match="folder"):
+        read_table(tmp_path)
+    path = tmp_path / "large.csv"
+    path.write_text("text\n" + "some words\n" * 1000, encoding="utf-8")
+    with pytest.raises(StudioError, match="at most"):
+        read_table(path, max_bytes=1000)
+
+
+def test_an_unknown_column_is_refused_with_the_ones_there_are() -> None:
+    table = table_from_columns("t", {"a": ["1"], "b": ["2"]})
+    with pytest.raises(StudioError, match="a, b"):
+        table.column("c")
+
+
+def test_progress_ends_at_the_size_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\n" + "some words here,x\n" * 50_000, encoding="utf-8")
+    calls: list[tuple[int, int]] = []
+    read_table(path, progress=lambda done, total: calls.append((done, total)))
+    size = path.stat().st_size
+    assert calls[-1] == (size, size)
+    assert len(calls) > 2
+    assert all(before[0] <= after[0] <= after[1] == size for before, after in pairwise(calls))
+
+
+def test_selected_rows_keep_their_numbers() -> None:
+    table = table_from_columns("t", {"text": list("abcde")})
+    assert table.select([3, 0]).lines.tolist() == [5, 2]
+    assert table.without_lines([3, 4]).column("text") == ["a", "d", "e"]
+    assert table.head(2) == [["a"], ["b"]]
+    assert table.with_column("n", list("12345")).select([4]).head(1) == [["e", "5"]]
+
+
+@pytest.mark.parametrize(
+    ("file", "rows", "columns"),
+    [
+        ("stsb/train.csv", 5749, ("sentence1", "sentence2", "score")),
+        ("sick/train.csv", 4500, ("sentence1", "sentence2", "score", "label")),
+        ("mrpc/train.csv", 3576, ("sentence1", "sentence2", "label")),
+        ("snli/test.csv", 1254, ("premise", "hypothesis", "label")),
+        ("banking77/train.csv", 10003, ("text", "category")),
+        ("stsb-zh/dev.csv", 1458, ("sentence1", "sentence2", "score")),
+        ("trec/test.csv", 500, ("text", "label")),
+    ],
+)
+def test_public_sets_read_as_the_csv_module_reads_them(real_data: Path, file: str, rows: int, columns: tuple[str, ...]) -> None:
+    table = read_table(real_data / file)
+    with (real_data / file).open(encoding="utf-8", newline="") as source:
+        expected = list(csv.reader(source))
+    assert (len(table), table.columns) == (rows, columns)
+    assert contents(table) == [tuple(row) for row in expected[1:]]
+    assert table.lines.tolist() == list(range(2, rows + 2))
+    assert table.notes == ()
