@@ -1,0 +1,236 @@
+"""The data's kind, size, language and length, the model and the device → settings that train well, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from ..errors import StudioError
+from ..objectives.base import OBJECTIVES
+from ..registry import fields_of
+from ..settings import DEFAULT_MODEL
+from .spec import TrainSpec
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples, Kind
+
+_DECODERS = ("llama", "qwen", "mistral", "gemma", "gpt", "phi", "opt", "bloom", "falcon", "smollm", "stablelm", "olmo")
+_MULTILINGUAL = ("multilingual", "xlm", "labse", "m3", "zh", "chinese", "qwen", "e5", "distiluse", "gemma")
+_ORDERED = ("contradiction", "neutral", "entailment")
+_SMALL = 1_000  # rows
+_SMALL_MODEL = 50_000_000  # weights
+_FULL_LIMIT = {"cpu": 150_000_000, "cuda": 400_000_000, "mps": 200_000_000}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A spec, and why: a sentence for each choice."""
+
+    spec: TrainSpec
+    reasons: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {"spec": self.spec.to_json(), "reasons": list(self.reasons)}
+
+
+def advise(
+    examples: Examples,
+    *,
+    info: Mapping[str, Any],
+    device: str = "cpu",
+    lengths: Sequence[int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Advice:
+    """Settings for tuning on ``examples``.
+
+    Args:
+        info: what the encoder says of itself (``Encoder.describe()``).
+        device: ``cpu``, ``cuda`` or ``mps``, with or without a number.
+        lengths: tokens of the texts when nothing is cut, or of a sample of them.
+        overrides: settings of :class:`TrainSpec`, or of the objective's ``Params``, that the user chose: they are kept, and
+            what depends on them follows.
+
+    Raises:
+        StudioError: an override is unknown or refused, or its objective does not learn from this kind of examples.
+    """
+    chosen = {
+        name: value for name, value in (overrides or {}).items() if value is not None and not (name == "objective" and value == "auto")
+    }
+    advisor = _Advisor(examples, info, device.partition(":")[0], lengths, chosen)
+    spec_names = {item.name for item in fields(TrainSpec)}
+    own = {name: value for name, value in chosen.items() if name not in spec_names}
+    spec = TrainSpec.from_json({**advisor.settings(), **{name: value for name, value in chosen.items() if name in spec_names}})
+    known = [item.name for item in fields_of(OBJECTIVES[spec.objective].Params)]
+    for name in own:
+        if name not in known:
+            listed = ", ".join([*known, *(item.name for item in TrainSpec.settings())])
+            raise StudioError(f"there is no setting {name!r} for training with {spec.objective}", f"known: {listed}")
+    if own:
+        spec = spec.replace(objective_params={**spec.objective_params, **own})
+    return Advice(spec, tuple(advisor.reasons))
+
+
+def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = _SMALL + 1) -> str:
+    """The objective for a kind of examples, the names of its classes and the number of its rows."""
+    if kind == "scored_pairs":
+        return "cosine+cosent" if rows > _SMALL else "cosine"
+    if kind == "labelled_pairs":
+        return "cosent" if _ordered(labels) else "softmax"
+    return {"positive_pairs": "in_batch", "triplets": "in_batch", "sentences": "simcse"}[kind]
+
+
+def _ordered(labels: Sequence[str]) -> bool:
+    """Whether a larger class means more alike: two classes, NLI's three, and numbers do."""
+    return len(labels) <= 2 or tuple(label.lower() for label in labels) == _ORDERED or all(_is_number(label) for label in labels)
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
+
+
+class _Advisor:
+    """Makes one choice after another, each with its reason; a later choice sees the earlier ones and the user's own."""
+
+    def __init__(
+        self, examples: Examples, info: Mapping[str, Any], device: str, lengths: Sequence[int] | None, chosen: Mapping[str, Any]
+    ) -> None:
+        self.examples, self.rows = examples, len(examples)
+        self.parameters = int(info.get("parameters") or 0)
+        self.backbone = f"{info.get('backbone', '')} {info.get('name', '')}".lower()
+        self.name = str(chosen.get("model") or info.get("name") or DEFAULT_MODEL)
+        self.longest = int(info.get("max_length") or 0)
+        self.device, self.lengths = device, lengths
+        self.values: dict[str, Any] = {"model": self.name}
+        self.chosen = chosen
+        self.reasons: list[str] = []
+
+    def settings(self) -> dict[str, Any]:
+        for choose in (self._objective, self._method, self._batch_size, self._rate, self._epochs, self._length, self._evaluations):
+            choose()
+        self._language()
+        return self.values
+
+    def _set(self, name: str, value: Any, reason: str) -> None:
+        if name in self.chosen:
+            self.values[name] = self.chosen[name]
+            self.reasons.append(f"{name.replace('_', ' ').capitalize()} {self.chosen[name]}: as you chose.")
+        else:
+            self.values[name] = value
+            self.reasons.append(reason)
+
+    def _objective(self) -> None:
+        name = default_objective(self.examples.kind, self.examples.labels, self.rows)
+        why = {
+            "cosine+cosent": f"{self.rows:,} scored pairs: fitting the scores and their order together gained most in our measurements",
+            "cosine": f"only {self.rows:,} scored pairs: fitting the scores gained more than fitting their order",
+            "cosent": "the labels say which pairs are more alike: CoSENT learns that order",
+            "softmax": "the labels have no order: a classifier on (u, v, |u−v|) learns them",
+            "in_batch": "there are no scores: each text should find its own partner among those of the whole batch",
+            "simcse": "there are sentences only: each should recognise itself under another dropout",
+        }[name]
+        self._set("objective", name, f"Objective {OBJECTIVES[name].title}: {why}.")
+
+    def _method(self) -> None:
+        decoder = any(word in self.backbone for word in _DECODERS)
+        limit = _FULL_LIMIT.get(self.device, _FULL_LIMIT["cpu"])
+        size = f"{self.parameters / 1e6:,.0f} million weights"
+        if decoder or self.parameters > limit:
+            why = "a language model" if decoder else f"{size} on {self.device}"
+            self._set("method", "lora", f"Method LoRA: {why}; adapters need a fraction of the memory.")
+        else:
+            self._set("method", "full", f"Method full: {size} are few enough to tune all of them, which is at least as good as adapters.")
+
+    def _batch_size(self) -> None:
+        name = self.values["objective"]
+        if name in OBJECTIVES and OBJECTIVES[name].in_batch:
+            size = 128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > _SMALL else 32
+            size = max(2, min(size, self.rows))
+            self._set("batch_size", size, f"Batch size {size}: the other rows of a batch are the negatives, so it should be large.")
+        elif self.rows > _SMALL:
+            self._set("batch_size", 32, f"Batch size 32: with {self.rows:,} rows there are steps enough.")
+        else:
+            self._set("batch_size", 16, f"Batch size 16: with {self.rows:,} rows, smaller batches give more steps.")
+
+    def _rate(self) -> None:
+        small = self.parameters <= _SMALL_MODEL
+        if self.values["method"] == "lora":
+            rate = 5e-4 if self.parameters <= 4 * _SMALL_MODEL else 2e-4
+            why = "adapters start at zero and want a higher rate"
+        elif self.rows <= _SMALL:
+            rate, why = 2e-5, "with few rows a gentle rate keeps what the model knows"
+        elif self.values["objective"] == "simcse":
+            rate, why = 3e-5, "the rate of the SimCSE paper"
+        elif small:
+            rate, why = 5e-5, "small models take a higher rate well"
+        else:
+            rate, why = 2e-5, "the usual rate for a model of this size"
+        self._set("learning_rate", rate, f"Learning rate {rate:g}: {why}.")
+
+    def _epochs(self) -> None:
+        scored = self.examples.kind in ("scored_pairs", "labelled_pairs")
+        steps = ((_SMALL, 6, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
+        epochs = next(first if scored else second for most, first, second in steps if self.rows <= most)
+        why = (
+            "few rows are worth seeing more often"
+            if epochs > 4
+            else "the best of these is kept"
+            if epochs > 1
+            else "there are rows enough for one pass"
+        )
+        self._set("epochs", float(epochs), f"{epochs} epoch{'s' if epochs > 1 else ''} of {self.rows:,} rows: {why}.")
+
+    def _length(self) -> None:
+        if not self.lengths or not self.longest:
+            return
+        ordered = sorted(self.lengths)
+        most, cut = ordered[-1], sum(length > self.longest for length in ordered) / len(ordered)
+        if cut > 0.01:
+            wanted = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
+            length = min(512, -(-wanted // 16) * 16)
+            self._set(
+                "max_length", max(length, self.longest),
+                f"Max length {max(length, self.longest)} tokens: {cut:.0%} of the texts are longer than the model's {self.longest}.",
+            )  # fmt: skip
+        elif "max_length" in self.chosen:
+            self._set("max_length", 0, "")
+        elif most > self.longest:
+            self.reasons.append(f"Max length {self.longest} tokens: fewer than one text in a hundred is longer, and is cut.")
+        else:
+            self.reasons.append(f"Max length {self.longest} tokens: the longest text has {most}, so nothing is cut.")
+
+    def _evaluations(self) -> None:
+        steps = self.rows // int(self.values["batch_size"])
+        if steps > 1_000 and "evaluations_per_epoch" not in self.chosen:
+            times = min(10, steps // 500)
+            self.values["evaluations_per_epoch"] = times
+            self.reasons.append(f"{times} evaluations an epoch: an epoch has {steps:,} steps, and the best moment may lie within it.")
+
+    def _language(self) -> None:
+        sample = islice(chain.from_iterable(zip(*self.examples.texts, strict=True)), 2_000)
+        script = _main_script(sample)
+        if script and not any(word in self.backbone for word in _MULTILINGUAL):
+            self.reasons.append(
+                f"Most texts are in {script} script, which {self.name} hardly knows: a multilingual model would start far better."
+            )
+
+
+_SCRIPTS: tuple[tuple[str, Callable[[int], bool]], ...] = (
+    ("Chinese or Japanese", lambda code: 0x3040 <= code <= 0x30FF or 0x3400 <= code <= 0x9FFF),
+    ("Korean", lambda code: 0xAC00 <= code <= 0xD7AF),
+    ("Cyrillic", lambda code: 0x0400 <= code <= 0x04FF),
+    ("Arabic", lambda code: 0x0600 <= code <= 0x06FF),
+    ("Devanagari", lambda code: 0x0900 <= code <= 0x097F),
+)
+
+
+def _main_script(texts: Iterable[str]) -> str:
+    """The script of most letters where it is not the Latin one, else nothing."""
+    letters = [ord(letter) for text in texts for letter in text[:200] if letter.isalpha()]
+    return next((name for name, holds in _SCRIPTS if letters and sum(map(holds, letters)) > 0.5 * len(letters)), "")

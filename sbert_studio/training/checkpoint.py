@@ -1,0 +1,166 @@
+"""A run's state on disk, from which it goes on as if nothing had happened. Safetensors and JSON, each checkpoint whole or absent.
+
+No random state is stored, for none is carried from step to step: the order of rows is a function of (seed, epoch) and
+dropout is seeded anew at each step from (seed, step), so that neither an evaluation nor a search that draws numbers in
+another thread can change what a run computes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from ..errors import StudioError
+from ..workspace import atomic_folder
+
+_FOLDER = "checkpoints"
+_PREFIX = "step-"
+_STATE = "state.json"
+_MODEL, _OBJECTIVE, _OPTIMISER = "encoder.safetensors", "objective.safetensors", "optimiser.safetensors"
+
+
+@dataclass(frozen=True)
+class State:
+    """All of a run that is not a tensor.
+
+    Attributes:
+        identity: names the spec and the examples; a checkpoint of other ones is refused.
+        step: optimiser steps done.
+        best: the step of the best evaluation so far, or -1.
+        before, after: scores of the untuned model and at ``best``; empty where nothing was judged.
+        bad: steps in a row without a finite loss, up to now.
+        micro_batch: rows in memory at once, smaller than asked after memory ran out.
+        rows, seconds, total_seconds: rows trained on, seconds that took, seconds with evaluations and all.
+    """
+
+    identity: str
+    step: int = 0
+    best: int = -1
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+    bad: int = 0
+    micro_batch: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+    total_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """What is tuned: the encoder's and the objective's weights by name, and the optimiser's state of them."""
+
+    encoder: Mapping[str, Tensor]
+    objective: Mapping[str, Tensor]
+    optimiser: Mapping[str, Tensor]
+
+
+class Checkpoints:
+    """``checkpoints/step-<n>/`` below a run's folder: the newest, whole, and the best, without its optimiser if it is not the newest.
+
+    A checkpoint is written under a name of its own before an older one is removed, so at no moment is there none.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / _FOLDER
+
+    def clear(self) -> None:
+        """Remove all checkpoints."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def newest(self) -> Path | None:
+        """The folder of the latest checkpoint, or ``None``. What a killed process left half written is removed."""
+        if not self.folder.is_dir():
+            return None
+        for left in self.folder.glob(".*-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        found = sorted(path for path in self.folder.glob(f"{_PREFIX}*") if (path / _STATE).is_file())
+        return found[-1] if found else None
+
+    def at(self, step: int) -> Path:
+        """The folder of the checkpoint of ``step``, which need not exist."""
+        return self.folder / f"{_PREFIX}{step:09d}"
+
+    def write(self, state: State, tensors: Tensors) -> Path:
+        """Write the checkpoint of ``state.step`` and remove those that it makes needless.
+
+        Raises:
+            StudioError: the disk is full; the checkpoints that were there are still there.
+        """
+        target = self.at(state.step)
+        with disk_space("the checkpoint"), atomic_folder(target) as part:
+            _write_tensors(part / _MODEL, tensors.encoder)
+            _write_tensors(part / _OBJECTIVE, tensors.objective)
+            _write_tensors(part / _OPTIMISER, tensors.optimiser)
+            _write_state(part / _STATE, state)
+        for path in self.folder.glob(f"{_PREFIX}*"):
+            if path == self.at(state.best) and path != target:
+                (path / _OPTIMISER).unlink(missing_ok=True)
+            elif path != target:
+                shutil.rmtree(path, ignore_errors=True)
+        return target
+
+    def keep_only(self, step: int) -> None:
+        """Remove all but the weights of ``step``: the run is over."""
+        for path in self.folder.glob(f"{_PREFIX}*"):
+            if path != self.at(step):
+                shutil.rmtree(path, ignore_errors=True)
+        (self.at(step) / _OPTIMISER).unlink(missing_ok=True)
+
+
+def read_state(path: Path) -> State:
+    """The state in the checkpoint folder ``path``."""
+    return State(**json.loads((path / _STATE).read_text(encoding="utf-8")))
+
+
+def read_tensors(path: Path, device: str, *, weights_only: bool = False) -> Tensors:
+    """The tensors in the checkpoint folder ``path``, on ``device``; ``weights_only`` leaves the optimiser's out."""
+    from safetensors.torch import load_file
+
+    optimiser = {} if weights_only else load_file(path / _OPTIMISER, device=device)
+    return Tensors(load_file(path / _MODEL, device=device), load_file(path / _OBJECTIVE, device=device), optimiser)
+
+
+@contextlib.contextmanager
+def disk_space(what: str) -> Iterator[None]:
+    """Turn a full disk into an error that a person can mend.
+
+    Raises:
+        StudioError: no space was left while ``what`` was written.
+    """
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        if full or (isinstance(error, SafetensorError) and ("space" in str(error).lower() or "too large" in str(error).lower())):
+            raise StudioError(
+                f"the disk was full while {what} was written; the last good checkpoint is intact", "make room, then resume the run"
+            ) from error
+        raise
+
+
+def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    from safetensors.torch import save_file
+
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+    _flush(path)
+
+
+def _write_state(path: Path, state: State) -> None:
+    path.write_text(json.dumps(asdict(state), ensure_ascii=False, indent=1), encoding="utf-8")
+    _flush(path)
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as written:
+        os.fsync(written.fileno())

@@ -1,0 +1,145 @@
+"""What a run says of itself while it goes: plain data that a database, a page and a terminal can all show."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True)
+class Started:
+    """The run is ready for its first step (or, resumed, for the step after its checkpoint).
+
+    Attributes:
+        steps: optimiser steps in all.
+        rows, dev_rows: rows to learn from and rows held out.
+        step: steps already done, more than 0 where the run was resumed.
+        reasons: why these settings, a sentence each.
+    """
+
+    steps: int
+    epochs: float
+    rows: int
+    dev_rows: int
+    objective: str
+    method: str
+    device: str
+    precision: str
+    batch_size: int
+    step: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step was taken; at most about five a second are told, the first and the last always.
+
+    Attributes:
+        step: from 1 to ``steps``.
+        epoch: epochs done, with a fraction.
+        pairs_per_second: rows a second of late; seconds_left: by that rate, evaluations counted.
+        grad_norm: before clipping.
+    """
+
+    step: int
+    steps: int
+    epoch: float
+    loss: float
+    learning_rate: float
+    pairs_per_second: float
+    seconds_left: float
+    grad_norm: float
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The held-out rows were judged; step 0 is the untuned model. ``best``: no later step was better so far."""
+
+    step: int
+    metric: str
+    score: float
+    scores: Mapping[str, Any]
+    best: bool
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint was written."""
+
+    step: int
+    path: str
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something a person should know; the run goes on."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """All steps were taken. ``before`` and ``after``: ``{"metric", "score", "step", **scores}``, empty without held-out rows."""
+
+    steps: int
+    seconds: float
+    pairs_per_second: float
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    model: str
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The run was asked to stop, and kept its best model; the fields of :class:`Finished`."""
+
+    steps: int
+    seconds: float
+    pairs_per_second: float
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    model: str
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The run ended for a reason that a person can mend."""
+
+    message: str
+    hint: str = field(default="")
+
+
+Event: TypeAlias = Started | Step | Evaluated | Saved | Notice | Finished | Stopped | Failed
+_TYPES: dict[str, type[Event]] = {
+    kind.__name__.lower(): kind for kind in (Started, Step, Evaluated, Saved, Notice, Finished, Stopped, Failed)
+}
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """``{"type": "step", ...}``, plain JSON values; a number that JSON has no word for (NaN, infinity) becomes ``None``."""
+    return {"type": type(event).__name__.lower(), **_plain(dataclasses.asdict(event))}
+
+
+def from_json(values: Mapping[str, Any]) -> Event:
+    """The event that ``to_json`` wrote; fields that this version does not know are left out.
+
+    Raises:
+        KeyError: an unknown type.
+    """
+    kind: Callable[..., Event] = _TYPES[values["type"]]
+    known = {item.name for item in dataclasses.fields(_TYPES[values["type"]])}
+    given = {name: tuple(value) if name == "reasons" else value for name, value in values.items() if name in known}
+    return kind(**given)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

@@ -1,0 +1,59 @@
+"""The held-out rows, and how well an encoder does on them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ..data.splitting import split
+from ..errors import StudioError
+from ..evaluation.suite import SCORED_KINDS, evaluate_examples, primary
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..encoders.transformer import TransformerEncoder
+    from .spec import TrainSpec
+
+
+class Judge:
+    """Judges an encoder on rows that it never learns from, in float32 and without dropout.
+
+    Attributes:
+        seconds: what one evaluation took on average, for the estimate of the time left.
+    """
+
+    def __init__(self, dev: Examples) -> None:
+        self.dev = dev
+        self._times: list[float] = []
+
+    @property
+    def seconds(self) -> float:
+        """Mean duration of an evaluation, 0 before the first."""
+        return sum(self._times) / len(self._times) if self._times else 0.0
+
+    def __call__(self, encoder: TransformerEncoder) -> dict[str, Any]:
+        """``{"metric", "score", "task", "rows", ...}``: the one score that decides, then the whole report."""
+        start = time.perf_counter()
+        report = evaluate_examples(encoder, self.dev)
+        self._times.append(time.perf_counter() - start)
+        metric, score = primary(report)
+        return {"metric": metric, "score": score, **report.to_json()}
+
+
+def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple[Examples, Examples | None, str]:
+    """Rows to learn from and rows to be judged by: those given, else a part of ``examples`` that shares no text with the rest.
+
+    Returns:
+        The two parts, and why there are no rows to be judged by where there are none.
+    """
+    if dev is not None and len(dev) and dev.kind in SCORED_KINDS:
+        return examples, dev, ""
+    if examples.kind not in SCORED_KINDS:
+        return examples, None, "bare sentences say nothing of how alike two of them are"
+    if not spec.dev_fraction:
+        return examples, None, "no rows are held out"
+    try:
+        rest, held = split(examples, spec.dev_fraction, spec.seed)
+    except StudioError as error:
+        return examples, None, error.message
+    return (rest, held, "") if len(held) > 1 and len(rest) else (examples, None, f"{len(examples)} rows are too few to hold some out")

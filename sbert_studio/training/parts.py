@@ -1,0 +1,59 @@
+"""What a run is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import nn
+
+from ..encoders.transformer import TransformerEncoder
+from ..objectives.base import Objective
+from .checkpoint import Checkpoints
+from .events import Event
+from .judge import Judge
+from .processes import Processes
+from .rows import TrainingRows
+from .spec import TrainSpec
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The things that a run works with from its first step to its last.
+
+    Attributes:
+        encoder, objective: in training mode, as :func:`~sbert_studio.training.prepare.prepare` made them.
+        rows: what is learned from.
+        judge: of the held-out rows; without one, the last weights are the best.
+        processes: who takes part in each step.
+        folder: the run's.
+        emit: told what happens.
+    """
+
+    spec: TrainSpec
+    encoder: TransformerEncoder
+    objective: Objective
+    rows: TrainingRows
+    judge: Judge | None
+    processes: Processes
+    folder: Path
+    emit: Callable[[Event], None]
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """The run's checkpoints."""
+        return Checkpoints(self.folder)
+
+    def say(self, event: Event) -> None:
+        """Emit ``event``, once and not by every process."""
+        if self.processes.main:
+            self.emit(event)
+
+    def learning(self) -> tuple[dict[str, nn.Parameter], dict[str, nn.Parameter]]:
+        """The parameters that learn, by name: the encoder's and the objective's."""
+        encoder, objective = (
+            {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
+            for module in (self.encoder, self.objective)
+        )
+        return encoder, objective

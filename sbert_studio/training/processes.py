@@ -1,0 +1,54 @@
+"""The processes that train together, as ``accelerate launch`` or ``torchrun`` started them; usually there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class Processes:
+    """Accelerate's view of this process and its companions.
+
+    Every process holds the whole model and takes its share of each batch; gradients are averaged before each step, so
+    the weights stay the same everywhere without being sent.
+
+    Args:
+        device: where the encoder lies; with companions, accelerate's own choice for this process goes before it.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        from accelerate import Accelerator
+
+        self._accelerator: Any = Accelerator()
+        self.count = int(self._accelerator.num_processes)
+        self.rank = int(self._accelerator.process_index)
+        self.main = bool(self._accelerator.is_main_process)
+        self.device = device if self.count == 1 else torch.device(self._accelerator.device)
+
+    def wait(self) -> None:
+        """Until all are here."""
+        self._accelerator.wait_for_everyone()
+
+    def average(self, gradients: Sequence[Tensor]) -> None:
+        """Replace each gradient by its mean over the processes, in one exchange."""
+        if self.count == 1 or not gradients:
+            return
+        flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
+        mean = self._accelerator.reduce(flat, reduction="mean")
+        start = 0
+        for gradient in gradients:
+            gradient.copy_(mean[start : start + gradient.numel()].view_as(gradient))
+            start += gradient.numel()
+
+    def mean(self, value: Tensor) -> Tensor:
+        """The mean of a scalar over the processes."""
+        return value if self.count == 1 else self._accelerator.reduce(value.reshape(1), reduction="mean")[0]
+
+    def any(self, flag: bool) -> bool:
+        """Whether any process says so; all get the same answer."""
+        if self.count == 1:
+            return flag
+        return bool(self._accelerator.reduce(torch.tensor([float(flag)], device=self.device), reduction="sum")[0] > 0)

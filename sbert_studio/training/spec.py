@@ -1,0 +1,109 @@
+"""Everything that decides a run, as plain data: JSON there and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..errors import StudioError
+from ..registry import Field, fields_of, setting
+from ..settings import DEFAULT_MODEL
+
+Method = Literal["full", "lora"]
+_FREE = ("objective_params",)
+
+
+@dataclass(frozen=True)
+class TrainSpec:
+    """One run. The same spec on the same examples gives the same model, to the bit on a CPU.
+
+    A number that is 0 and a text that is empty, where the help says so, stand for "as the model has it".
+    ``objective_params`` holds the settings of the objective's own ``Params``, by name.
+
+    Raises:
+        StudioError: a value of the wrong type, out of its bounds or not a choice.
+    """
+
+    model: str = setting(DEFAULT_MODEL, "The model to start from: a bundled name, a run, a folder or a hub id.")
+    objective: str = setting("auto", "What is minimised; auto chooses by the kind of the examples.")
+    method: str = setting("full", "Tune all weights, or small low-rank adapters beside them.", choices=("full", "lora"))
+    epochs: float = setting(4.0, "How often each row is seen.", min=0.01, max=1000, step=0.5)
+    batch_size: int = setting(32, "Rows a step.", min=1, max=65536, step=1)
+    learning_rate: float = setting(5e-5, "The highest learning rate, reached after the warm-up.", min=0, max=1, step=1e-6)
+    warmup_ratio: float = setting(0.1, "The part of all steps over which the rate rises from 0.", min=0, max=1, step=0.01)
+    weight_decay: float = setting(0.01, "Decoupled weight decay; biases and normalisations are spared.", min=0, max=1, step=0.01)
+    max_grad_norm: float = setting(1.0, "Longer gradients are shortened to this length; 0 leaves them.", min=0, max=1e6, step=0.1)
+    seed: int = setting(12, "Decides the split, the order of rows and dropout.", min=0, max=2**31 - 1, step=1)
+    precision: str = setting(
+        "auto", "Arithmetic of the forward pass; auto is bfloat16 where the device is fast at it.", choices=("auto", "float32", "bfloat16")
+    )
+    max_length: int = setting(0, "The longest text in tokens, the rest is cut; 0 leaves it as the model has it.", min=0, max=131072, step=1)
+    micro_batch: int = setting(
+        0, "Rows in memory at once, gradients are accumulated to a batch; 0 takes the batch whole.", min=0, max=65536
+    )
+    lora_r: int = setting(16, "Rank of the adapters.", min=1, max=1024, step=1)
+    lora_alpha: int = setting(32, "Scale of the adapters; their output is multiplied by alpha / r.", min=1, max=4096, step=1)
+    lora_dropout: float = setting(0.05, "Dropout on the adapters' input.", min=0, max=0.95, step=0.01)
+    pooling: str = setting(
+        "",
+        "How token vectors become one; empty leaves it as the model has it.",
+        choices=("", "mean", "cls", "max", "last", "weighted_mean"),
+    )
+    projection: int = setting(0, "Width of a Dense layer put on the pooled vector; 0 adds none.", min=0, max=65536, step=1)
+    matryoshka: str = setting("", "Shorter widths that shall serve too, such as 256,128,64; empty trains the full width only.")
+    dropout: float = setting(-1.0, "Dropout of the backbone while training; -1 leaves it as the model has it.", min=-1, max=0.95, step=0.01)
+    gradient_checkpointing: bool = setting(False, "Compute activations twice instead of keeping them: slower, in less memory.")
+    dev_fraction: float = setting(
+        0.1, "The part of the rows held out to judge by, where no held-out file is given.", min=0, max=0.9, step=0.01
+    )
+    evaluations_per_epoch: int = setting(1, "How often an epoch the held-out rows are judged.", min=1, max=1000, step=1)
+    checkpoint_every: int = setting(0, "Steps between checkpoints; 0 writes one about every minute and a half.", min=0, max=10**9, step=1)
+    objective_params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for item in self.settings():
+            object.__setattr__(self, item.name, item.parse(getattr(self, item.name)))
+        object.__setattr__(self, "objective_params", dict(self.objective_params))
+        if -1 < self.dropout < 0:
+            raise StudioError(f"dropout is {self.dropout:g}", "choose -1 (as the model has it) or a value from 0 to 0.95")
+        _ = self.widths
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The widths of ``matryoshka``, as numbers.
+
+        Raises:
+            StudioError: one of them is not a positive whole number.
+        """
+        parts = [part.strip() for part in self.matryoshka.split(",") if part.strip()]
+        if not all(part.isdecimal() and int(part) > 0 for part in parts):
+            raise StudioError(f"matryoshka is {self.matryoshka!r}", "write whole numbers with commas between them, such as 256,128,64")
+        return tuple(int(part) for part in parts)
+
+    @classmethod
+    def settings(cls) -> list[Field]:
+        """What a form or the command line can set, in order: every field but ``objective_params``."""
+        return [item for item in fields_of(cls) if item.name not in _FREE]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> TrainSpec:
+        """The spec that ``to_json`` wrote; what is absent or null takes its default.
+
+        Raises:
+            StudioError: an unknown name, or a value that its field refuses.
+        """
+        known = [item.name for item in dataclasses.fields(cls)]
+        for name in values:
+            if name not in known:
+                raise StudioError(f"there is no training setting {name!r}", f"known: {', '.join(known)}")
+        return cls(**{name: value for name, value in values.items() if value is not None})
+
+    def replace(self, **values: Any) -> TrainSpec:
+        """A copy with some values changed, checked again."""
+        return dataclasses.replace(self, **values)

@@ -1,0 +1,183 @@
+"""Examples → a better encoder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..encoders.runtime import resolve_precision
+from ..encoders.transformer import TransformerEncoder
+from ..errors import StudioError
+from ..workspace import write_json
+from .advisor import default_objective
+from .checkpoint import Checkpoints, disk_space
+from .events import Event, Finished, Notice, Started, Stopped
+from .export import export
+from .judge import Judge, hold_out
+from .loop import Loop, starting_state
+from .parts import Parts
+from .prepare import prepare
+from .processes import Processes
+from .rows import TrainingRows
+from .sampler import Sampler
+from .schedule import Schedule
+from .spec import TrainSpec
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+
+_OUTCOME = "outcome.json"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        status: ``finished`` or ``stopped``.
+        model: the folder of the best model, LoRA merged.
+        adapter: the folder of the LoRA adapter, or ``None``.
+        before, after: ``{"metric", "score", "task", "rows", ...}`` of the untuned and the best model on the held-out rows; empty
+            where there are none.
+        steps: optimiser steps taken.
+        seconds: of the whole run, evaluations too.
+        pairs_per_second: rows a second over the steps alone.
+    """
+
+    status: str
+    model: Path
+    adapter: Path | None
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    steps: int
+    seconds: float
+    pairs_per_second: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {**asdict(self), "model": str(self.model), "adapter": None if self.adapter is None else str(self.adapter)}
+
+
+def train(
+    spec: TrainSpec,
+    examples: Examples,
+    emit: Callable[[Event], None],
+    should_stop: Callable[[], bool],
+    *,
+    encoder: TransformerEncoder,
+    folder: Path,
+    dev: Examples | None = None,
+    resume: bool = False,
+    reasons: Sequence[str] = (),
+) -> Outcome:
+    """Tune ``encoder`` on ``examples``.
+
+    Args:
+        emit: told what happens, in this thread.
+        should_stop: asked at every step.
+        encoder: a fresh copy of ``spec.model``, which is used up: it ends as the best model.
+        folder: the run's; takes ``model/``, ``adapter/`` and ``checkpoints/``.
+        dev: rows to judge by; without them a part of the examples is held out.
+        resume: go on from the newest checkpoint in ``folder``, to the same weights as if nothing had happened; start over
+            where there is none. Otherwise what an earlier run left in ``folder`` is removed.
+        reasons: why these settings, to be shown with the start.
+
+    Raises:
+        StudioError: something that a person can mend; checkpoints that were written are intact.
+    """
+    if spec.objective == "auto":
+        spec = spec.replace(objective=default_objective(examples.kind, examples.labels, len(examples)))
+    learned, held, unjudged = hold_out(spec, examples, dev)
+    if not len(learned):
+        raise StudioError("there are no rows to learn from", "give a larger file")
+    identity = _identity(spec, learned, held)
+    checkpoints = Checkpoints(folder)
+    processes = Processes(encoder.device)
+    if resume and (ended := _ended(folder, identity)) is not None:
+        _conclude(ended, emit, processes)
+        return ended
+    if not resume and processes.main:
+        checkpoints.clear()
+        (folder / _OUTCOME).unlink(missing_ok=True)
+    processes.wait()
+
+    encoder.to(processes.device)
+    base = encoder.base or spec.model
+    state = starting_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
+    objective = prepare(spec, encoder, learned)
+    rows = TrainingRows.read(learned, encoder)
+    parts = Parts(spec, encoder, objective, rows, Judge(held) if held is not None else None, processes, folder, emit)
+    precision = resolve_precision(spec.precision, processes.device)
+    sampler = Sampler(rows.lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes.count)
+    schedule = Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch)
+    loop = Loop(parts, schedule, precision, state)
+    parts.say(
+        Started(
+            schedule.steps, spec.epochs, len(rows), 0 if held is None else len(held), spec.objective, spec.method,
+            str(processes.device), precision, spec.batch_size, state.step, tuple(reasons),
+        )
+    )  # fmt: skip
+    if held is None:
+        parts.say(Notice(f"nothing measures how good the model is, and its last weights are kept: {unjudged}"))
+    if resume:
+        loop.resume()
+    reached = loop.run(should_stop)
+    return _finish(parts, loop, reached, base)
+
+
+def _finish(parts: Parts, loop: Loop, reached: bool, base: str) -> Outcome:
+    loop.restore_best()
+    parts.encoder.eval()
+    state, processes, folder = loop.state, parts.processes, parts.folder
+    rate = state.rows / state.seconds if state.seconds else 0.0
+    outcome = Outcome(
+        "finished" if reached else "stopped",
+        folder / "model",
+        folder / "adapter" if parts.spec.method == "lora" else None,
+        state.before,
+        state.after,
+        state.step,
+        state.total_seconds,
+        rate,
+    )
+    if processes.main:
+        with disk_space("the model"):
+            export(parts, state, base)
+            if reached:
+                write_json(folder / _OUTCOME, {"identity": state.identity, **outcome.to_json()})
+                parts.checkpoints.keep_only(state.best)
+    if state.before and state.after and state.after["score"] <= state.before["score"]:
+        parts.say(Notice("the tuned model is no better than the untuned one on the held-out rows; more rows, or a lower rate, may help"))
+    processes.wait()
+    _conclude(outcome, emit=parts.emit, processes=processes)
+    return outcome
+
+
+def _conclude(outcome: Outcome, emit: Callable[[Event], None], processes: Processes) -> None:
+    kind = Finished if outcome.status == "finished" else Stopped
+    if processes.main:
+        emit(kind(outcome.steps, outcome.seconds, outcome.pairs_per_second, outcome.before, outcome.after, str(outcome.model)))
+
+
+def _ended(folder: Path, identity: str) -> Outcome | None:
+    """The outcome of a run that had already reached its end."""
+    path = folder / _OUTCOME
+    if not path.is_file():
+        return None
+    values = json.loads(path.read_text(encoding="utf-8"))
+    if values.pop("identity") != identity:
+        return None
+    # The folder may have been moved since.
+    adapter = folder / "adapter" if values["adapter"] else None
+    return Outcome(**{**values, "model": folder / "model", "adapter": adapter})
+
+
+def _identity(spec: TrainSpec, learned: Examples, held: Examples | None) -> str:
+    """Names what decides the weights: the spec, but for how often checkpoints are written, and the rows."""
+    decides = {name: value for name, value in spec.to_json().items() if name != "checkpoint_every"}
+    words = json.dumps([decides, learned.digest, "" if held is None else held.digest], sort_keys=True)
+    return hashlib.sha256(words.encode()).hexdigest()[:32]

@@ -1,0 +1,97 @@
+"""A tiny random BERT and examples that it can learn: pairs of made-up sentences, alike as far as they share words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import BertConfig, BertModel, BertTokenizer
+
+from sbert_studio.data.examples import Examples, Kind
+from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.training.events import Event
+from sbert_studio.training.spec import TrainSpec
+
+WORDS = "cat dog mat park red blue fast slow hello world bank card lost found river stone bread milk moon star".split()
+
+
+def tiny_encoder(seed: int = 0, *, dropout: float = 0.1, normalize: bool = True) -> TransformerEncoder:
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+    tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(vocabulary)}, do_lower_case=True, model_max_length=64)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+    )
+    torch.manual_seed(seed)
+    backbone = BertModel(config, add_pooling_layer=False)
+    return TransformerEncoder(backbone, tokenizer, EncoderConfig("mean", normalize, max_length=64), name="tiny", base="tiny/tiny")
+
+
+def sentences(count: int, seed: int = 0) -> list[str]:
+    random = np.random.default_rng(seed)
+    return [" ".join(random.choice(WORDS, random.integers(2, 9))) for _ in range(count)]
+
+
+def scored_pairs(count: int = 64, seed: int = 0) -> Examples:
+    """The score is the share of words that both sides hold."""
+    left, right = sentences(count, seed), sentences(count, seed + 1)
+    shared = [len(set(a.split()) & set(b.split())) / len(set(a.split()) | set(b.split())) for a, b in zip(left, right, strict=True)]
+    return _examples("scored_pairs", (left, right), np.asarray(shared, np.float32))
+
+
+def labelled_pairs(count: int = 64, seed: int = 0) -> Examples:
+    """Three classes by the share of words."""
+    pairs = scored_pairs(count, seed)
+    assert pairs.targets is not None
+    return _examples(
+        "labelled_pairs", pairs.texts, np.digitize(pairs.targets, [0.1, 0.25]).astype(np.int64), ("contradiction", "neutral", "entailment")
+    )
+
+
+def positive_pairs(count: int = 64, seed: int = 0) -> Examples:
+    """The same words in another order; every fourth anchor comes twice."""
+    random = np.random.default_rng(seed)
+    left = sentences(count, seed)
+    left[3::4] = left[2::4][: len(left[3::4])]
+    return _examples("positive_pairs", (left, [" ".join(random.permutation(text.split())) for text in left]), None)
+
+
+def bare_sentences(count: int = 64, seed: int = 0) -> Examples:
+    return _examples("sentences", (sentences(count, seed),), None)
+
+
+def _examples(kind: Kind, texts: Any, targets: np.ndarray | None, labels: tuple[str, ...] = ()) -> Examples:
+    return Examples(kind, tuple(tuple(column) for column in texts), targets, np.arange(len(texts[0]), dtype=np.int64) + 2, labels)
+
+
+def small_spec(**values: Any) -> TrainSpec:
+    defaults = {"model": "tiny", "objective": "cosine", "epochs": 2, "batch_size": 8, "learning_rate": 1e-3, "precision": "float32"}
+    return TrainSpec(**{**defaults, **values})
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    from safetensors.torch import load_file
+
+    return load_file(folder / "model.safetensors")
+
+
+class Told(list[Event]):
+    """The events of a run, as they come."""
+
+    def __call__(self, event: Event) -> None:
+        self.append(event)
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self if isinstance(event, kind)]
+
+
+def never() -> bool:
+    return False
