@@ -1,0 +1,98 @@
+"""UMAP (McInnes et al. 2018) on exact neighbours, one at a time, with its compiled code kept on disk."""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .reduction import neighbours, principal_components
+from .unit import unit
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress
+
+_KEPT = 50  # dimensions that neighbours are looked for in
+_FEW = 12  # rows below which a neighbourhood graph says nothing
+_ONE_AT_A_TIME = threading.Lock()  # numba's threading layers are not all safe to enter twice
+
+
+def layout(
+    vectors: np.ndarray,
+    cache: Path,
+    *,
+    dimensions: int,
+    n_neighbors: int,
+    min_dist: float,
+    metric: str = "cosine",
+    seed: int = -1,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Coordinates, (n, dimensions) float32, finite.
+
+    Fewer than 12 rows are laid out by their principal components; rows that all coincide are laid out at the origin.
+
+    Args:
+        vectors: (n, d).
+        cache: the folder for numba's compiled code; without one, a process compiles for about ten seconds.
+        n_neighbors: how many rows a neighbourhood has; n - 1 at most.
+        metric: ``cosine`` or ``euclidean``.
+        seed: below zero: unseeded, on all processors; otherwise repeatable, on one.
+        progress: told the epochs done and their number.
+    """
+    points = principal_components(unit(vectors) if metric == "cosine" else np.asarray(vectors, np.float32), max(_KEPT, dimensions))
+    start = points[:, :dimensions]
+    if len(points) < _FEW or np.ptp(points, axis=0).max() < 1e-6:
+        return np.ascontiguousarray(start if len(points) < _FEW else np.zeros_like(start))
+    with _ONE_AT_A_TIME:
+        found = _fit(points, cache, dimensions, min(n_neighbors, len(points) - 1), min_dist, seed, progress)
+    return np.ascontiguousarray(found if np.isfinite(found).all() else start, np.float32)
+
+
+def warm_up(cache: Path) -> None:
+    """Compile UMAP, by laying out a few random points; meant for a background thread, so that the first map is not late."""
+    layout(np.random.default_rng(0).normal(size=(64, 8)), cache, dimensions=2, n_neighbors=5, min_dist=0.1)
+
+
+def _fit(
+    points: np.ndarray, cache: Path, dimensions: int, n_neighbors: int, min_dist: float, seed: int, progress: Progress | None
+) -> np.ndarray:
+    import numba
+
+    numba.config.CACHE_DIR = str(cache)  # read when umap decorates its functions, so before its import
+    from umap import UMAP
+
+    reported = {"file": _Epochs(progress), "disable": False, "mininterval": 0.2, "bar_format": "{n_fmt}/{total_fmt}"}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="precomputed_knn")  # new points are never added to a map
+        model = UMAP(
+            n_neighbors=n_neighbors,
+            n_components=dimensions,
+            min_dist=min_dist,
+            metric="euclidean",
+            init="pca",
+            random_state=seed if seed >= 0 else None,
+            n_jobs=1 if seed >= 0 else -1,
+            precomputed_knn=neighbours(points, n_neighbors),
+            force_approximation_algorithm=True,  # else UMAP looks for the neighbours of small sets again
+            tqdm_kwds=reported if progress is not None else {"disable": True},
+        )
+        return np.asarray(model.fit_transform(points))
+
+
+class _Epochs(io.TextIOBase):
+    """What UMAP's progress bar is printed to: it tells ``progress`` instead."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+
+    def write(self, text: str) -> int:
+        seen = re.search(r"(\d+)/(\d+)", text)
+        if seen and self._progress is not None:
+            self._progress(int(seen.group(1)), int(seen.group(2)))
+        return len(text)

@@ -1,0 +1,133 @@
+"""The most similar pairs of a corpus, and its duplicates: exact, in bounded memory (paraphrase mining; SBERT paper, section 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import StudioError
+from .unit import exact_products, unit, upper_blocks
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress, ShouldStop
+
+_MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
+_MOST = 100_000
+_AT_ONCE = 65_536  # candidates scored in double precision at once
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two rows, ``a < b``, and the cosine of their vectors."""
+
+    a: int
+    b: int
+    score: float
+
+
+def most_similar_pairs(
+    vectors: np.ndarray, top: int = 10, progress: Progress | None = None, should_stop: ShouldStop | None = None
+) -> list[Pair]:
+    """The ``top`` pairs of different rows with the largest cosine, best first; equal cosines by row numbers.
+
+    Every pair is looked at once. Single precision finds the candidates, double precision ranks them.
+
+    Args:
+        vectors: (n, d), of any length.
+        top: how many; all pairs where there are fewer.
+
+    Raises:
+        StudioError: ``top`` is not between 1 and 100,000, or the search was stopped.
+    """
+    if not 1 <= top <= _MOST:
+        raise StudioError(f"top is {top}", f"choose a number between 1 and {_MOST:,}")
+    rows = unit(vectors)
+    best = _Best(top)
+    for start, products in upper_blocks(rows):
+        if should_stop is not None and should_stop():
+            raise StudioError("the search for similar pairs was stopped before its end")
+        floor = max(best.floor, _kth(products, top)) if not best.full else best.floor
+        left, right = np.nonzero(products >= max(floor - _MARGIN, -2.0))  # -2: never the masked cells
+        for part in range(0, len(left), _AT_ONCE):
+            a, b = left[part : part + _AT_ONCE] + start, right[part : part + _AT_ONCE] + start
+            best.add(a, b, exact_products(rows, a, b))
+            if best.perfect:
+                break
+        if progress is not None:
+            progress(min(start + len(products), len(rows)), len(rows))
+        if best.perfect:
+            break
+    if progress is not None:
+        progress(len(rows), len(rows))
+    return best.pairs()
+
+
+def duplicates(vectors: np.ndarray, threshold: float = 0.95, progress: Progress | None = None) -> list[tuple[int, ...]]:
+    """Groups of rows linked by cosines of at least ``threshold``, largest group first, rows ascending.
+
+    Linked means directly or through others: with a, b alike and b, c alike, all three are one group.
+
+    Raises:
+        StudioError: the threshold is not a cosine.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    if not -1 <= threshold <= 1:
+        raise StudioError(f"the threshold is {threshold}", "choose a cosine between -1 and 1; near-duplicates start at about 0.9")
+    rows = unit(vectors)
+    group = np.arange(len(rows))
+    for start, products in upper_blocks(rows):
+        left, right = np.nonzero(products >= max(threshold - _MARGIN, -2.0))
+        unsure = np.flatnonzero(products[left, right] < threshold + _MARGIN)
+        sure = np.ones(len(left), bool)
+        sure[unsure] = exact_products(rows, left[unsure] + start, right[unsure] + start) >= threshold
+        if sure.any():
+            links = (group[left[sure] + start], group[right[sure] + start])
+            graph = coo_matrix((np.ones(len(links[0]), bool), links), shape=(len(rows), len(rows)))
+            group = connected_components(graph, directed=False)[1][group]
+        if progress is not None:
+            progress(min(start + len(products), len(rows)), len(rows))
+    order = np.argsort(group, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else []
+    found = [tuple(int(row) for row in members) for members in groups if len(members) > 1]
+    return sorted(found, key=lambda members: (-len(members), members[0]))
+
+
+def _kth(products: np.ndarray, count: int) -> float:
+    """The ``count``-th largest cell, or -inf where there are not so many."""
+    cells = products.ravel()
+    return float(np.partition(cells, len(cells) - count)[len(cells) - count]) if len(cells) > count else -np.inf
+
+
+class _Best:
+    """The best pairs so far, ordered by score, then rows."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._a = self._b = np.empty(0, np.int64)
+        self._scores = np.empty(0)
+
+    @property
+    def full(self) -> bool:
+        return len(self._scores) == self._count
+
+    @property
+    def floor(self) -> float:
+        """A pair below it cannot enter."""
+        return float(self._scores[-1]) if self.full else -np.inf
+
+    @property
+    def perfect(self) -> bool:
+        """Whether nothing can enter: all score 1, and later pairs have larger row numbers."""
+        return self.full and self._scores[-1] >= 1
+
+    def add(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray) -> None:
+        a, b, scores = np.concatenate([self._a, a]), np.concatenate([self._b, b]), np.concatenate([self._scores, scores])
+        order = np.lexsort((b, a, -scores))[: self._count]
+        self._a, self._b, self._scores = a[order], b[order], scores[order]
+
+    def pairs(self) -> list[Pair]:
+        return [Pair(int(a), int(b), float(score)) for a, b, score in zip(self._a, self._b, self._scores, strict=True)]

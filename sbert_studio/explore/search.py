@@ -1,0 +1,140 @@
+"""Who is nearest: by meaning (FAISS, exact), by words (BM25), or by both (reciprocal-rank fusion)."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..errors import StudioError
+from .unit import unit
+from .words import words
+
+T = TypeVar("T")
+_BLOCK = 16_384  # rows normalised at once, so that only the index holds a whole copy
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A row and how well it answers: a cosine, a BM25 weight or a fused score; larger is better."""
+
+    row: int
+    score: float
+
+
+class SemanticIndex:
+    """Exact cosine search.
+
+    Args:
+        vectors: (n, d), of any length; a normalised copy is kept.
+    """
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        import faiss
+
+        self._index: Any = faiss.IndexFlatIP(vectors.shape[1])
+        for start in range(0, len(vectors), _BLOCK):
+            self._index.add(unit(np.asarray(vectors[start : start + _BLOCK])))
+
+    def __len__(self) -> int:
+        return int(self._index.ntotal)
+
+    def search(self, query: np.ndarray, k: int = 10) -> list[Hit]:
+        """The ``k`` rows of largest cosine with a (d,) vector, best first, equal cosines by row."""
+        return self.search_many(query[None], k)[0]
+
+    def search_many(self, queries: np.ndarray, k: int = 10) -> list[list[Hit]]:
+        """:meth:`search` for each row of (q, d). All rows where there are fewer than ``k``.
+
+        Raises:
+            StudioError: ``k`` is below one.
+        """
+        k = min(_positive(k), len(self))
+        if k == 0:
+            return [[] for _ in queries]
+        scores, rows = self._index.search(unit(queries), k)
+        return [_ranked(found, of) for found, of in zip(rows, np.clip(scores, -1, 1), strict=True)]
+
+
+class LexicalIndex:
+    """BM25 (Lucene's variant, k₁ 1.5, b 0.75) over words of any script; Chinese by characters and their pairs.
+
+    Args:
+        texts: n texts.
+    """
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        import bm25s
+
+        self._rows = len(texts)
+        tokens = [words(text, singles=True) for text in texts]
+        self._index: Any = None
+        if any(tokens):
+            self._index = bm25s.BM25()
+            self._index.index(tokens, show_progress=False)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def search(self, query: str, k: int = 10) -> list[Hit]:
+        """The ``k`` best rows that share a word with the query, best first, equal weights by row.
+
+        Raises:
+            StudioError: ``k`` is below one.
+        """
+        k = _positive(k)
+        known = [] if self._index is None else [word for word in words(query, singles=True) if word in self._index.vocab_dict]
+        if not known:
+            return []
+        scores = np.asarray(self._index.get_scores(known))
+        found = np.flatnonzero(scores > 0)
+        return _ranked(found, scores[found])[:k]
+
+
+def fuse(rankings: Sequence[Sequence[Hit]], k: int = 60) -> list[Hit]:
+    """Reciprocal-rank fusion, Σ 1 / (k + rank) (Cormack et al. 2009): every row of any ranking, best first."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, hit in enumerate(ranking, 1):
+            scores[hit.row] = scores.get(hit.row, 0.0) + 1 / (k + rank)
+    return [Hit(row, score) for row, score in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
+
+
+class IndexCache(Generic[T]):
+    """The indexes used last stay in memory; building the same one twice at once waits instead.
+
+    Args:
+        resident: how many are kept.
+    """
+
+    def __init__(self, resident: int = 4) -> None:
+        self._resident = resident
+        self._guard = threading.Lock()
+        self._entries: OrderedDict[str, tuple[threading.Lock, list[T]]] = OrderedDict()
+
+    def get(self, key: str, build: Callable[[], T]) -> T:
+        """The index called ``key``, built on first use."""
+        with self._guard:
+            lock, made = self._entries.setdefault(key, (threading.Lock(), []))
+            self._entries.move_to_end(key)
+            while len(self._entries) > self._resident:
+                self._entries.popitem(last=False)
+        with lock:
+            if not made:
+                made.append(build())
+            return made[0]
+
+
+def _ranked(rows: np.ndarray, scores: np.ndarray) -> list[Hit]:
+    order = np.lexsort((rows, -scores))
+    return [Hit(int(rows[place]), float(scores[place])) for place in order]
+
+
+def _positive(k: int) -> int:
+    if k < 1:
+        raise StudioError(f"k is {k}", "ask for at least one hit")
+    return k

@@ -1,0 +1,45 @@
+"""Rows of length one, and the products of every pair of them, a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+_CELLS = 4_000_000  # of a block of products: 16 MB
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """(n, d) float32 rows of length one, C order; a row of zeros stays zero."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.ascontiguousarray(np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0), np.float32)
+
+
+def upper_blocks(rows: np.ndarray, cells: int = _CELLS) -> Iterator[tuple[int, np.ndarray]]:
+    """The products of row i with row j for all i < j, as blocks of whole rows.
+
+    Yields:
+        (start, products): ``products[i, j]`` is that of rows ``start + i`` and ``start + j``; cells with j ≤ i are -inf.
+    """
+    start, total = 0, len(rows)
+    while start < total - 1:
+        height = min(max(1, cells // (total - start)), total - start)
+        products = rows[start : start + height] @ rows[start:].T
+        products[:, :height][np.tril_indices(height)] = -np.inf
+        yield start, products
+        start += height
+
+
+def exact_products(rows: np.ndarray, left: np.ndarray, right: np.ndarray, at_once: int = 16_384) -> np.ndarray:
+    """Cosines of rows ``left[i]`` and ``right[i]`` in double precision, (m,), rounded so that equal texts tie exactly.
+
+    Single-precision products of the same two vectors differ in the last digit with their place in a block.
+    """
+    found = np.empty(len(left))
+    for start in range(0, len(left), at_once):
+        part = slice(start, start + at_once)
+        u, v = rows[left[part]].astype(np.float64), rows[right[part]].astype(np.float64)
+        scale = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
+        dot = np.einsum("nd,nd->n", u, v)
+        found[part] = np.divide(dot, scale, out=np.zeros_like(dot), where=scale > 0)
+    return np.clip(np.round(found, 12), -1, 1)
