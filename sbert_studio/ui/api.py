@@ -1,0 +1,214 @@
+"""The named endpoints: the verbs for ``gradio_client`` and MCP, with every argument explicit and no hidden state.
+
+Files come through ``gr.File``, whose check keeps a caller from naming a path of this machine.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ..errors import StudioError
+from .page import FILE_TYPES, Page
+
+if TYPE_CHECKING:
+    from ..studio import Studio
+
+log = logging.getLogger(__name__)
+# A caller of the API names no visitor; on a shared page the run's id is what gives access to it.
+_OWNER = "api"
+
+
+def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
+    """Compare two texts by meaning.
+
+    Args:
+        a: the first text.
+        b: the second text.
+        model: a bundled model's name, a run's id or a hub id; empty for the default.
+
+    Returns:
+        cosine and dot product (larger is closer), Euclidean and Manhattan distance (smaller is closer).
+    """
+    return studio.similarity(a, b, model or None).to_json()
+
+
+def search(studio: Studio, file: str, query: str, k: float, mode: str, model: str, column: str) -> dict[str, Any]:
+    """Find the texts of a file that are nearest to a query.
+
+    Args:
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        query: what is looked for.
+        k: how many hits.
+        mode: semantic, lexical or hybrid.
+        model: a bundled model's name, a run's id or a hub id; empty for the default.
+        column: the column of texts; empty to find it.
+
+    Returns:
+        hits, best first, each with row, text, score and the row's other columns; and the milliseconds that the search took.
+    """
+    return studio.search(studio.corpus(_file(file), column or None), query, int(k), mode, model=model or None).to_json()  # type: ignore[arg-type]
+
+
+def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict[str, Any]:
+    """Find the most similar pairs of texts in a file.
+
+    Args:
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        top: how many pairs.
+        model: a bundled model's name, a run's id or a hub id; empty for the default.
+        column: the column of texts; empty to find it.
+
+    Returns:
+        pairs, closest first, each with both texts, both rows and the cosine; and the seconds that the comparison took.
+    """
+    return studio.mine(studio.corpus(_file(file), column or None), int(top), model or None).to_json()
+
+
+def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> dict[str, Any]:
+    """Draw the texts of a file as a map with labelled clusters.
+
+    Args:
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        clusters: auto, or how many there should be.
+        dimensions: 2 or 3.
+        model: a bundled model's name, a run's id or a hub id; empty for the default.
+        column: the column of texts; empty to find it.
+
+    Returns:
+        points, clusters with id, label and size, the cluster id of each text, and the coordinates of each text.
+    """
+    from ..explore.clustering import ClusterParams
+    from ..explore.projection import ProjectionParams
+
+    if clusters not in ("", "auto") and not clusters.isdecimal():
+        raise StudioError(f"clusters is {clusters!r}", "give auto or a number")
+    if dimensions not in (2, 3):
+        raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
+    params = ClusterParams(method="kmeans", count=int(clusters)) if clusters.isdecimal() else ClusterParams()
+    drawn = studio.map(studio.corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None)
+    return {**drawn.to_json(), "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
+
+
+def check(studio: Studio, file: str, model: str) -> dict[str, Any]:
+    """Find out what kind of training examples a file holds and what is wrong with it.
+
+    Args:
+        file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
+        model: the model whose tokens are counted; empty for the default.
+
+    Returns:
+        kind, roles of the columns, number of rows, and findings with severity, message, rows and mend.
+    """
+    return studio.check(_file(file), model=model or None).to_json()
+
+
+def train(studio: Studio, file: str, objective: str, method: str, settings: str, model: str, name: str, dev: str | None) -> dict[str, Any]:
+    """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
+
+    Args:
+        file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
+        objective: auto, or the name of an objective.
+        method: auto, full or lora.
+        settings: further training settings as a JSON object, such as {"epochs": 1, "learning_rate": 2e-5}; empty for none.
+        model: the model to start from; empty for the default.
+        name: what the new model is called; empty for the file's name.
+        dev: a file with the same columns to judge by; without it a part of the rows is held out.
+
+    Returns:
+        the run: its id, which is also the name of the finished model, its status and its settings.
+    """
+    try:
+        given = json.loads(settings or "{}")
+    except json.JSONDecodeError:
+        given = None
+    if not isinstance(given, dict):
+        raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
+    overrides = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
+    owner = _OWNER if studio.settings.shared else "local"
+    held = Path(dev) if dev else None
+    return studio.submit(_file(file), dev=held, overrides=overrides, model=model or None, owner=owner, name=name or None).to_json()
+
+
+def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
+    """See how a training run stands.
+
+    Args:
+        run_id: the id that /train returned.
+        after: only events numbered above this are returned; pass the last answer's cursor, at first 0.
+
+    Returns:
+        the run with its status, step, scores and time; its new events; and the cursor for the next call.
+    """
+    return studio.run(run_id, int(after)).to_json()
+
+
+def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]:
+    """Judge a model on a file of scored pairs, triplets or labelled texts.
+
+    Args:
+        file: a CSV, TSV, JSONL, XLSX or Parquet file.
+        model: a bundled model's name, a run's id or a hub id; empty for the default.
+        task: auto, sts, pairs, triplets, retrieval, transfer or clustering.
+
+    Returns:
+        the task, the number of rows and the scores; correlations lie in -1 to 1.
+    """
+    return studio.evaluate(model or None, _file(file), task or "auto").to_json()
+
+
+def build(studio: Studio, page: Page) -> None:
+    """Add the endpoints to the page, behind components that nobody sees."""
+    with gr.Column(visible=False):
+        file, dev = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev"))
+        model, column, query, a, b, name, run_id = (gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id"))
+        k, top, after = (gr.Number(value, precision=0, label=label) for label, value in (("k", 10), ("top", 10), ("after", 0)))
+        dimensions = gr.Number(2, precision=0, label="dimensions")
+        mode = gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label="mode")
+        clusters, objective, method, task = (gr.Textbox("auto", label=label) for label in ("clusters", "objective", "method", "task"))
+        settings = gr.Textbox("", label="settings")
+        found = gr.JSON()
+        for verb, endpoint, inputs in (
+            (similarity, "similarity", [a, b, model]),
+            (search, "search", [file, query, k, mode, model, column]),
+            (mine, "mine", [file, top, model, column]),
+            (draw, "map", [file, clusters, dimensions, model, column]),
+            (check, "check", [file, model]),
+            (train, "train", [file, objective, method, settings, model, name, dev]),
+            (run, "run", [run_id, after]),
+            (evaluate, "evaluate", [file, model, task]),
+        ):
+            gr.Button().click(_answering(verb, studio), inputs, found, api_name=endpoint, show_progress="hidden")
+
+
+def _answering(verb: Callable[..., dict[str, Any]], studio: Studio) -> Callable[..., Any]:
+    """The verb without its studio, its errors in words."""
+
+    def call(*args: Any) -> Any:
+        try:
+            return verb(studio, *args)
+        except StudioError as error:
+            raise gr.Error(str(error), print_exception=False) from None
+        except Exception:
+            log.exception("the endpoint %s failed", verb.__name__)
+            raise gr.Error("something went wrong on the server's side; it has been logged", print_exception=False) from None
+
+    functools.update_wrapper(call, verb)
+
+    signature = inspect.signature(verb)
+    call.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])  # type: ignore[attr-defined]
+    del call.__wrapped__  # type: ignore[attr-defined]
+    return call
+
+
+def _file(path: str | None) -> Path:
+    if not path:
+        raise StudioError("there is no file", "send one")
+    return Path(path)

@@ -1,0 +1,136 @@
+"""The page: header, six tabs, the named endpoints; and how it is served."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from . import api, tabs, theme
+from .page import Page, guarded
+from .plots import plotly_folder
+from .session import new_owner
+from .views import view
+
+if TYPE_CHECKING:
+    from ..studio import Studio
+
+NAME = "SBERT Studio"
+TAGLINE = "Explore sentences, and tune the model that compares them."
+# Scrambles what the browser keeps (a visitor's name and the run they follow), so that it survives a restart. It protects nothing.
+_BROWSER_KEY = "sbert-studio-visitor"
+_CLEAN_EVERY, _KEEP_FOR = 3600, 86400
+_SESSIONS = 1000
+_AT_ONCE = 4
+
+
+def build(studio: Studio) -> Any:
+    """The whole page as ``gr.Blocks``, not yet served."""
+    if studio.settings.shared:
+        # Strangers may not name folders of this machine.
+        studio.catalog.allow_folders = False
+    page = Page(studio)
+    with gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_FOR), fill_width=True) as blocks:
+        page.corpus = gr.State(None)
+        page.runs_changed = gr.State(0)
+        page.timer = gr.Timer(1.0, active=False)
+        page.owner = gr.BrowserState({"owner": "", "job": ""}, storage_key=_BROWSER_KEY, secret=_BROWSER_KEY)
+        with gr.Row(elem_classes=["sb-header"]):
+            view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
+            page.model = gr.Dropdown(
+                choices=page.model_choices(None),
+                value=studio.settings.default_model,
+                label="Model",
+                info="Used in every tab. A Hugging Face id works too.",
+                allow_custom_value=True,
+                elem_id="model",
+                elem_classes=["sb-model"],
+                scale=0,
+                min_width=300,
+            )
+        with gr.Tabs(elem_classes=["sb-tabs"]):
+            for module in _tabs():
+                with gr.Tab(module.TITLE, id=module.TITLE, elem_id=f"tab-{module.TITLE.lower()}"):
+                    module.build(studio, page)
+        api.build(studio, page)
+        named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")
+        for listen in page.on_load:
+            listen(named)
+        for event in (named.then, page.runs_changed.change):
+            event(guarded(partial(_models, page)), [page.owner, page.model], page.model, api_visibility="private", show_progress="hidden")
+    return blocks
+
+
+def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = True) -> tuple[Any, str]:
+    """Serve the page until it is interrupted (or, not ``block``, from a background thread).
+
+    Args:
+        host, port: what to listen on; port 0 takes a free one.
+        share: ask Gradio for a public tunnel.
+
+    Returns:
+        the running ``gr.Blocks`` and its local URL.
+    """
+    blocks = build(studio)
+    folder = plotly_folder()
+    gr.set_static_paths([folder])
+    _, url, _ = blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE).launch(
+        server_name=host,
+        server_port=port or None,
+        share=share,
+        theme=theme.theme(),
+        css=theme.css(),
+        head=theme.head(f"gradio_api/file={(folder / 'plotly.min.js').as_posix()}"),
+        footer_links=["api", "settings"],
+        run_history=False,
+        max_file_size=studio.settings.max_upload_mb << 20,
+        state_session_capacity=_SESSIONS,
+        ssr_mode=False,
+        mcp_server=_has_mcp(),
+        show_error=False,
+        quiet=True,
+        prevent_thread_lock=not block,
+        blocked_paths=[str(studio.workspace.home)],
+    )
+    return blocks, url
+
+
+def _models(page: Page, owner: Any, chosen: str) -> Any:
+    choices = page.model_choices(owner)
+    gone = isinstance(chosen, str) and chosen.startswith("run-") and chosen not in {name for _, name in choices}
+    return gr.update(choices=choices, value=page.studio.settings.default_model if gone else chosen)
+
+
+def _named(owner: Any) -> dict[str, str]:
+    """The visitor's name, given on their first visit."""
+    known = owner if isinstance(owner, dict) else {}
+    return {"owner": str(known.get("owner") or new_owner()), "job": str(known.get("job") or "")}
+
+
+def _tabs() -> list[Any]:
+    found = [importlib.import_module(f"{tabs.__name__}.{item.name}") for item in pkgutil.iter_modules(tabs.__path__)]
+    return sorted(found, key=lambda module: module.ORDER)
+
+
+def _device(studio: Studio) -> dict[str, str]:
+    import torch
+
+    from ..encoders.runtime import resolve_device
+
+    device = resolve_device(studio.settings.device)
+    if device.type == "cuda":
+        name = torch.cuda.get_device_name(device)
+        return {"device": name.removeprefix("NVIDIA "), "device_title": f"Models run on {name}"}
+    if device.type == "mps":
+        return {"device": "Apple GPU", "device_title": "Models run on the Apple GPU"}
+    threads = torch.get_num_threads()
+    return {"device": "CPU", "device_title": f"Models run on the processor, {threads} threads"}
+
+
+def _has_mcp() -> bool:
+    return importlib.util.find_spec("mcp") is not None
+

@@ -1,0 +1,143 @@
+"""A run as the page follows it: events come in by a cursor, the value of a panel and of two curves goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from .views import Value, nothing, plain
+
+if TYPE_CHECKING:
+    from ..runs.record import Run
+
+_MOST_POINTS = 1200
+_SMOOTHING = 0.9
+_WORDS = {
+    "queued": "Waiting for its turn",
+    "running": "Training",
+    "finished": "Finished",
+    "stopped": "Stopped; its best model was kept",
+    "failed": "Failed",
+    "interrupted": "Interrupted; it can go on from its last checkpoint",
+}
+NO_RUN = "Nothing is training yet. Choose data, then press Start training; the loss and the scores are drawn here as they come."
+
+
+@dataclass(frozen=True)
+class Follow:
+    """What the page knows of a run it follows.
+
+    Attributes:
+        run_id: the run; empty for none.
+        cursor: the number of the last event seen.
+        losses, scores: (step, value) points, losses thinned out where there are many.
+        last: the last ``step`` event.
+        metric: what ``scores`` are.
+        dev_rows: rows held out; -1 until the run has said.
+        notes: what the run told in words, the latest last.
+        status: the status last shown, so that a change is noticed.
+    """
+
+    run_id: str = ""
+    cursor: int = 0
+    losses: tuple[tuple[int, float], ...] = ()
+    scores: tuple[tuple[int, float], ...] = ()
+    last: Mapping[str, Any] | None = None
+    metric: str = ""
+    dev_rows: int = -1
+    notes: tuple[str, ...] = ()
+    status: str = ""
+
+    def absorb(self, events: Iterable[tuple[int, Mapping[str, Any]]]) -> Follow:
+        """This and the events after the cursor."""
+        losses, scores, notes = list(self.losses), list(self.scores), list(self.notes)
+        cursor, last, metric, dev_rows = self.cursor, self.last, self.metric, self.dev_rows
+        for number, event in events:
+            cursor, kind = max(cursor, number), event.get("type")
+            if kind == "step":
+                last = event
+                if event.get("loss") is not None:
+                    losses.append((int(event["step"]), float(event["loss"])))
+            elif kind == "evaluated" and event.get("score") is not None:
+                metric = str(event["metric"])
+                # A resumed run judges the step it resumes from again.
+                scores = [point for point in scores if point[0] != int(event["step"])] + [(int(event["step"]), float(event["score"]))]
+            elif kind == "started":
+                dev_rows = int(event["dev_rows"])
+                losses = [point for point in losses if point[0] <= int(event.get("step") or 0)]
+            elif kind == "notice":
+                notes = [*notes, str(event["message"])][-4:]
+        while len(losses) > _MOST_POINTS:
+            losses = losses[::2]
+        return replace(
+            self, cursor=cursor, losses=tuple(losses), scores=tuple(scores), last=last, metric=metric, dev_rows=dev_rows, notes=tuple(notes)
+        )
+
+    def panel(self, run: Run, waiting: int = 0) -> Value:
+        """The value of a ``run`` view."""
+        last = self.last or {}
+        live = run.status in ("queued", "running")
+        message = run.message + (f" {run.hint[:1].upper()}{run.hint[1:]}." if run.hint else "")
+        if run.status == "queued" and waiting:
+            message = f"{waiting} run{'s' if waiting > 1 else ''} before it."
+        value: Value = {
+            "title": run.name,
+            "subtitle": f"{_WORDS.get(run.status, run.status)} · {run.objective} · {'LoRA' if run.method == 'lora' else 'all weights'} · from {run.model}",
+            "status": run.status,
+            "live": live,
+            "step": max(run.step, int(last.get("step") or 0)),
+            "steps": run.steps or int(last.get("steps") or 0),
+            "loss": last.get("loss"),
+            "rate": run.pairs_per_second or last.get("pairs_per_second"),
+            "left": last.get("seconds_left"),
+            "seconds": run.seconds,
+            "message": message or (self.notes[-1] if self.notes else ""),
+            "scores": None if live else before_after(run),
+        }
+        return plain(value)  # type: ignore[no-any-return]
+
+    def curves(self) -> Value:
+        """The value of a ``curves`` view: loss, the same smoothed, and the scores on the held-out rows."""
+        steps = [step for step, _ in self.losses]
+        losses = [loss for _, loss in self.losses]
+        return {
+            "loss": {"x": steps, "y": losses},
+            "smooth": {"x": steps, "y": smoothed(losses)},
+            "dev": {
+                "x": [step for step, _ in self.scores],
+                "y": [score for _, score in self.scores],
+                "name": metric_words(self.metric),
+                "empty": "no rows are held out" if self.dev_rows == 0 else "judged after each part of an epoch",
+            },
+        }
+
+
+def before_after(run: Run) -> Value | None:
+    """The run's main score of the untuned and of the tuned model; ``None`` where it has none."""
+    before, after = run.before.get("score"), run.after.get("score")
+    if before is None or after is None:
+        return None
+    rows = f" on {run.dev_rows:,} held-out rows" if run.dev_rows else " on held-out rows"
+    return {"metric": metric_words(str(run.after.get("metric", "score"))) + rows, "before": float(before), "after": float(after)}
+
+
+def metric_words(metric: str) -> str:
+    """``cosine_spearman`` as a person would say it: Cosine Spearman."""
+    words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10")
+    return words[:1].upper() + words[1:]
+
+
+def smoothed(values: list[float]) -> list[float]:
+    """An exponential mean, without the bias towards its start."""
+    mean, weight, out = 0.0, 0.0, []
+    for value in values:
+        mean = _SMOOTHING * mean + (1 - _SMOOTHING) * value
+        weight = _SMOOTHING * weight + (1 - _SMOOTHING)
+        out.append(mean / weight)
+    return out
+
+
+def no_run() -> Value:
+    """The panel before there is any run."""
+    return nothing(NO_RUN)

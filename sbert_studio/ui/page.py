@@ -1,0 +1,151 @@
+"""What the tabs share: the model chooser, the visitor's corpus and the way in which errors reach a person."""
+
+from __future__ import annotations
+
+import functools
+import html
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ..errors import StudioError
+from .session import Chosen, Downloads, Drawn, Shelf, new_owner
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress
+    from ..studio import Studio
+    from ..studio.results import PairScores
+    from .tuning.drafts import Draft
+
+log = logging.getLogger(__name__)
+FILE_TYPES = [".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".parquet"]
+_CORPORA, _MAPS = 48, 24
+
+
+@dataclass
+class Page:
+    """The parts that several tabs touch.
+
+    Attributes:
+        model: the chooser in the header; its value is a model's name.
+        corpus: a ``gr.State`` with the key of the visitor's :class:`Chosen` corpus, or ``None``.
+        owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
+        runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
+        timer: ticks while a run is followed; it stands at the root, where it is always mounted.
+        on_load: told the page's load event, once all tabs are drawn.
+        corpora, maps, pair_scores, drafts: what the keys stand for.
+    """
+
+    studio: Studio
+    model: Any = None
+    corpus: Any = None
+    owner: Any = None
+    runs_changed: Any = None
+    timer: Any = None
+    on_load: list[Callable[[Any], None]] = field(default_factory=list)
+    corpora: Shelf[Chosen] = field(default_factory=lambda: Shelf("corpus", _CORPORA))
+    maps: Shelf[Drawn] = field(default_factory=lambda: Shelf("map", _MAPS))
+    pair_scores: Shelf[PairScores] = field(default_factory=lambda: Shelf("table of pairs", _MAPS))
+    drafts: Shelf[Draft] = field(default_factory=lambda: Shelf("file of examples", _MAPS))
+    downloads: Downloads = field(default_factory=Downloads)
+    _samples: dict[str, Chosen] = field(default_factory=dict)
+
+    def visitor(self, owner: Any) -> str:
+        """Whose runs these are: everybody's on a machine of one's own, the visitor's on a shared page."""
+        if not self.studio.settings.shared:
+            return "local"
+        name = owner.get("owner") if isinstance(owner, dict) else None
+        return name if isinstance(name, str) and name else new_owner()
+
+    def model_choices(self, owner: Any) -> list[tuple[str, str]]:
+        """What a model chooser offers: (title, name) of each bundled model and each finished run of the visitor."""
+        return [(card.title, card.name) for card in self.studio.models(self.visitor(owner))]
+
+    def choose(self, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None) -> Chosen:
+        """Read a corpus from a file."""
+        from ..data.corpus import text_columns
+
+        read = self.studio.read(path, name, progress)
+        columns = tuple(text_columns(read))
+        corpus = self.studio.corpus(read, column)
+        return Chosen(corpus, path, columns or read.columns, column or (columns or read.columns)[0])
+
+    def sample_corpus(self, sample_id: str | None = None) -> Chosen:
+        """A sample corpus, the first one where none is named; read once."""
+        from ..data.samples import samples
+
+        found = next(item for item in samples() if item.kind == "corpus" and sample_id in (None, item.id))
+        if found.id not in self._samples:
+            self._samples[found.id] = self.choose(found.path, name=found.title)
+        return self._samples[found.id]
+
+    def corpus_of(self, key: str | None) -> tuple[str, Chosen]:
+        """The visitor's corpus and its key; the first sample where nothing was chosen yet, so that every button does something."""
+        if key is None:
+            chosen = self.sample_corpus()
+            return self.corpora.put(chosen), chosen
+        return key, self.corpora.get(key)
+
+
+def guarded(handler: Callable[..., Any], *, stop: bool = False) -> Callable[..., Any]:
+    """``handler``, whose errors reach the visitor as words: what was wrong and how to mend it, never a traceback.
+
+    Args:
+        stop: end the chain of events as well; otherwise the outputs stay as they were.
+    """
+
+    @functools.wraps(handler)
+    def call(*args: Any, **named: Any) -> Any:
+        try:
+            return handler(*args, **named)
+        except StudioError as error:
+            # Toasts read HTML, and a message may quote a cell.
+            words = html.escape(str(error.message) + ("" if not error.rows else f" ({_rows(error)})"))
+            hint = html.escape(error.hint[:1].upper() + error.hint[1:]) if error.hint else ""
+            return _say(words[:1].upper() + words[1:] + "." + (f"<br>{hint}." if hint else ""), stop)
+        except gr.Error:
+            raise
+        except Exception:
+            log.exception("a handler of the page failed: %s", getattr(handler, "__name__", handler))
+            return _say("Something went wrong on our side; it has been logged. Please try again.", stop)
+
+    return call
+
+
+def _rows(error: StudioError) -> str:
+    from ..errors import describe_rows
+
+    return describe_rows(error.rows)
+
+
+def _say(words: str, stop: bool) -> Any:
+    if stop:
+        raise gr.Error(words, duration=12, print_exception=False, title="That did not work")
+    gr.Warning(words, duration=12, title="That did not work")
+    return gr.skip()
+
+
+def told(progress: Any, words: str) -> Progress:
+    """A progress callback of the rooms below that moves Gradio's bar."""
+
+    def tell(done: int, total: int) -> None:
+        progress((done, total) if total else None, desc=words)
+
+    return tell
+
+
+def download_button(label: str, make: Callable[..., Path | None], inputs: list[Any], *, elem_id: str, visible: bool = True) -> Any:
+    """A button that makes a file and hands it to the browser in the same click; ``make`` returns its path.
+
+    Returns:
+        the button that is seen.
+    """
+    shown = gr.Button(label, size="md", elem_id=elem_id, visible=visible)
+    hidden = gr.DownloadButton(visible="hidden", elem_id=f"{elem_id}-file")
+    made = shown.click(guarded(make, stop=True), inputs, hidden, api_visibility="private")
+    made.success(None, js=f"() => setTimeout(() => document.querySelector('#{elem_id}-file').click(), 250)")
+    return shown

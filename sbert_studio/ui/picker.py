@@ -1,0 +1,99 @@
+"""Choosing a file or a sample: the same few controls wherever a tab takes text in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from .page import FILE_TYPES, Page, guarded, told
+from .views import Value, facts, view
+
+if TYPE_CHECKING:
+    from ..data.samples import Sample
+
+
+@dataclass(frozen=True)
+class Picked:
+    """The events after which a new file or sample is there, each with ``.success``; and the upload itself."""
+
+    events: tuple[Any, ...]
+    file: Any
+
+    def then(self, handler: Callable[..., Any], inputs: list[Any], outputs: Any, **more: Any) -> None:
+        """Run ``handler`` after any of them went well."""
+        for event in self.events:
+            event.success(guarded(handler), inputs, outputs, api_visibility="private", **more)
+
+
+def upload(label: str, elem_id: str) -> Any:
+    """The drop zone for one file."""
+    return gr.File(label=label, file_types=FILE_TYPES, height=104, elem_id=elem_id, elem_classes=["sb-upload"])
+
+
+def sample_buttons(chosen: list[Sample], elem_id: str, label: str = "Or try one of ours") -> list[Any]:
+    """A row of small buttons, one a sample set."""
+    with gr.Column(elem_classes=["sb-tight"]):
+        gr.HTML(f'<span class="sb-label">{label}</span>', padding=False)
+        with gr.Row(elem_classes=["sb-samples"]):
+            return [gr.Button(item.title, size="sm", elem_id=f"{elem_id}-{item.id}") for item in chosen]
+
+
+def samples_of(*kinds: str) -> list[Sample]:
+    """The sample sets of some kinds, in their order."""
+    from ..data.samples import samples
+
+    return [item for item in samples() if item.kind in kinds]
+
+
+def take_file(page: Page, path: str | None, progress: Any = None) -> str | None:
+    """An uploaded file as the visitor's corpus: its key."""
+    if path is None:
+        return None
+    return page.corpora.put(page.choose(Path(path), progress=told(progress, "Reading") if progress else None))
+
+
+def take_sample(page: Page, sample_id: str) -> str:
+    """A sample as the visitor's corpus: its key."""
+    return page.corpora.put(page.sample_corpus(sample_id))
+
+
+def take_column(page: Page, key: str | None, column: str) -> str | None:
+    """The same file with another column as its texts: the key of the new corpus."""
+    if key is None:
+        return None
+    chosen = page.corpora.get(key)
+    return key if column == chosen.column else page.corpora.put(page.choose(chosen.path, column, chosen.corpus.name))
+
+
+def describe(page: Page, key: str | None) -> tuple[Any, Value | None]:
+    """The column chooser and a few words on the corpus; both hidden while there is none."""
+    if key is None:
+        return gr.update(visible=False), None
+    chosen = page.corpora.get(key)
+    corpus = chosen.corpus
+    shown = facts([("Corpus", corpus.name), ("Texts", f"{len(corpus.texts):,}")], notes=[note.message for note in corpus.notes])
+    return gr.update(choices=list(chosen.columns), value=chosen.column, visible=len(chosen.columns) > 1), shown
+
+
+def corpus_picker(page: Page, elem_id: str) -> Picked:
+    """The corpus of Search and Map: an upload, samples, the column; both tabs show the same choice."""
+    file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet", f"{elem_id}-file")
+    samples = samples_of("corpus")
+    buttons = sample_buttons(samples, elem_id)
+    column = gr.Dropdown(label="Column with the texts", choices=[], visible=False, elem_id=f"{elem_id}-column")
+    summary = view("facts", elem_id=f"{elem_id}-summary")
+
+    def on_file(path: str | None, progress: Any = gr.Progress()) -> str | None:  # noqa: B008  Gradio fills it in
+        return take_file(page, path, progress)
+
+    events = [file.upload(guarded(on_file, stop=True), file, page.corpus, api_visibility="private")]
+    for item, button in zip(samples, buttons, strict=True):
+        events.append(button.click(guarded(partial(take_sample, page, item.id), stop=True), None, page.corpus, api_visibility="private"))
+    events.append(column.input(guarded(partial(take_column, page), stop=True), [page.corpus, column], page.corpus, api_visibility="private"))
+    page.corpus.change(guarded(partial(describe, page)), page.corpus, [column, summary], api_visibility="private", show_progress="hidden")
+    return Picked(tuple(events), file)

@@ -1,0 +1,143 @@
+"""Evaluate: one or several models judged on the same file, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ...errors import StudioError
+from ..follow import metric_words
+from ..page import Page, guarded, told
+from ..picker import sample_buttons, samples_of, upload
+from ..views import Value, column, nothing, table, view
+
+if TYPE_CHECKING:
+    from ...evaluation.report import Report
+    from ...studio import Studio
+
+TITLE = "Evaluate"
+ORDER = 5
+_MOST_MODELS = 6
+_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets")
+_BLANK = "Scores appear here, a row for each model."
+_TASKS = [
+    ("Found from the columns", "auto"),
+    ("Similarity with scores (STS)", "sts"),
+    ("Pairs with yes or no", "pairs"),
+    ("Triplets", "triplets"),
+    ("Retrieval of the other half", "retrieval"),
+    ("Classes by a linear probe", "transfer"),
+    ("Classes by clustering", "clustering"),
+]
+
+
+def judge(studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None) -> tuple[Value, Value]:
+    """Each model on one file.
+
+    Args:
+        name: what the table calls the file.
+
+    Returns:
+        the table of main scores and the table of all.
+
+    Raises:
+        StudioError: no model is chosen, too many are, or the file does not hold what the task needs.
+    """
+    names = list(dict.fromkeys(models))
+    if not 1 <= len(names) <= _MOST_MODELS:
+        raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {_MOST_MODELS}")
+    titles = {card.name: card.title for card in studio.models()}
+    data = studio.read(path)
+    reports = [(titles.get(model, model), studio.evaluate(model, data, task, told(progress, "Encoding") if progress else None)) for model in names]
+    return main_table(reports, name), all_table(reports)
+
+
+def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
+    """The one score that matters for the task, with its interval and the difference to the first model."""
+    from ...evaluation.report import primary
+
+    found = [(title, *primary(report), report.scores.get("interval")) for title, report in reports]
+    first, report = found[0][2], reports[0][1]
+    columns = [column("Model"), column(metric_words(found[0][1]), "bar", digits=4)]
+    columns += [column("95% interval", "interval")] if any(item[3] for item in found) else []
+    columns += [column("Difference", "delta")] if len(found) > 1 else []
+    rows = []
+    for title, _, score, interval in found:
+        row: list[Any] = [title, score]
+        if any(item[3] for item in found):
+            row.append([interval[0], score, interval[1]] if interval else None)
+        if len(found) > 1:
+            row.append(score - first if title != found[0][0] else None)
+        rows.append(row)
+    return table(columns, rows, caption=f"{name} · {report.task} · {report.rows:,} rows", note=" ".join(report.notes))
+
+
+def all_table(reports: Sequence[tuple[str, Report]]) -> Value:
+    """Every score of every model, as far as it is a number."""
+    lines: list[tuple[str, str, dict[str, float]]] = []
+    for title, report in reports:
+        groups = {name: value for name, value in report.scores.items() if isinstance(value, Mapping)}
+        alone = {name: value for name, value in report.scores.items() if isinstance(value, int | float)}
+        lines += [(title, name, {key: value for key, value in scores.items() if isinstance(value, int | float)}) for name, scores in groups.items()]
+        lines += [(title, "", alone)] if alone else []
+    names = list(dict.fromkeys(key for _, _, scores in lines for key in scores))
+    columns = [column("Model"), column("Similarity"), *(column(metric_words(key), "number", digits=4) for key in names)]
+    return table(columns, [[title, group, *(scores.get(key) for key in names)] for title, group, scores in lines], caption="All scores")
+
+
+def build(studio: Studio, page: Page) -> None:
+    """Draw the tab."""
+    text = "Judge models on sentences that people have judged. Choose two models to see what tuning has changed."
+    view("intro", {"title": "How good is it?", "text": text})
+    samples = samples_of(*_KINDS)
+    with gr.Row():
+        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
+            models = gr.Dropdown(
+                page.model_choices(None), value=[studio.settings.default_model], multiselect=True, allow_custom_value=True, label="Models", elem_id="evaluate-models"
+            )
+            file = upload("A file of scored pairs, triplets or labelled texts", "evaluate-file")
+            buttons = sample_buttons(samples, "evaluate")
+            task = gr.Dropdown(_TASKS, value="auto", label="Task", elem_id="evaluate-task")
+            button = gr.Button("Evaluate", variant="primary", elem_id="evaluate-go")
+        with gr.Column(min_width=320, scale=2):
+            scores = view("table", nothing(_BLANK), elem_id="evaluate-scores")
+            details = view("table", elem_id="evaluate-details")
+
+    def on_judge(models: list[str], path: str | None, task: str, progress: Any = gr.Progress()) -> tuple[Value, Value]:  # noqa: B008
+        if path is None:
+            return judge(studio, models, samples[0].path, task, samples[0].title, progress)
+        return judge(studio, models, Path(path), task, Path(path).name, progress)
+
+    def on_sample(number: int, models: list[str], task: str, progress: Any = gr.Progress()) -> tuple[Value, Value]:  # noqa: B008
+        return judge(studio, models, samples[number].path, task, samples[number].title, progress)
+
+    common = {"outputs": [scores, details], "api_visibility": "private", "show_progress_on": scores, "concurrency_limit": 2, "concurrency_id": "evaluate"}
+    button.click(guarded(on_judge), [models, file, task], **common)
+    for number, one in enumerate(buttons):
+        one.click(guarded(bound(on_sample, number)), [models, task], **common)
+
+    def on_models(owner: Any, model: str, chosen: list[str]) -> Any:
+        # The model in the header joins the comparison; what is gone leaves it.
+        choices = page.model_choices(owner)
+        known = {name for _, name in choices}
+        kept = [name for name in chosen if name in known or not name.startswith("run-")]
+        return gr.update(choices=choices, value=list(dict.fromkeys([*kept, model]))[:_MOST_MODELS])
+
+    quiet = {"api_visibility": "private", "show_progress": "hidden"}
+    for event in (page.model.change, page.runs_changed.change):
+        event(guarded(on_models), [page.owner, page.model, models], models, **quiet)
+    page.on_load.append(lambda loaded: loaded.then(guarded(on_models), [page.owner, page.model, models], models, **quiet))
+
+
+def bound(handler: Any, number: int) -> Any:
+    """``handler`` with its first argument given, and still with a signature that Gradio can read."""
+
+    def call(models: list[str], task: str, progress: Any = gr.Progress()) -> Any:  # noqa: B008
+        return handler(number, models, task, progress)
+
+    return call
+
+

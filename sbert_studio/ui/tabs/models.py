@@ -1,0 +1,118 @@
+"""Models: what can be chosen, every run with its scores, and what can be done with one."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ..follow import Follow, before_after
+from ..page import Page, download_button, guarded
+from ..tuning.run_panel import look, use, write_zip
+from ..views import Value, facts, nothing, plain, view
+
+if TYPE_CHECKING:
+    from ...runs.record import Run
+    from ...studio import Studio
+    from ...studio.results import ModelCard
+
+TITLE = "Models"
+ORDER = 6
+_BLANK = nothing("Choose a model or a run to see it whole.")
+_NO_RUNS = "No runs yet. Tune a model in the Fine-tune tab, and it stands here."
+
+
+def listing(page: Page, owner: Any, chosen: str) -> tuple[list[str], Value]:
+    """The ids of what is listed, models that come with the studio first, then runs, newest first; and the value of a ``cards`` view."""
+    who = page.visitor(owner)
+    bundled = [card for card in page.studio.models(who) if not card.name.startswith("run-")]
+    runs = page.studio.runs(who)
+    cards = [_model_card(card) for card in bundled] + [_run_card(run) for run in runs]
+    return [card["id"] for card in cards], plain({"cards": cards, "current": chosen, "empty": _NO_RUNS})
+
+
+def _model_card(card: ModelCard) -> Value:
+    size = f"{card.parameters / 1e6:.0f} M weights · {card.dim} dimensions"
+    return {"id": card.name, "title": card.title, "badge": "built in", "subtitle": size, "score": ""}
+
+
+def _run_card(run: Run) -> Value:
+    method = "LoRA" if run.method == "lora" else "all weights"
+    scores = before_after(run)
+    shown = f"{scores['before']:.4f} → {scores['after']:.4f}" if scores else ""
+    when = run.created[:16].replace("T", " ")
+    return {"id": run.id, "title": run.name, "badge": run.status, "subtitle": f"{run.objective} · {method} · {when} UTC", "score": shown}
+
+
+def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | None, Value | None]:
+    """What is known of a model or run: its facts, its run panel and its curves; ``None`` for what it does not have."""
+    who = page.visitor(owner)
+    card = next((card for card in page.studio.models(who) if card.name == name), None)
+    run = next((run for run in page.studio.runs(who) if run.id == name), None)
+    if run is None:
+        return (facts(_model_facts(card), title=card.title, notes=[card.note] if card.note else []) if card else None), None, None
+    _, panel, curves, _ = look(page, Follow(run.id))
+    known = [("Id", run.id), ("From", run.model), ("Objective", run.objective), ("Rows", f"{run.rows:,}"), ("Held out", f"{run.dev_rows:,}")]
+    known += _model_facts(card)[1:] if card else []
+    spec = run.spec
+    known += [(words, spec[key]) for words, key in (("Epochs", "epochs"), ("Batch", "batch_size"), ("Learning rate", "learning_rate"), ("Seed", "seed")) if key in spec]
+    return facts(known, notes=[card.note] if card and card.note else []), panel, curves
+
+
+def _model_facts(card: ModelCard) -> list[tuple[str, Any]]:
+    return [
+        ("Name", card.name),
+        ("Dimensions", card.dim),
+        ("Weights", f"{card.parameters:,}"),
+        ("Longest text", f"{card.max_length} tokens"),
+        ("Pooling", card.pooling or "–"),
+    ]
+
+
+def build(studio: Studio, page: Page) -> None:
+    """Draw the tab."""
+    view("intro", {"title": "Models and runs", "text": "What comes with the studio, and what you have made of it."})
+    chosen, ids = gr.State(""), gr.State([])
+    with gr.Row():
+        with gr.Column(min_width=300, scale=2):
+            cards = view("cards", elem_id="models-cards")
+        with gr.Column(elem_classes=["sb-panel"], min_width=320, scale=3):
+            run = view("run", elem_id="models-run")
+            known = view("facts", _BLANK, elem_id="models-facts")
+            curves = view("curves", elem_id="models-curves")
+            with gr.Row(elem_classes=["sb-buttons"]):
+                choose = gr.Button("Use this model", variant="primary", visible=False, elem_id="models-use")
+                save = download_button("Download zip", partial(write_zip, page), [chosen], elem_id="models-zip", visible=False)
+                delete = gr.Button("Delete run", variant="stop", visible=False, elem_id="models-delete")
+                sure = gr.Button("Yes, delete it", variant="stop", visible=False, elem_id="models-sure")
+
+    shown = [chosen, cards, ids, known, run, curves, choose, save, delete, sure]
+
+    def show(owner: Any, name: str) -> list[Any]:
+        listed, value = listing(page, owner, name)
+        if name not in listed:
+            return ["", value, listed, _BLANK, None, None, *[gr.update(visible=False)] * 4]
+        known, panel, lines = details(page, owner, name)
+        status = panel["status"] if panel else "built in"
+        usable = status in ("built in", "finished", "stopped")
+        visible = (usable, usable and panel is not None, panel is not None and status not in ("queued", "running"), False)
+        return [name, value, listed, known, panel, lines, *(gr.update(visible=one) for one in visible)]
+
+    def on_card(owner: Any, listed: list[str], event: gr.SelectData) -> list[Any]:
+        number = event.index if isinstance(event.index, int) else -1
+        return show(owner, listed[number] if 0 <= number < len(listed) else "")
+
+    def on_delete(owner: Any, name: str, changes: int) -> list[Any]:
+        if name in {run.id for run in page.studio.runs(page.visitor(owner))}:
+            page.studio.delete_run(name)
+        return [*show(owner, ""), changes + 1]
+
+    private = {"api_visibility": "private", "show_progress": "hidden"}
+    cards.select(guarded(on_card), [page.owner, ids], shown, **private)
+    choose.click(guarded(lambda name, owner: use(page, Follow(name), owner)), [chosen, page.owner], page.model, **private)
+    delete.click(lambda: (gr.update(visible=False), gr.update(visible=True)), None, [delete, sure], queue=False, **private)
+    sure.click(guarded(on_delete), [page.owner, chosen, page.runs_changed], [*shown, page.runs_changed], **private)
+    page.runs_changed.change(guarded(show), [page.owner, chosen], shown, **private)
+    page.on_load.append(lambda loaded: loaded.then(guarded(show), [page.owner, chosen], shown, **private))

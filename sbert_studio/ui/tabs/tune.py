@@ -1,0 +1,107 @@
+"""Fine-tune: a file of examples, settings that fit it, and the run as it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ..follow import Follow
+from ..page import Page, guarded
+from ..tuning import data_panel, drafts, settings_form
+from ..tuning.data_panel import DataPanel
+from ..tuning.drafts import Draft
+from ..tuning.run_panel import RunPanel
+from ..views import Value, view
+
+if TYPE_CHECKING:
+    from ...studio import Studio
+
+TITLE = "Fine-tune"
+ORDER = 4
+
+
+def start(page: Page, key: str | None, raw: Sequence[Any], model: str | None, owner: Any, name: str) -> tuple[Draft, str]:
+    """Start training with the settings as the controls hold them; on the first sample, where no file was chosen.
+
+    Args:
+        raw: the controls' values, in the order of ``SettingsForm.inputs``.
+
+    Returns:
+        the draft and the run's id.
+
+    Raises:
+        StudioError: the file cannot be trained on, or a setting is refused.
+    """
+    draft = page.drafts.get(key) if key else data_panel.take(page, data_panel.samples()[0].path, model)
+    before = shown_of(draft) if key else settings_form.defaults_shown()
+    draft = drafts.planned(page.studio, draft, model, settings_form.overrides(raw, before, draft.overrides))
+    return draft, drafts.start(page.studio, draft, model, page.visitor(owner), name).id
+
+
+def replan(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> Draft | None:
+    """The draft with the advisor's settings around what a person has changed; ``None`` without a draft."""
+    if not key:
+        return None
+    draft = page.drafts.get(key)
+    return drafts.planned(page.studio, draft, model, settings_form.overrides(raw, shown_of(draft), draft.overrides))
+
+
+def shown_of(draft: Draft) -> dict[str, Any]:
+    """What the controls show for a draft."""
+    return settings_form.shown_of(draft.advice.spec, draft.overrides) if draft.advice else settings_form.defaults_shown()
+
+
+def reasons(draft: Draft) -> Value | None:
+    """Why the settings are as they are."""
+    return {"title": "Why these settings", "reasons": list(draft.advice.reasons)} if draft.advice else None
+
+
+def build(studio: Studio, page: Page) -> None:
+    """Draw the tab."""
+    text = "Give examples of what should count as alike. The model learns from them and can then be chosen in every tab."
+    view("intro", {"title": "Teach it your meaning", "text": text})
+    draft, follow = gr.State(None), gr.State(Follow())
+    with gr.Row():
+        with gr.Column(min_width=320, scale=4):
+            data = DataPanel(page, draft)
+            with gr.Column(elem_classes=["sb-panel"]):
+                form = settings_form.draw()
+                name = gr.Textbox(label="Name of the new model", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="tune-name")
+                go = gr.Button("Start training", variant="primary", elem_id="tune-start")
+                why = view("reasons", elem_id="tune-reasons")
+                terminal = view("command", elem_id="tune-command")
+        with gr.Column(min_width=320, scale=5):
+            run = RunPanel(page, follow)
+    plan_outputs = [*form.inputs, *form.groups.values(), form.lora, why, terminal]
+
+    def plan(draft: Draft, model: str) -> list[Any]:
+        shown, kind = shown_of(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
+        groups = [gr.update(visible=one == shown["acting"]) for one in form.groups]
+        line = {"title": "The same from a terminal", "command": drafts.command(draft, model, studio.settings.default_model)}
+        return [*settings_form.updates(kind, shown), *groups, gr.update(visible=shown["method"] == "lora"), reasons(draft), line if draft.advice else None]
+
+    def on_setting(key: str | None, model: str, method: str, *raw: Any) -> Any:
+        planned = replan(page, key, [method, *raw], model)
+        if planned is None:
+            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 3), gr.update(visible=method == "lora"), *[gr.skip()] * 2]
+        return [page.drafts.put(planned, key), *plan(planned, model)]
+
+    def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *raw: Any) -> Any:
+        planned, run_id = start(page, key, raw, model, owner, name)
+        browser = {**(owner if isinstance(owner, dict) else {}), "job": run_id}
+        return [*data.show(page.drafts.put(planned), planned), *plan(planned, model), *run.show(Follow(run_id)), browser, changes + 1]
+
+    quiet = {"api_visibility": "private", "show_progress": "hidden"}
+    data.listen(plan, plan_outputs)
+    for control in (form.method, form.objective):
+        control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **quiet)
+    go.click(
+        guarded(on_start),
+        [draft, page.model, page.owner, name, page.runs_changed, *form.inputs],
+        [*data.outputs, *plan_outputs, *run.outputs, page.owner, page.runs_changed],
+        api_visibility="private",
+        show_progress_on=run.panel,
+    )
+    page.on_load.append(run.listen)

@@ -1,0 +1,107 @@
+"""The run on the page: polled by the page's timer, so that a reload or a second browser finds it where it stands."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from ..follow import Follow, no_run
+from ..page import Page, download_button, guarded
+from ..views import Value, plain, view
+
+
+def attach(page: Page, owner: Any) -> Follow:
+    """What the page should follow when it is loaded: this browser's run while it goes on, else the visitor's newest that does."""
+    known = owner.get("job") if isinstance(owner, dict) else ""
+    runs = page.studio.runs(page.visitor(owner))
+    own = [run for run in runs if run.id == known]
+    open_runs = [run for run in runs if run.active] + [run for run in runs if run.status == "interrupted"]
+    chosen = own if own and own[0].active else open_runs or own
+    return Follow(chosen[0].id) if chosen else Follow()
+
+
+def look(page: Page, follow: Follow) -> tuple[Follow, Value, Value | None, bool]:
+    """The run as it stands: what is followed with the new events, the panel, the curves, whether anything changed."""
+    if not follow.run_id:
+        return follow, no_run(), None, False
+    seen = page.studio.run(follow.run_id, follow.cursor)
+    now = follow.absorb(seen.events)
+    changed = bool(seen.events) or seen.run.status != follow.status
+    now = replace(now, status=seen.run.status)
+    return now, now.panel(seen.run, seen.waiting), plain(now.curves()), changed
+
+
+def write_zip(page: Page, run_id: str) -> Path:
+    """The finished run as a zip."""
+    run = page.studio.run(run_id).run
+    return page.studio.export(run_id, page.downloads.path(f"{run.name}.zip")).path
+
+
+class RunPanel:
+    """The panel's components; ``follow`` is the ``gr.State`` with the :class:`Follow` of this page."""
+
+    def __init__(self, page: Page, follow: Any) -> None:
+        self.page, self.follow = page, follow
+        with gr.Column(elem_classes=["sb-panel"]):
+            self.panel = view("run", no_run(), elem_id="tune-run")
+            with gr.Row(elem_classes=["sb-buttons"]):
+                self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="tune-stop")
+                self.resume = gr.Button("Resume", variant="primary", visible=False, elem_id="tune-resume")
+                self.use = gr.Button("Use this model", variant="primary", visible=False, elem_id="tune-use")
+                self.save = download_button("Download zip", lambda follow: write_zip(page, follow.run_id), [follow], elem_id="tune-zip", visible=False)
+            self.curves = view("curves", elem_id="tune-curves")
+
+    @property
+    def outputs(self) -> list[Any]:
+        """What :meth:`show` updates."""
+        return [self.follow, self.panel, self.curves, self.stop, self.resume, self.use, self.save, self.page.timer]
+
+    def show(self, follow: Follow) -> list[Any]:
+        """Updates of :attr:`outputs`, whether or not anything changed."""
+        now, panel, curves, _ = look(self.page, follow)
+        live = now.status in ("queued", "running")
+        usable = now.status in ("finished", "stopped")
+        buttons = (live, now.status in ("interrupted", "stopped", "failed"), usable, usable)
+        return [now, panel, curves, *(gr.update(visible=one) for one in buttons), gr.Timer(active=live)]
+
+    def listen(self, loaded: Any) -> None:
+        """Bind the events; ``loaded`` is the page's own load event."""
+        page, private = self.page, {"api_visibility": "private"}
+        quiet = {**private, "show_progress": "hidden"}
+
+        def on_tick(follow: Follow, changes: int) -> Any:
+            now, *rest = self.show(follow)
+            if now == follow:
+                return gr.skip()
+            ended = now.status != follow.status and now.status not in ("queued", "running")
+            return [now, *rest, changes + 1 if ended else gr.skip()]
+
+        def on_stop(follow: Follow) -> Any:
+            page.studio.stop(follow.run_id)
+            return self.show(follow)
+
+        def on_resume(follow: Follow) -> Any:
+            page.studio.resume(follow.run_id)
+            return self.show(follow)
+
+        def on_load(owner: Any) -> Any:
+            return self.show(attach(page, owner))
+
+        page.timer.tick(guarded(on_tick), [self.follow, page.runs_changed], [*self.outputs, page.runs_changed], queue=False, trigger_mode="once", **quiet)
+        loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
+        self.stop.click(guarded(on_stop), self.follow, self.outputs, **private)
+        self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)
+        self.use.click(guarded(partial(use, page)), [self.follow, page.owner], page.model, **quiet)
+
+
+def use(page: Page, follow: Follow, owner: Any) -> Any:
+    """Choose the run's model in the header."""
+    choices = page.model_choices(owner)
+    title = next((title for title, name in choices if name == follow.run_id), follow.run_id)
+    gr.Info(f"{html.escape(title)} now answers in every tab.", title="Model chosen")
+    return gr.update(choices=choices, value=follow.run_id)

@@ -1,0 +1,148 @@
+"""The training settings as controls: the advisor fills them, a person's changes are told from its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from ...registry import Field, fields_of
+from .. import forms
+
+_BASIC = ("epochs", "batch_size", "learning_rate")
+_LORA = ("lora_r", "lora_alpha", "lora_dropout")
+_AUTO = ("Chosen for your data", "auto")
+METHODS = [("All weights", "full"), ("LoRA: small adapters", "lora")]
+
+
+def spec_fields() -> list[Field]:
+    """The settings of a run, but those that have a chooser of their own."""
+    from ...training.spec import TrainSpec
+
+    return [item for item in TrainSpec.settings() if item.name not in ("model", "objective", "method")]
+
+
+def objective_fields() -> list[tuple[str, Field]]:
+    """(objective, setting) for every setting of every objective, in order."""
+    from ...objectives import OBJECTIVES
+
+    return [(name, item) for name in OBJECTIVES for item in fields_of(OBJECTIVES[name].Params)]
+
+
+def objective_choices(kind: str | None) -> list[tuple[str, str]]:
+    """(title, name) of the objectives that learn from a kind of examples."""
+    from ...objectives import OBJECTIVES
+
+    return [_AUTO, *((OBJECTIVES[name].title, name) for name in OBJECTIVES if kind is None or kind in OBJECTIVES[name].kinds)]
+
+
+@dataclass(frozen=True)
+class SettingsForm:
+    """The controls, in the order of :attr:`inputs`; ``groups`` are the objectives' own, by objective."""
+
+    method: Any
+    objective: Any
+    controls: Mapping[str, Any]
+    own: tuple[tuple[str, Field, Any], ...]
+    groups: Mapping[str, Any]
+    lora: Any
+
+    @property
+    def inputs(self) -> list[Any]:
+        """Every control, for an event's inputs or outputs."""
+        return [self.method, self.objective, *self.controls.values(), *(item for _, _, item in self.own)]
+
+
+def draw() -> SettingsForm:
+    """Draw the controls where the caller stands."""
+    fields = {item.name: item for item in spec_fields()}
+    controls: dict[str, Any] = {}
+    method = gr.Radio(METHODS, value="full", label="What is trained", elem_id="tune-method")
+    with gr.Row():
+        for name in _BASIC:
+            controls[name] = forms.control(fields[name], elem_id=f"tune-{name}", min_width=110, info=None)
+    with gr.Accordion("Advanced settings", open=False, elem_id="tune-advanced"):
+        objective = gr.Dropdown(objective_choices(None), value="auto", label="Objective", info="What is minimised.", elem_id="tune-objective")
+        groups, own = _objective_groups()
+        with gr.Group(visible=False) as lora:
+            controls |= forms.controls([fields[name] for name in _LORA], elem_id="tune")
+        controls |= forms.controls([item for name, item in fields.items() if name not in controls], elem_id="tune")
+    return SettingsForm(method, objective, {name: controls[name] for name in fields}, tuple(own), groups, lora)
+
+
+def _objective_groups() -> tuple[dict[str, Any], list[tuple[str, Field, Any]]]:
+    groups: dict[str, Any] = {}
+    own: list[tuple[str, Field, Any]] = []
+    by_objective: dict[str, list[Field]] = {}
+    for name, item in objective_fields():
+        by_objective.setdefault(name, []).append(item)
+    for name, items in by_objective.items():
+        with gr.Group(visible=False) as groups[name]:
+            own += [(name, item, forms.control(item, elem_id=f"tune-{name}-{item.name}")) for item in items]
+    return groups, own
+
+
+def overrides(raw: Sequence[Any], shown: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person has set: what was kept from before, and every control that no longer holds what was shown.
+
+    Args:
+        raw: the controls' values, in the order of ``SettingsForm.inputs``.
+        shown: by name, what the controls were filled with; an objective's own settings are named ``objective.setting``.
+
+    Raises:
+        StudioError: a value that its field refuses.
+    """
+    method, objective, *rest = raw
+    fields = spec_fields()
+    values = {"method": method, "objective": objective, **forms.read(fields, rest[: len(fields)])}
+    found = {**kept, **{name: value for name, value in values.items() if value != shown.get(name)}}
+    if found.get("objective") == "auto":
+        del found["objective"]
+    acting = objective if objective != "auto" else str(shown.get("acting") or "")
+    for (name, item), value in zip(objective_fields(), rest[len(fields) :], strict=True):
+        if name == acting:
+            parsed = item.parse(value)
+            if parsed != shown.get(f"{name}.{item.name}", item.default):
+                found[item.name] = parsed
+        elif name == str(shown.get("acting") or "") and item.name in found and item.name not in values:
+            # Another objective does not know this setting.
+            del found[item.name]
+    return found
+
+
+def shown_of(spec: Any, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """What the controls show for a spec: parsed back, so that a rounded number is no change."""
+    values: dict[str, Any] = {"method": spec.method, "objective": chosen.get("objective", "auto"), "acting": spec.objective}
+    for item in spec_fields():
+        values[item.name] = item.parse(forms.as_shown(item, getattr(spec, item.name)))
+    for name, item in objective_fields():
+        if name == spec.objective:
+            values[f"{name}.{item.name}"] = item.parse(forms.as_shown(item, spec.objective_params.get(item.name, item.default)))
+    return values
+
+
+def defaults_shown() -> dict[str, Any]:
+    """What the controls show before there is any file."""
+    from ...training.spec import TrainSpec
+
+    return shown_of(TrainSpec(), {})
+
+
+def updates(kind: str, shown: Mapping[str, Any]) -> list[Any]:
+    """Updates of ``SettingsForm.inputs`` to what :func:`shown_of` says."""
+    from ...objectives import OBJECTIVES
+
+    acting = str(shown["acting"])
+    title = OBJECTIVES[acting].title
+    choices = [(f"{_AUTO[0]}: {title}", "auto") if shown["objective"] == "auto" else _AUTO, *objective_choices(kind)[1:]]
+    return [
+        gr.update(value=shown["method"]),
+        gr.update(choices=choices, value=shown["objective"], info=OBJECTIVES[acting].summary),
+        *forms.updates(spec_fields(), shown),
+        *(
+            gr.update(value=forms.as_shown(item, shown[f"{name}.{item.name}"])) if f"{name}.{item.name}" in shown else gr.skip()
+            for name, item in objective_fields()
+        ),
+    ]

@@ -1,0 +1,88 @@
+"""The page's own views: a ``gr.HTML`` whose value is JSON and whose drawing is ``assets/page/*.js``.
+
+The template holds no value, so no text of a visitor is ever part of a template; the JavaScript sets it as text content.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gradio as gr
+
+Value = dict[str, Any]
+_MOUNT = """(function mount() {{
+  if (!window.SB) return setTimeout(mount, 30);
+  window.SB.mount("{name}", {{ element, props, trigger, watch, server: typeof server === "undefined" ? null : server }});
+}})();"""
+
+
+def view(
+    name: str, value: Value | None = None, *, elem_id: str | None = None, server: Sequence[Callable[..., Any]] = (), classes: Sequence[str] = ()
+) -> Any:
+    """A component that draws JSON.
+
+    Args:
+        name: a view of ``assets/page``: header, intro, facts, gauge, matrix, table, findings, reasons, command, cards, run, curves, map.
+        value: what it draws; ``None`` hides it.
+        server: functions that its JavaScript may call; each takes one argument from the browser, not to be trusted.
+    """
+    return gr.HTML(
+        value=plain(value),
+        html_template='<div class="sb-view" hidden></div>',
+        js_on_load=_MOUNT.format(name=name),
+        server_functions=list(server) or None,
+        elem_id=elem_id,
+        elem_classes=[f"sb-{name}", *classes],
+        padding=False,
+    )
+
+
+def plain(value: Any) -> Any:
+    """``value`` as JSON can hold it: tuples become lists, numbers that are not finite become ``None``."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) or (hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0):
+        number = value.item() if hasattr(value, "item") else value
+        return number if not isinstance(number, float) or math.isfinite(number) else None
+    return value
+
+
+def column(name: str, kind: str = "text", **more: Any) -> Value:
+    """A column of :func:`table`; ``kind``: text, row, number, count, bar, badge, delta or interval."""
+    return {"name": name, "kind": kind, **more}
+
+
+def table(
+    columns: Sequence[Value],
+    rows: Sequence[Sequence[Any]],
+    *,
+    ids: Sequence[Any] = (),
+    action: str = "",
+    event: str = "row",
+    caption: str = "",
+    note: str = "",
+    empty: str = "Nothing to show.",
+) -> Value:
+    """The value of a ``table`` view.
+
+    Args:
+        ids: what a row sends when it is chosen, as ``evt.index`` of ``select``; ``action`` names that choice, ``event`` is its ``evt.value``.
+    """
+    value: Value = {"columns": list(columns), "rows": [list(row) for row in rows], "caption": caption, "note": note, "empty": empty}
+    if action:
+        value |= {"ids": list(ids), "action": {"label": action, "value": event}}
+    return plain(value)  # type: ignore[no-any-return]
+
+
+def facts(pairs: Sequence[tuple[str, Any]], *, title: str = "", notes: Sequence[str] = ()) -> Value:
+    """The value of a ``facts`` view: names and what they are."""
+    return {"title": title, "facts": [list(pair) for pair in pairs], "notes": list(notes)}
+
+
+def nothing(text: str) -> Value:
+    """A view's value before there is anything to draw."""
+    return {"empty": text, "rows": [], "cards": []}
