@@ -18,7 +18,7 @@ from .similarity import unit
 class AnglE(Objective):
     """log(1 + Σ exp λ(Δ(k, l) − Δ(i, j))) over all pairs (i, j) of higher target than (k, l), Δ the angle similarity below.
 
-    Source: Li and Li 2024, arXiv:2309.12871, equation 7 (the angle objective alone, as sentence-transformers has it).
+    Source: Li and Li 2024, arXiv:2309.12871, the angle objective alone, as sentence-transformers has it.
     """
 
     title = "AnglE"

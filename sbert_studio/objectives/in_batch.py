@@ -18,8 +18,8 @@ from .similarity import unit
 class InBatch(Objective):
     """mean_i −log (exp λ cos(a_i, p_i) / Σ_j exp λ cos(a_i, c_j)), c all positives and hard negatives of the batch.
 
-    Source: Henderson et al. 2017, arXiv:1705.00652, section 4.4, on scaled cosines; multiple negatives ranking, InfoNCE. Symmetric: the
-    mean of that and of the same with anchors and positives exchanged.
+    Source: Henderson et al. 2017, arXiv:1705.00652, here on scaled cosines; also known as multiple negatives ranking and InfoNCE.
+    Symmetric: the mean of that and of the same with anchors and positives exchanged.
     """
 
     title = "In-batch negatives"

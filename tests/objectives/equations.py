@@ -50,7 +50,7 @@ def combined(columns: Columns, t: Tensor, weight: float = 5.0) -> Tensor:
 
 
 def complex_angle(u: Tensor, v: Tensor) -> Tensor:
-    """Equations 3 to 6 of AnglE: |Σ of the parts of z / w, made unit length|, z and w the rows as complex vectors of half the width."""
+    """AnglE divides complex vectors: |Σ of the parts of z / w, made unit length|, z and w the rows as complex vectors of half the width."""
     half = len(u) // 2
     a, b, c, d = u[:half], u[half:], v[:half], v[half:]
     square = (c**2 + d**2).sum()
