@@ -16,10 +16,14 @@ def bench(
     work: Annotated[str, typer.Argument(metavar="WORK", help="encode, train, search or startup.")],
     peer: Annotated[str, typer.Option(help="The library to measure beside.")] = "sentence-transformers",
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Texts, or pairs with a score.", show_default="a bundled set")] = None,
+    test: Annotated[Path | None, typer.Option(metavar="FILE", help="train: judge both sides' models on these scored pairs.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Use this many rows at most.")] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="How often each side is measured, in turn.")] = 2,
-    precision: Annotated[str, typer.Option(help="Our arithmetic: float32, bfloat16, int8 or auto. The peer's stays float32.")] = "float32",
+    repeats: Annotated[int, typer.Option(min=1, help="How often each side is measured, in turn; train takes the next seed each time.")] = 2,
+    precision: Annotated[str, typer.Option(help="Ours, or several with commas between; the peer's stays float32.")] = "float32",
     batch_size: Annotated[int, typer.Option(min=1, help="Rows a training step, on both sides.")] = 16,
+    epochs: Annotated[float, typer.Option(help="train: how often each row is seen, on both sides.")] = 1.0,
+    lr: Annotated[float, typer.Option(help="train: the highest learning rate, on both sides.")] = 2e-5,
+    seed: Annotated[int, typer.Option(min=0, help="train: the first round's seed.")] = 12,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
@@ -27,7 +31,7 @@ def bench(
     from ..studio.benching import BenchOptions, bench
 
     options = BenchOptions(
-        work=work, peer=peer, data=data, limit=limit, repeats=repeats, precision=precision, batch_size=batch_size, model=model
+        work, peer, data, test, limit, repeats, precision, batch_size=batch_size, epochs=epochs, learning_rate=lr, seed=seed, model=model
     )
     with open_studio() as studio, progress(f"bench {work}", "rounds") as show:
         found = bench(studio, options, show)

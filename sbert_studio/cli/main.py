@@ -70,7 +70,9 @@ def run(arguments: Sequence[str]) -> int:
         return _refused(error, as_json, stdout)
     except TyperException as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
-        return _refused(StudioError(_decapitalised(message), f"see sbert-studio {_command(given)}--help"), as_json, stdout)
+        what, meant, which = _decapitalised(message).partition(". Did you mean ")
+        hint = f"did you mean {which.rstrip('?')}" if meant else f"see sbert-studio {_command(given)}--help"
+        return _refused(StudioError(what, hint), as_json, stdout)
     except (KeyboardInterrupt, Abort):
         say("stopped")
         return INTERRUPTED

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..data.examples import Examples, Roles, build_examples
+from ..data.examples import Examples, Roles, build_examples, build_like
 from ..data.tables import Table, read_table
 from ..errors import StudioError
 from ..training.spec import TrainSpec
@@ -68,7 +68,7 @@ class Materials:
         data, _ = build_examples(self._table(source["data"]), roles)
         if "dev" not in source:
             return data, None
-        dev, _ = build_examples(self._table(source["dev"]), roles)
+        dev, _ = build_like(self._table(source["dev"]), roles)
         return data, dev
 
     def _table(self, entry: dict[str, Any]) -> Table:

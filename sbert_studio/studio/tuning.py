@@ -166,13 +166,13 @@ class Tuning(Reading):
         owner: str,
         name: str | None,
     ) -> Run:
-        from ..data.examples import build_examples, detect_roles
+        from ..data.examples import build_examples, build_like, detect_roles
         from ..runs.materials import Materials
 
         table = self._table(path)
         roles = roles or detect_roles(table)
         examples, _ = build_examples(table, roles)
-        judged = None if dev is None else build_examples(self._table(dev), roles)[0]
+        judged = None if dev is None else build_like(self._table(dev), roles)[0]
         advice = self._advise(examples, model, overrides)
         spec = advice.spec
         run = Run(
