@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SAMPLE = 5_000
+_SAMPLE = 1_000
 NAMES = {
     "en": "English", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ru": "Russian or another Cyrillic language", "ar": "Arabic",
     "he": "Hebrew", "hi": "Hindi", "th": "Thai", "el": "Greek", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian",
@@ -72,7 +72,7 @@ def guess_language(text: str) -> str:
 
 
 def main_language(texts: Sequence[str]) -> Language:
-    """The commonest language of at most 5,000 of the texts."""
+    """The commonest language of at most 2,000 of the texts."""
     step = max(1, len(texts) // _SAMPLE)
     counts = Counter(code for text in texts[::step] if (code := guess_language(text)))
     if not counts:

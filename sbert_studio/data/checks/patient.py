@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +14,8 @@ from ..examples import Examples
 from ..roles import Roles
 from ..tables import Table
 from ..vocabulary import nli_class
+
+_MARKS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,19 @@ class Patient:
         pairs = zip(*columns, strict=True)
         return list(pairs) if self.directed else [tuple(sorted(pair)) for pair in pairs]
 
+    @cached_property
+    def near_keys(self) -> list[tuple[str, ...]]:
+        """:meth:`keys` by :func:`near`."""
+        return self.keys(near)
+
     def same_target(self, a: int, b: int) -> bool:
         """Whether two examples have the same class, or scores within a fifth of the scale."""
         targets = self.examples.targets
         return targets is None or abs(float(targets[a]) - float(targets[b])) <= (0.2 if self.roles.kind == "scored_pairs" else 0.0)
+
+
+def near(text: str) -> str:
+    """A text without case, punctuation and the differences of width and blanks."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return _MARKS.sub(" ", text.casefold()).strip() or text

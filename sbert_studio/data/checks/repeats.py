@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import defaultdict
 
 import numpy as np
@@ -11,12 +9,10 @@ import numpy as np
 from ..findings import Finding, Mend, count, drop_rows
 from .patient import Patient
 
-_MARKS = re.compile(r"[\W_]+")
-
 
 def duplicates(patient: Patient) -> list[Finding]:
     """Rows that repeat an earlier one exactly, and rows that do but for case, blanks and punctuation."""
-    exact_keys, near_keys = patient.keys(str), patient.keys(near)
+    exact_keys, near_keys = patient.keys(str), patient.near_keys
     targets = patient.examples.targets
     firsts: dict[tuple[object, ...], int] = {}
     lookalikes: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -48,7 +44,7 @@ def contradictions(patient: Patient) -> list[Finding]:
     if patient.examples.targets is None:
         return []
     same: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, key in enumerate(patient.keys(near)):
+    for place, key in enumerate(patient.near_keys):
         same[key].append(place)
     sets = []
     for places in same.values():
@@ -91,8 +87,3 @@ def same_on_both_sides(patient: Patient) -> list[Finding]:
         return []
     rows = patient.rows(np.array(wrong))
     return [Finding("warning", f"{count(len(rows), 'row')} {message}", rows, drop_rows(rows))]
-
-
-def near(text: str) -> str:
-    """A text without case, punctuation and the differences of width and blanks."""
-    return _MARKS.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip() or text

@@ -113,7 +113,7 @@ def _records(lines: Lines, delimiter: str, ledger: Ledger, *, skip: bool) -> Ite
     stream = iter(lines)
     if skip:
         next(stream)
-        lines.settle()
+        lines.pending.clear()
     number, width = 0, 0
     pending = lines.pending
     reader = csv.reader(stream, delimiter=delimiter)
@@ -137,12 +137,10 @@ def _records(lines: Lines, delimiter: str, ledger: Ledger, *, skip: bool) -> Ite
                 stream = iter(lines)
                 lines.exhausted = False
                 reader = csv.reader(stream, delimiter=delimiter)
-        if lines.nul:
-            ledger.enter("nul", number)
-        if lines.broken:
-            ledger.enter("broken", number)
         width = width or len(cells)
-        lines.settle()
+        if lines.nul or lines.broken:
+            lines.report(number, ledger)
+        pending.clear()
         yield number, cells
 
 

@@ -75,7 +75,7 @@ def _parse(text: str) -> Any:
 
 def _quietly(lines: Lines) -> Iterator[str]:
     for line in lines:
-        lines.settle()
+        lines.pending.clear()
         yield line
 
 
@@ -100,11 +100,8 @@ def _array(text: str, name: str) -> list[Any]:
 def _values(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, Any]]:
     blank: list[int] = []
     for number, line in enumerate(lines, start=1):
-        if lines.nul:
-            ledger.enter("nul", number)
-        if lines.broken:
-            ledger.enter("broken", number)
-        lines.settle()
+        lines.report(number, ledger)
+        lines.pending.clear()
         if not line.strip():
             blank.append(number)
             continue

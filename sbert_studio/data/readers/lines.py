@@ -10,6 +10,7 @@ from pathlib import Path
 from ...errors import StudioError
 from ..progress import Progress
 from .encoding import Encoding
+from .rows import Ledger
 
 LONGEST_LINE = 1 << 25
 """Characters; a line or cell beyond it is refused, so that one file cannot take all memory."""
@@ -24,8 +25,8 @@ class Lines:
 
     Attributes:
         pending: the lines handed out since the reader last cleared the list.
-        nul: a NUL was taken out of a pending line; the reader resets it.
-        broken: a pending line holds bytes that do not fit the encoding; the reader resets it.
+        nul: a NUL was taken out of a pending line; :meth:`report` resets it.
+        broken: a pending line holds bytes that do not fit the encoding; :meth:`report` resets it.
         exhausted: a line was asked for after the last one.
     """
 
@@ -75,9 +76,12 @@ class Lines:
         """Hand ``lines`` out again, in their order, before any other."""
         self._back.extend(reversed(lines))
 
-    def settle(self) -> None:
-        """Forget the pending lines: their record has been taken."""
-        self.pending.clear()
+    def report(self, row: int, ledger: Ledger) -> None:
+        """Enter what was wrong with the bytes of the pending lines as having happened to ``row``."""
+        if self.nul:
+            ledger.enter("nul", row)
+        if self.broken:
+            ledger.enter("broken", row)
         self.nul = self.broken = False
 
 

@@ -41,11 +41,8 @@ def _sentences(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, str]]:
     blank: list[int] = []
     for number, line in enumerate(lines, start=1):
         text = line.rstrip("\r\n")
-        if lines.nul:
-            ledger.enter("nul", number)
-        if lines.broken:
-            ledger.enter("broken", number)
-        lines.settle()
+        lines.report(number, ledger)
+        lines.pending.clear()
         if not text.strip():
             blank.append(number)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
@@ -47,10 +47,11 @@ class Columns:
 
     def append(self, line: int, cells: Sequence[str]) -> None:
         """Take a row of ``width`` cells."""
-        self._rows.append(cells)
+        rows = self._rows
+        rows.append(cells)
         self.lines.append(line)
         self._characters += sum(map(len, cells))
-        if len(self._rows) >= _CHUNK_ROWS or self._characters >= _CHUNK_CHARACTERS:
+        if len(rows) >= _CHUNK_ROWS or self._characters >= _CHUNK_CHARACTERS:
             self._flush()
 
     def widen(self, width: int) -> None:
@@ -154,8 +155,12 @@ def gather(records: Iterable[Record], ledger: Ledger, *, header: bool | None = N
     columns = Columns(width)
     if width > MOST_COLUMNS:
         columns.widen(width)
-    for line, cells in _fitted(_after_header(chain(sample, source), named), width, ledger, joiner):
-        columns.append(line, cells)
+    records = chain(sample, source)
+    if named:
+        for _, cells in records:
+            if any(cell.strip() for cell in cells):
+                break
+    _fill(columns, records, ledger, joiner)
     data, lines = columns.finish(names)
     if not len(lines):
         raise StudioError("the file holds a header but no rows", "add rows below the header", [1])
@@ -175,29 +180,20 @@ def _usual_width(rows: Sequence[Sequence[str]], share: float) -> int:
     return usual
 
 
-def _after_header(records: Iterable[Record], named: bool) -> Iterator[Record]:
-    source = iter(records)
-    if named:
-        for _, cells in source:
-            if any(cell.strip() for cell in cells):
-                break
-    yield from source
-
-
-def _fitted(records: Iterable[Record], width: int, ledger: Ledger, joiner: str) -> Iterator[Record]:
-    """Rows of exactly ``width`` cells; blank rows are left out, and noted unless they end the file."""
+def _fill(columns: Columns, records: Iterable[Record], ledger: Ledger, joiner: str) -> None:
+    """Take every record, cut to the columns' width; blank rows are left out, and noted unless they end the file."""
+    append, width = columns.append, columns.width
     blank: list[int] = []
     for line, cells in records:
-        if len(cells) != width:
-            if not cells or (len(cells) == 1 and not cells[0].strip()):
-                blank.append(line)
-                continue
+        if len(cells) == width:
+            if blank:
+                ledger.enter_all("blank", blank)
+            append(line, cells)
+        elif not cells or (len(cells) == 1 and not cells[0].strip()):
+            blank.append(line)
+        else:
             ledger.enter_all("blank", blank)
-            yield line, _fit(line, list(cells), width, ledger, joiner)
-            continue
-        if blank:
-            ledger.enter_all("blank", blank)
-        yield line, cells
+            append(line, _fit(line, list(cells), width, ledger, joiner))
 
 
 def _fit(line: int, cells: list[str], width: int, ledger: Ledger, joiner: str) -> list[str]:
