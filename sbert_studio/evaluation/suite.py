@@ -63,6 +63,8 @@ def evaluate(encoder: Encoder, table: Table, task: str = "auto", progress: Progr
         judge: Callable[..., Report] = evaluate_clustering if task == "clustering" else transfer.cross_validated
         return replace(judge(vectors, labels), notes=notes)
     examples, findings = build_examples(table, roles)
+    if examples.targets is not None and len(np.unique(examples.targets)) < 2:
+        raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
     return replace(_judge(encoder, examples, task, progress), notes=tuple(finding.message for finding in findings))
 
 

@@ -76,6 +76,7 @@ def cluster(
     params: ClusterParams,
     key_base: str,
     workspace: Workspace,
+    *,
     progress: Progress | None = None,
 ) -> Clusters:
     """Group texts by their vectors, by direction only, and label the groups.

@@ -50,7 +50,15 @@ def layout(
     if len(points) < _FEW or np.ptp(points, axis=0).max() < 1e-6:
         return np.ascontiguousarray(start if len(points) < _FEW else np.zeros_like(start))
     with _ONE_AT_A_TIME:
-        found = _fit(points, cache, dimensions, min(n_neighbors, len(points) - 1), min_dist, seed, progress)
+        found = _fit(
+            points,
+            cache,
+            dimensions=dimensions,
+            n_neighbors=min(n_neighbors, len(points) - 1),
+            min_dist=min_dist,
+            seed=seed,
+            progress=progress,
+        )
     return np.ascontiguousarray(found if np.isfinite(found).all() else start, np.float32)
 
 
@@ -60,7 +68,7 @@ def warm_up(cache: Path) -> None:
 
 
 def _fit(
-    points: np.ndarray, cache: Path, dimensions: int, n_neighbors: int, min_dist: float, seed: int, progress: Progress | None
+    points: np.ndarray, cache: Path, *, dimensions: int, n_neighbors: int, min_dist: float, seed: int, progress: Progress | None
 ) -> np.ndarray:
     import numba
 

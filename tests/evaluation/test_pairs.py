@@ -11,7 +11,7 @@ from sbert_studio.evaluation.pairs import evaluate_pairs, judge
 rows = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=30)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rows)
 def test_scores_equal_sklearn_over_every_threshold(data: list[tuple[int, int]]) -> None:
     scores, labels = (np.array(column) for column in zip(*data, strict=True))
