@@ -128,8 +128,8 @@ def map(
 
     with open_studio() as studio:
         corpus = studio.corpus(file, column)
-        with progress("encoding") as show:
-            view = studio.map(corpus, ProjectionParams(seed=seed), grouping, model, show)
+        with progress("drawing", "steps") as show:
+            view = studio.map(corpus, ProjectionParams(seed=-1 if seed is None else seed), grouping, model, show)
     map_html(view, corpus.texts, corpus.fields, out)
     found = [[number(cluster.size), cluster.label] for cluster in view.clusters]
     return Answer(view.to_json(), [*found, f"written to {out}"])
@@ -138,12 +138,9 @@ def map(
 def _cluster_params(clusters: str, seed: int | None) -> ClusterParams:
     from ..explore.clustering import ClusterParams
 
-    seeded: dict[str, Any] = {} if seed is None else {"seed": seed}
-    if clusters == "auto":
-        return ClusterParams(**seeded)
-    if not clusters.isdecimal() or int(clusters) < 1:
+    if clusters != "auto" and (not clusters.isdecimal() or int(clusters) < 1):
         raise StudioError(f"--clusters is {clusters!r}", "write auto, or a whole number of at least 1")
-    return ClusterParams(method="kmeans", count=int(clusters), **seeded)
+    return ClusterParams(count=0 if clusters == "auto" else int(clusters), seed=-1 if seed is None else seed)
 
 
 COMMANDS = (similarity, encode, search, mine, map)

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..encoders.catalog import Catalog
+
+# "language: en", or a list of codes on the lines below.
+_LANGUAGE = re.compile(r"^language:[ \t]*(\S.*|(?:\n[ \t]*-[ \t]*\S+)+)", re.MULTILINE)
 
 
 def describe_folder(folder: Path) -> dict[str, Any]:
@@ -26,6 +33,25 @@ def describe_folder(folder: Path) -> dict[str, Any]:
     }
 
 
+def languages_of(catalog: Catalog, name: str) -> tuple[str, ...] | None:
+    """The languages that the model's card names, or its base model's where that is bundled; ``None`` where nothing says."""
+    source = catalog.resolve(name)
+    found = _card_languages(source.path)
+    if not found and source.base is not None and (base := catalog.resolve(source.base)).kind == "bundled":
+        found = _card_languages(base.path)
+    return found or None
+
+
+def _card_languages(folder: Path | None) -> tuple[str, ...]:
+    card = None if folder is None else folder / "README.md"
+    if card is None or not card.is_file():
+        return ()
+    head = card.read_text(encoding="utf-8", errors="replace")[:20_000].split("\n---", 1)[0]
+    found = _LANGUAGE.search(head)
+    words = re.findall(r"[A-Za-z-]+", found[1]) if found else []
+    return () if any(len(word) != 2 for word in words) else tuple(word.lower() for word in words)
+
+
 def _pooling(config: dict[str, Any]) -> str:
     """The mode by the newer key, or by whichever of the older ones is set."""
     if "pooling_mode" in config:
@@ -39,7 +65,8 @@ def _weights(path: Path) -> int:
     from safetensors import safe_open
 
     with safe_open(path, framework="np") as file:
-        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118  it is no mapping
+        names = [name for name in file.keys() if not name.endswith("position_ids")]  # noqa: SIM118  it is no mapping
+        return sum(math.prod(file.get_slice(name).get_shape()) for name in names)
 
 
 def _json(path: Path) -> dict[str, Any]:

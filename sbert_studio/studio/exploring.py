@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -85,8 +85,7 @@ class Exploring(Reading):
 
     def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
         """The corpus' vectors from the cache: (n, dim) float32, read-only."""
-        found: np.ndarray = self.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
-        return found
+        return self.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
 
     def search(
         self,
@@ -134,7 +133,7 @@ class Exploring(Reading):
         _at_least_one(top, "top")
         vectors = self.vectors_of(corpus, model, progress)
         start = time.perf_counter()
-        found = most_similar_pairs(vectors, top)
+        found = most_similar_pairs(vectors, top, progress)
         seconds = time.perf_counter() - start
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
@@ -150,16 +149,17 @@ class Exploring(Reading):
     ) -> MapView:
         """The corpus drawn in 2-D or 3-D, with labelled clusters; what did not change comes from the caches."""
         from ..explore.clustering import ClusterParams, cluster
-        from ..explore.keywords import c_tf_idf
         from ..explore.projection import ProjectionParams, project
 
         encoder = self._encoder(model)
         vectors = self.vectors.get(corpus.texts, corpus.digest, encoder, progress)
         base = f"{corpus.digest}-{encoder.fingerprint}"
-        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace)
-        groups = self.indexes.get(("clusters", base, clusters), lambda: cluster(vectors, clusters or ClusterParams()))
-        labels = self.indexes.get(("labels", base, clusters), lambda: c_tf_idf(corpus.texts, groups.ids))
-        return MapView(drawn.xy, groups.ids, _infos(groups.ids, labels), drawn.key)
+        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, progress)
+        groups = cluster(vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=progress)
+        infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
+        if groups.noise:
+            infos.append(ClusterInfo(-1, "no cluster", groups.noise))
+        return MapView(drawn.xy, groups.ids, tuple(infos), drawn.key)
 
     def _encoder(self, model: str | None) -> Encoder:
         return self.catalog.load(model or self.settings.default_model)
@@ -167,13 +167,13 @@ class Exploring(Reading):
     def _semantic(self, corpus: Corpus, model: str | None, progress: Progress | None = None) -> SemanticIndex:
         from ..explore.search import SemanticIndex
 
-        key = ("semantic", corpus.digest, self._encoder(model).fingerprint)
-        return self.indexes.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)))
+        key = f"{corpus.digest}-{self._encoder(model).fingerprint}"
+        return self.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)))
 
     def _lexical(self, corpus: Corpus) -> LexicalIndex:
         from ..explore.search import LexicalIndex
 
-        return self.indexes.get(("lexical", corpus.digest), lambda: LexicalIndex(corpus.texts))
+        return self.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts))
 
 
 def _text(text: str, which: str) -> str:
@@ -210,13 +210,3 @@ def _result(corpus: Corpus, hits: Sequence[Hit], k: int, start: float) -> Search
         for hit in hits[:k]
     )
     return SearchResult(tuple(found), milliseconds)
-
-
-def _infos(ids: np.ndarray, labels: Mapping[int, str]) -> tuple[ClusterInfo, ...]:
-    """Every cluster with its size, the largest first, what belongs to none last."""
-    numbers, sizes = np.unique(ids, return_counts=True)
-    infos = [
-        ClusterInfo(int(number), labels.get(int(number), "") or ("no cluster" if number < 0 else f"cluster {number}"), int(size))
-        for number, size in zip(numbers, sizes, strict=True)
-    ]
-    return tuple(sorted(infos, key=lambda info: (info.id < 0, -info.size, info.id)))

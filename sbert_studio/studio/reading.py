@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import StudioError
+from .cards import languages_of
 from .services import Services
 
 if TYPE_CHECKING:
@@ -53,13 +54,14 @@ class Reading(Services):
 
         table = self._table(path)
         judged = None if dev is None else self._table(dev)
-        encoder = self.catalog.load(model or self.settings.default_model)
-        return diagnose(table, roles, judged, encoder.tokens.counts, encoder.max_length)
+        name = model or self.settings.default_model
+        encoder, languages = self.catalog.load(name), languages_of(self.catalog, name)
+        return diagnose(table, roles, judged, encoder.tokens.counts, encoder.max_length, languages=languages)
 
     def mend(self, path: str | Path | Table, mends: Mend | Iterable[Mend]) -> Table:
         """The table with mends applied, in their order."""
-        from ..data.doctor import mend
         from ..data.findings import Mend
+        from ..data.mends import mend
 
         table = self._table(path)
         for one in [mends] if isinstance(mends, Mend) else mends:

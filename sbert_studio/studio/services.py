@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..encoders.catalog import Catalog
+    from ..explore.search import IndexCache, LexicalIndex, SemanticIndex
     from ..explore.vectors import VectorStore
     from ..runs.runner import Runner
     from ..runs.store import Store
-    from .indexes import Indexes
 
 T = TypeVar("T")
 
@@ -59,11 +59,18 @@ class Services:
         return self._once("vectors", lambda: VectorStore(self.workspace))
 
     @property
-    def indexes(self) -> Indexes:
-        """The search indexes of the corpora used of late."""
-        from .indexes import Indexes
+    def meanings(self) -> IndexCache[SemanticIndex]:
+        """The indexes by meaning of the corpora used of late."""
+        from ..explore.search import IndexCache
 
-        return self._once("indexes", Indexes)
+        return self._once("meanings", IndexCache)
+
+    @property
+    def wordings(self) -> IndexCache[LexicalIndex]:
+        """The indexes by words of the corpora used of late."""
+        from ..explore.search import IndexCache
+
+        return self._once("wordings", IndexCache)
 
     @property
     def store(self) -> Store:
