@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import StudioError
 from .profile import ColumnProfile, numbers_of, profile_table
-from .roles import Kind, Roles
+from .roles import KINDS, Kind, Roles
 from .scales import describe_scale, detect_labels, detect_scale
 from .tables import Table
 from .vocabulary import ANCHOR, FIRST, GROUP, LABEL, NEGATIVE, POSITIVE, SCORE, SECOND
@@ -46,7 +46,11 @@ def detect_roles(table: Table, kind: Kind | None = None, columns: Sequence[str] 
     Raises:
         StudioError: a column is not there, or the kind cannot be had from this table.
     """
+    if kind is not None and kind not in KINDS:
+        raise StudioError(f"there is no kind of examples called {kind!r}", f"choose one of {', '.join(KINDS)}")
     table.require(*(columns or ()), *((target,) if target else ()))
+    if columns is not None and target in columns:
+        raise StudioError(f"the column {target!r} is chosen for two parts", "choose a column of its own for each part")
     view = _View(table, profile_table(table))
     if kind is None and columns is not None and len(columns) != 2:
         kind = "sentences" if len(columns) == 1 else "triplets"
@@ -154,7 +158,7 @@ def _kind_of(view: _View, texts: Sequence[str], target: str) -> Kind:
 
 def _numbered_nli(view: _View, texts: Sequence[str], values: set[float]) -> bool:
     names = {view.of(text).key for text in texts}
-    return {"premise", "hypothesis"} <= names and values <= {-1.0, 0.0, 1.0, 2.0}
+    return {"premise", "hypothesis"} <= names and 2.0 in values and values <= {-1.0, 0.0, 1.0, 2.0}
 
 
 def _scored(view: _View, texts: tuple[str, ...], target: str) -> Roles:

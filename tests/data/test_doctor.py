@@ -1,0 +1,239 @@
+"""The doctor finds what is wrong, names the rows, and its mends put it right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sbert_studio.data.doctor import Diagnosis, diagnose, mend
+from sbert_studio.data.examples import detect_roles
+from sbert_studio.data.findings import Finding, Mend
+from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.errors import StudioError
+
+N = 120
+NAMES = ["anna", "boris", "clara", "david", "elena", "frank", "grete", "hanna", "ivan", "julia", "karl", "lena"]
+DOING = ["plays chess", "reads a book", "paints the wall", "cooks some soup", "rides a bike"]
+DOING += ["writes a letter", "plants a tree", "repairs the roof", "feeds the hens", "learns to swim"]
+A = [f"{name} {doing} at home" for name in NAMES for doing in DOING]
+B = [f"there is someone who {doing} with {name}" for name in NAMES for doing in DOING]
+C = [f"a bus from line {index} arrives" for index in range(N)]
+SCORES = [f"{index % 11 / 2:g}" for index in range(N)]
+
+
+def pairs(**changes: Any) -> Table:
+    return table_from_columns("pairs.csv", {"sentence1": list(A), "sentence2": list(B), "score": list(SCORES), **changes})
+
+
+def changed(cells: Sequence[str], **at: str) -> list[str]:
+    """Cells with those of some spreadsheet rows (``r7="…"``) replaced."""
+    copy = list(cells)
+    for row, cell in at.items():
+        copy[int(row[1:]) - 2] = cell
+    return copy
+
+
+def the(diagnosis: Diagnosis, words: str) -> Finding:
+    found = [finding for finding in diagnosis.findings if words in finding.message]
+    assert len(found) == 1, [finding.message for finding in diagnosis.findings]
+    return found[0]
+
+
+def healed(table: Table, finding: Finding) -> Table:
+    assert finding.mend is not None
+    return mend(table, Mend.from_json(finding.mend.to_json()))
+
+
+def test_a_sound_file_has_no_findings() -> None:
+    diagnosis = diagnose(pairs(), tokenize=lambda texts: [len(text.split()) for text in texts], max_tokens=128, languages=["en"])
+    assert diagnosis.findings == ()
+    assert (diagnosis.rows, len(diagnosis.examples)) == (N, N)
+    assert diagnosis.to_json()["kind"] == "scored_pairs"
+
+
+def again(sentence1: str, sentence2: str, score: str) -> Table:
+    """Row 14 says what row 2 says, more or less."""
+    return pairs(sentence1=changed(A, r14=sentence1), sentence2=changed(B, r14=sentence2), score=changed(SCORES, r14=score))
+
+
+DEFECTS: list[tuple[str, Callable[[], Table], str, str, tuple[int, ...]]] = [
+    ("one-sided", lambda: pairs(sentence2=changed(B, r9="")), "warning", "on one side only", (9,)),
+    ("empty", lambda: pairs(sentence1=changed(A, r9=" "), sentence2=changed(B, r9="")), "warning", "without any text", (9,)),
+    ("off the scale", lambda: pairs(score=changed(SCORES, r5="55")), "warning", "outside 0–5", (5,)),
+    ("unreadable score", lambda: pairs(score=changed(SCORES, r5="?")), "warning", "not a number", (5,)),
+    ("duplicate", lambda: again(A[0], B[0], "0"), "warning", "repeating an earlier row", (14,)),
+    ("turned duplicate", lambda: again(B[0], A[0], "0"), "warning", "repeating an earlier row", (14,)),
+    ("near duplicate", lambda: again(A[0].upper() + "!", B[0], "0.5"), "info", "case, blanks or punctuation", (14,)),
+    ("contradiction", lambda: again(A[0], B[0], "4"), "warning", "contradict each other", (2, 14)),
+    ("unlike itself", lambda: again(A[12], A[12], "0.5"), "warning", "unlike itself", (14,)),
+    ("swapped cells", lambda: again(A[12], "3.5", B[12]), "warning", "with the text in 'score'", (14,)),
+    ("mojibake", lambda: again(A[12], "the cafÃ© near the river â€“ and the mill", "1"), "warning", "garbled", (14,)),
+]
+
+
+@pytest.mark.parametrize(("make", "severity", "words", "rows"), [defect[1:] for defect in DEFECTS], ids=[defect[0] for defect in DEFECTS])
+def test_a_defect_is_found_with_its_rows_and_its_mend_heals_it(
+    make: Callable[[], Table], severity: str, words: str, rows: tuple[int, ...]
+) -> None:
+    table = make()
+    finding = the(diagnose(table), words)
+    assert (finding.severity, finding.rows) == (severity, rows)
+    assert not any(words in other.message for other in diagnose(healed(table, finding)).findings)
+
+
+def test_mends_put_the_right_thing_in_place() -> None:
+    swapped = pairs(sentence2=changed(B, r14="3.5"), score=changed(SCORES, r14=B[12]))
+    assert healed(swapped, the(diagnose(swapped), "with the text in")).head(13)[12] == [A[12], B[12], "3.5"]
+    garbled = pairs(sentence1=changed(A, r3="è¿™æ˜¯ä¸€ä¸ªæµ‹è¯•"), sentence2=changed(B, r3="the naïve cafÃ©"))
+    row = healed(garbled, the(diagnose(garbled), "garbled")).head(2)[1]
+    assert row[0] == "这是一个测试"
+    assert row[1] == "the naïve cafÃ©"  # half right already, so that no single reading repairs it
+    torn = pairs(sentence1=changed(A, r14=A[0]), sentence2=changed(B, r14=B[0]), score=changed(SCORES, r2="1", r14="4"))
+    averaged = healed(torn, the(diagnose(torn), "contradict"))
+    assert (len(averaged), averaged.head(1)[0][2]) == (N - 1, "2.5")
+
+
+def test_mends_follow_each_other_because_rows_keep_their_numbers() -> None:
+    table = pairs(sentence2=changed(B, r9="", r30=""), score=changed(SCORES, r20="?"))
+    diagnosis = diagnose(table)
+    for words in ("one side only", "not a number"):
+        table = healed(table, the(diagnosis, words))
+    assert diagnose(table).findings == ()
+    assert set(range(2, N + 2)) - set(table.lines.tolist()) == {9, 20, 30}
+
+
+def test_column_names_that_were_swapped_are_told_and_swapped_back() -> None:
+    table = table_from_columns("t", {"sentence1": A, "score": B, "sentence2": SCORES})
+    finding = the(diagnose(table), "look swapped")
+    back = healed(table, finding)
+    assert (back.column("sentence2"), back.column("score")) == (B, SCORES)
+    assert diagnose(back).findings == ()
+
+
+def test_swapped_positives_and_negatives_are_told() -> None:
+    near = [f"{text} today" for text in A]
+    table = table_from_columns("t", {"anchor": A, "positive": C, "negative": near})
+    finding = the(diagnose(table), "look swapped")
+    assert len(finding.rows) == N
+    assert diagnose(healed(table, finding)).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"sentence2": ["the same"] * N}, "the same text in every row"),
+        ({"score": ["3"] * N}, "the same score"),
+        ({"sentence2": A}, "the same texts in every row"),
+    ],
+)
+def test_constant_and_equal_columns_are_errors(changes: dict[str, list[str]], words: str) -> None:
+    finding = the(diagnose(pairs(**changes)), words)
+    assert finding.severity == "error"
+    assert len(finding.rows) == N
+
+
+def test_contradictory_labels_are_told_in_both_directions_unless_they_entail() -> None:
+    def labelled(a: str, b: str, labels: tuple[str, str, str]) -> Diagnosis:
+        first, second = [*A, a], [*B, b]
+        cells = [labels[index % 2] for index in range(N)] + [labels[2]]
+        return diagnose(table_from_columns("t", {"premise": first, "hypothesis": second, "label": cells}))
+
+    assert the(labelled(B[0], A[0], ("0", "1", "1")), "labels that contradict").rows == (2, 122)
+    assert the(labelled(A[0], B[0], ("entailment", "neutral", "neutral")), "labels that contradict").rows == (2, 122)
+    reverse = labelled(B[0], A[0], ("entailment", "neutral", "neutral"))
+    assert not any("contradict each" in finding.message for finding in reverse.findings)
+
+
+def test_leaking_rows_are_told_and_can_be_left_out_of_training() -> None:
+    dev = table_from_columns("dev", {"sentence1": [A[3].upper(), "new one"], "sentence2": ["fresh text", A[7]], "score": ["1", "2"]})
+    finding = the(diagnose(pairs(), dev=dev), "held-out file too")
+    assert finding.rows == (5, 9)
+    assert diagnose(healed(pairs(), finding), dev=dev).findings == ()
+
+
+def test_a_held_out_file_that_does_not_fit_is_told_not_thrown() -> None:
+    dev = table_from_columns("dev", {"text": A})
+    assert "cannot be used" in diagnose(pairs(), dev=dev).findings[0].message
+
+
+def test_truncation_counts_rows_and_lost_tokens() -> None:
+    long = " ".join(["word"] * 50)
+    table = pairs(sentence1=changed(A, r4=long), sentence2=changed(B, r4=long + " more", r6=long))
+    finding = the(diagnose(table, tokenize=lambda texts: [len(text.split()) + 2 for text in texts], max_tokens=32), "longer than 32 tokens")
+    assert finding.rows == (4, 6)
+    assert "61 tokens" in finding.message  # (52 - 32) + (53 - 32) + (52 - 32)
+
+
+def test_uneven_classes_name_the_rare_rows() -> None:
+    labels = changed(["1"] * N, r8="0", r9="0")
+    table = table_from_columns("t", {"sentence1": A, "sentence2": B, "label": labels})
+    finding = the(diagnose(table), "uneven")
+    assert finding.rows == (8, 9)
+    assert "0 (2) against 1 (118)" in finding.message
+
+
+@pytest.mark.parametrize(("rows", "severity"), [(3, "error"), (50, "warning")])
+def test_too_few_rows_are_told(rows: int, severity: str) -> None:
+    assert the(diagnose(pairs().select(range(rows))), "usable row").severity == severity
+
+
+@pytest.mark.parametrize(
+    ("texts", "language"),
+    [
+        ([f"一个男人在弹第{index}把吉他" for index in range(N)], "Chinese"),
+        ([f"Der Mann und die Frau sind mit dem Bus {index} zu spät" for index in range(N)], "German"),
+        ([f"Мужчина играет на гитаре {index}" for index in range(N)], "Cyrillic"),
+    ],
+)
+def test_a_language_that_the_model_does_not_know_is_told(texts: list[str], language: str) -> None:
+    table = pairs(sentence1=texts, sentence2=[text + "!" for text in texts])
+    assert language in the(diagnose(table, languages=["en"]), "look like").message
+    assert not any("look like" in finding.message for finding in diagnose(table).findings)
+
+
+def test_triplets_whose_negative_is_the_positive_are_told() -> None:
+    table = table_from_columns("t", {"anchor": A, "positive": B, "negative": changed(C, r5=B[3], r6=A[4])})
+    assert the(diagnose(table), "negative is also").rows == (5, 6)
+
+
+def test_notes_of_the_reader_are_among_the_findings(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_bytes(("text;label\n" + "".join(f"Übung Nummer {index} für alle;x{index % 2}\n" for index in range(N))).encode("cp1252"))
+    messages = [finding.message for finding in diagnose(read_table(path)).findings]
+    assert any("Windows-1252" in message for message in messages)
+    assert any("semicolons" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("explode", {}),
+        ("drop_rows", {}),
+        ("drop_rows", {"rows": ["x"]}),
+        ("drop_rows", {"rows": list(range(2, N + 2))}),
+        ("swap_columns", {"columns": ["sentence1"]}),
+        ("swap_columns", {"columns": ["sentence1", "absent"]}),
+    ],
+)
+def test_mends_that_do_not_fit_are_refused(name: str, values: dict[str, Any]) -> None:
+    with pytest.raises(StudioError):
+        mend(pairs(), Mend(name, "", values))
+
+
+def test_an_english_model_is_warned_of_chinese_and_not_of_english(real_data: Path) -> None:
+    chinese = diagnose(read_table(real_data / "stsb-zh" / "dev.csv"), languages=["en"])
+    assert "Chinese" in the(chinese, "look like").message
+    english = read_table(real_data / "stsb" / "dev.csv")
+    assert not any("look like" in finding.message for finding in diagnose(english, languages=["en"]).findings)
+
+
+def test_findings_of_a_public_set_name_rows_that_really_repeat(real_data: Path) -> None:
+    table = read_table(real_data / "sts14" / "OnWN.csv")
+    finding = the(diagnose(table), "repeating an earlier row")
+    place = {line: index for index, line in enumerate(table.lines.tolist())}
+    rows = [tuple(sorted(row[:2])) for row in table.head(len(table))]
+    assert all(rows[place[line]] in rows[: place[line]] for line in finding.rows)
+    assert detect_roles(table).kind == "scored_pairs"
