@@ -1,0 +1,90 @@
+"""Run as a script: trains, is killed with SIGKILL at random moments, goes on, and compares the end with that of a run left alone.
+
+Each attempt is a forked child, so that the libraries are imported once; this process itself never computes, and a child begins clean.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import accelerate  # noqa: F401  imported before the fork, as the next two
+import peft  # noqa: F401
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from sbert_studio.training import pace, trainer  # noqa: E402
+from tests.training.tiny import labelled_pairs, never, scored_pairs, small_spec, tiny_encoder  # noqa: E402
+
+RUNS: dict[str, Any] = {
+    "full": lambda: (small_spec(epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
+    # Nothing held out: the last weights are compared, not the best.
+    "lora": lambda: (small_spec(epochs=6, method="lora", learning_rate=1e-2, checkpoint_every=5, dev_fraction=0), scored_pairs(80), None),
+    "softmax": lambda: (small_spec(epochs=6, objective="softmax", checkpoint_every=3, dev_fraction=0), labelled_pairs(80), None),
+}
+
+
+def attempt(name: str, folder: Path, kill_after: int | None) -> bool:
+    """Train in a child. It is killed a random moment after ``kill_after`` events, if it lives so long; whether it reached its end."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            torch.set_num_threads(1)
+            pace._SHOWN_EVERY = 0.0
+            spec, examples, dev = RUNS[name]()
+            trainer.train(
+                spec, examples, lambda _: os.write(writer, b"."), never, encoder=tiny_encoder(), folder=folder, dev=dev, resume=True
+            )  # fmt: skip
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(writer)
+    heard = 0
+    while os.read(reader, 1):
+        heard += 1
+        if heard == kill_after:
+            time.sleep(random.random() * 0.03)
+            os.kill(child, signal.SIGKILL)
+    os.close(reader)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return False
+    assert os.WEXITSTATUS(status) == 0, "the run failed"
+    return True
+
+
+def last_tensors(folder: Path) -> dict[str, bytes]:
+    return {
+        path.name if "step-" not in str(path) else f"{path.parent.name}/{path.name}": path.read_bytes()
+        for path in sorted(folder.rglob("*.safetensors"))
+    }
+
+
+def main(folder: Path, name: str, kills: int) -> None:
+    assert attempt(name, folder / "whole", None)
+    killed = 0
+    while killed < kills and not attempt(name, folder / "parts", random.randint(2, 22)):
+        killed += 1
+    assert attempt(name, folder / "parts", None)
+    whole, parts = last_tensors(folder / "whole"), last_tensors(folder / "parts")
+    assert whole.keys() == parts.keys(), (whole.keys(), parts.keys())
+    differing = [path for path, content in whole.items() if content != parts[path]]
+    print(f"{name}: killed {killed} times, {len(whole)} files, differing: {differing}")
+    assert not differing
+    assert killed
+
+
+if __name__ == "__main__":
+    for run in sys.argv[3:]:
+        main(Path(sys.argv[1]) / run, run, int(sys.argv[2]))
