@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import threading
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +41,7 @@ def layout(
 
     Args:
         vectors: (n, d).
-        cache: the folder for numba's compiled code; without one, a process compiles for about ten seconds.
+        cache: the folder for numba's compiled code where it may not write beside umap's.
         n_neighbors: how many rows a neighbourhood has; n - 1 at most.
         metric: ``cosine`` or ``euclidean``.
         seed: below zero: unseeded, on all processors; otherwise repeatable, on one.
@@ -70,9 +72,7 @@ def warm_up(cache: Path) -> None:
 def _fit(
     points: np.ndarray, cache: Path, *, dimensions: int, n_neighbors: int, min_dist: float, seed: int, progress: Progress | None
 ) -> np.ndarray:
-    import numba
-
-    numba.config.CACHE_DIR = str(cache)  # read when umap decorates its functions, so before its import
+    _keep_compiled_code(cache)
     from umap import UMAP
 
     reported = {"file": _Epochs(progress), "disable": False, "mininterval": 0.2, "bar_format": "{n_fmt}/{total_fmt}"}
@@ -91,6 +91,18 @@ def _fit(
             tqdm_kwds=reported if progress is not None else {"disable": True},
         )
         return np.asarray(model.fit_transform(points))
+
+
+def _keep_compiled_code(cache: Path) -> None:
+    """Have numba keep compiled code in ``cache`` where it may not write beside umap's own files.
+
+    Numba asks when umap decorates its functions, so this must come before the import of umap.
+    """
+    import numba
+
+    homes = [folder for name in ("umap", "pynndescent") for folder in (find_spec(name) or numba.__spec__).submodule_search_locations or ()]
+    if not numba.config.CACHE_DIR and not all(os.access(folder, os.W_OK) for folder in homes):
+        numba.config.CACHE_DIR = str(cache)
 
 
 class _Epochs(io.TextIOBase):

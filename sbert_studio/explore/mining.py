@@ -52,7 +52,7 @@ def most_similar_pairs(
         left, right = np.nonzero(products >= max(floor - _MARGIN, -2.0))  # -2: never the masked cells
         for part in range(0, len(left), _AT_ONCE):
             a, b = left[part : part + _AT_ONCE] + start, right[part : part + _AT_ONCE] + start
-            best.add(a, b, exact_products(rows, a, b))
+            best.add(a, b, exact_products(vectors, a, b))
             if best.perfect:
                 break
         if progress is not None:
@@ -83,7 +83,7 @@ def duplicates(vectors: np.ndarray, threshold: float = 0.95, progress: Progress 
         left, right = np.nonzero(products >= max(threshold - _MARGIN, -2.0))
         unsure = np.flatnonzero(products[left, right] < threshold + _MARGIN)
         sure = np.ones(len(left), bool)
-        sure[unsure] = exact_products(rows, left[unsure] + start, right[unsure] + start) >= threshold
+        sure[unsure] = exact_products(vectors, left[unsure] + start, right[unsure] + start) >= threshold
         if sure.any():
             links = (group[left[sure] + start], group[right[sure] + start])
             graph = coo_matrix((np.ones(len(links[0]), bool), links), shape=(len(rows), len(rows)))

@@ -30,15 +30,15 @@ def upper_blocks(rows: np.ndarray, cells: int = _CELLS) -> Iterator[tuple[int, n
         start += height
 
 
-def exact_products(rows: np.ndarray, left: np.ndarray, right: np.ndarray, at_once: int = 16_384) -> np.ndarray:
-    """Cosines of rows ``left[i]`` and ``right[i]`` in double precision, (m,), rounded so that equal texts tie exactly.
+def exact_products(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, at_once: int = 16_384) -> np.ndarray:
+    """Cosines of vectors ``left[i]`` and ``right[i]`` in double precision, (m,), rounded so that equal texts tie exactly.
 
     Single-precision products of the same two vectors differ in the last digit with their place in a block.
     """
     found = np.empty(len(left))
     for start in range(0, len(left), at_once):
         part = slice(start, start + at_once)
-        u, v = rows[left[part]].astype(np.float64), rows[right[part]].astype(np.float64)
+        u, v = vectors[left[part]].astype(np.float64), vectors[right[part]].astype(np.float64)
         scale = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
         dot = np.einsum("nd,nd->n", u, v)
         found[part] = np.divide(dot, scale, out=np.zeros_like(dot), where=scale > 0)

@@ -1,0 +1,65 @@
+"""Vectors of known arithmetic, and an encoder that counts what it is asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sbert_studio.encoders.base import Encoder
+from sbert_studio.workspace import Workspace
+
+
+class CountingEncoder(Encoder):
+    """The sum of one seeded random vector a word; ``calls`` counts the encodings."""
+
+    name = "counting"
+    normalizes = False
+    dim = 32
+    max_length = 1000
+    fingerprint = "0123456789abcdef"
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.delay = 0.0
+        self._lock = threading.Lock()
+
+    def encode(self, texts: Sequence[str], *, progress: Any = None, should_stop: Any = None) -> np.ndarray:
+        with self._lock:
+            self.calls += 1
+        time.sleep(self.delay)
+        return np.stack([self._one(text) for text in texts]).astype(np.float32)
+
+    def _one(self, text: str) -> np.ndarray:
+        words = text.lower().split() or [""]
+        return np.sum([np.random.default_rng(zlib.crc32(word.encode())).normal(size=self.dim) for word in words], axis=0)
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name}
+
+
+@pytest.fixture
+def encoder() -> CountingEncoder:
+    return CountingEncoder()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "studio")
+
+
+@pytest.fixture
+def blobs() -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """120 vectors around four directions, the direction of each, and a text for each."""
+    rng = np.random.default_rng(0)
+    centres = np.eye(4, 24) * 4
+    truth = np.arange(120) % 4
+    vectors = (centres[truth] + rng.normal(scale=0.25, size=(120, 24))).astype(np.float32)
+    topics = ["refund my order", "card was stolen", "app keeps crashing", "change delivery address"]
+    return vectors, truth, [f"{topics[group]} {row}" for row, group in enumerate(truth)]

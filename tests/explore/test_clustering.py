@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.metrics import adjusted_rand_score, v_measure_score
+
+from sbert_studio.data.tables import read_table
+from sbert_studio.errors import StudioError
+from sbert_studio.explore import grouping
+from sbert_studio.explore.clustering import ClusterParams, Clusters, cluster
+from sbert_studio.explore.mining import most_similar_pairs
+from sbert_studio.explore.projection import ProjectionParams, project
+from sbert_studio.explore.search import LexicalIndex, SemanticIndex
+from sbert_studio.explore.vectors import VectorStore
+from sbert_studio.registry import fields_of
+from sbert_studio.workspace import Workspace, digest_texts
+
+BASE = f"{'a' * 32}-{'b' * 16}"
+Blobs = tuple[np.ndarray, np.ndarray, list[str]]
+
+
+@pytest.fixture
+def plain_space(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """HDBSCAN looks at the first five dimensions instead of UMAP's; the list gets the rows of each space made."""
+    made: list[int] = []
+
+    def space(vectors: np.ndarray, cache: Path, seed: int = -1, progress: object = None) -> np.ndarray:
+        made.append(len(vectors))
+        return np.ascontiguousarray(vectors[:, :5])
+
+    monkeypatch.setattr(grouping, "dense_space", space)
+    return made
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        ClusterParams(),
+        ClusterParams("hdbscan", min_size=8),
+        ClusterParams("kmeans", count=4),
+        ClusterParams("auto", count=4),
+        ClusterParams("agglomerative", count=4),
+        ClusterParams("agglomerative", threshold=0.5),
+    ],
+    ids=str,
+)
+def test_every_method_finds_the_four_groups_and_names_them(
+    params: ClusterParams, blobs: Blobs, workspace: Workspace, plain_space: list[int]
+) -> None:
+    vectors, truth, texts = blobs
+    found = cluster(vectors, texts, params, BASE, workspace)
+    kept = found.ids >= 0
+    assert kept.mean() > 0.8 and found.noise == (~kept).sum()
+    assert adjusted_rand_score(truth[kept], found.ids[kept]) > 0.97
+    assert found.sizes == tuple(np.bincount(found.ids[kept])) == tuple(sorted(found.sizes, reverse=True))
+    assert len(found.labels) == len(found.sizes) == 4 == len(set(found.labels))
+    for number, label in enumerate(found.labels):
+        topic = truth[found.ids == number][0]
+        assert any(word in label for word in ("refund", "order")) == (topic == 0), label
+
+
+def test_hdbscan_runs_in_the_space_of_umap(blobs: Blobs, workspace: Workspace) -> None:
+    vectors, truth, texts = blobs
+    found = cluster(vectors, texts, ClusterParams("hdbscan"), BASE, workspace)
+    assert v_measure_score(truth, found.ids) > 0.9
+
+
+def test_the_tree_equals_scipy_and_its_cuts_equal_sklearn() -> None:
+    vectors = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
+    tree = grouping.average_linkage(vectors)
+    assert np.allclose(tree, linkage(pdist(vectors, "cosine"), "average"), atol=1e-5)
+    for count, threshold in ((7, 0.5), (0, 0.3), (0, 0.05)):
+        peer = AgglomerativeClustering(
+            n_clusters=count or None, metric="cosine", linkage="average", distance_threshold=None if count else 1 - threshold
+        ).fit_predict(vectors)
+        assert adjusted_rand_score(peer, grouping.cut(tree, count=count, threshold=threshold)) == 1
+
+
+def test_moving_a_control_computes_only_what_it_must(blobs: Blobs, workspace: Workspace, plain_space: list[int], monkeypatch) -> None:
+    vectors, _, texts = blobs
+    trees: list[int] = []
+    join = grouping.average_linkage
+    monkeypatch.setattr(grouping, "average_linkage", lambda vectors, progress: trees.append(len(vectors)) or join(vectors, progress))
+    for size in (5, 10, 15):
+        cluster(vectors, texts, ClusterParams("hdbscan", min_size=size), BASE, workspace)
+    for threshold in (0.2, 0.5, 0.8):
+        cluster(vectors, texts, ClusterParams("agglomerative", threshold=threshold), BASE, workspace)
+    assert plain_space == trees == [120]
+    found = cluster(vectors, texts, ClusterParams("hdbscan", min_size=5), BASE, workspace)
+    monkeypatch.setattr(grouping, "hdbscan", None)
+    assert np.array_equal(cluster(vectors, texts, ClusterParams("hdbscan", min_size=5), BASE, workspace).ids, found.ids)
+
+
+def test_no_control_of_the_map_encodes_again(blobs: Blobs, workspace: Workspace, plain_space: list[int], encoder) -> None:
+    texts = blobs[2]
+    store, digest = VectorStore(workspace), digest_texts(texts)
+    base = f"{digest}-{encoder.fingerprint}"
+    for neighbours, method, count in ((5, "kmeans", 3), (9, "kmeans", 5), (9, "hdbscan", 0), (9, "agglomerative", 2)):
+        vectors = store.get(texts, digest, encoder)
+        project(vectors, ProjectionParams(n_neighbors=neighbours), base, workspace)
+        cluster(vectors, texts, ClusterParams(method, count=count), base, workspace)
+        SemanticIndex(vectors).search(vectors[0])
+        most_similar_pairs(vectors, 3)
+    assert encoder.calls == 1
+
+
+def test_agglomerative_drops_groups_below_the_least_size(workspace: Workspace) -> None:
+    vectors = np.repeat(np.eye(3, 5, dtype=np.float32), [6, 3, 1], axis=0)
+    texts = [f"text {row}" for row in range(10)]
+    assert cluster(vectors, texts, ClusterParams("agglomerative"), BASE, workspace).sizes == (6, 3, 1)
+    found = cluster(vectors, texts, ClusterParams("agglomerative", min_size=2), BASE, workspace)
+    assert found.sizes == (6, 3) and found.noise == 1 and found.ids.tolist() == [0] * 6 + [1] * 3 + [-1]
+
+
+@pytest.mark.parametrize("method", ["auto", "hdbscan", "kmeans", "agglomerative"])
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 7])
+def test_few_or_equal_texts_are_grouped_without_complaint(method: str, rows: int, workspace: Workspace) -> None:
+    for name, vectors in (("same", np.ones((rows, 4), np.float32)), ("apart", np.eye(rows, 8, dtype=np.float32))):
+        found: Clusters = cluster(vectors, ["hello"] * rows, ClusterParams(method), f"{name}-{rows}", workspace)
+        assert found.ids.shape == (rows,) and len(found.labels) == len(found.sizes)
+        assert sum(found.sizes) + found.noise == rows
+
+
+def test_the_sampled_way_of_hdbscan_agrees_with_the_whole(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, truth, _ = blobs
+    monkeypatch.setattr(grouping, "_DENSITY_ROWS", 80)
+    found = grouping.hdbscan(np.ascontiguousarray(vectors[:, :5]), 8)
+    assert found.shape == (120,) and adjusted_rand_score(truth[found >= 0], found[found >= 0]) > 0.97
+
+
+def test_too_much_is_refused_with_advice(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, texts = np.eye(30, dtype=np.float32), ["word"] * 30
+    with pytest.raises(StudioError, match="31 clusters of 30"):
+        cluster(vectors, texts, ClusterParams("kmeans", count=31), BASE, workspace)
+    monkeypatch.setattr(grouping, "_LINKAGE_ROWS", 29)
+    with pytest.raises(StudioError, match="hdbscan or kmeans"):
+        cluster(vectors, texts, ClusterParams("agglomerative"), BASE, workspace)
+    for bad in ({"method": "magic"}, {"count": -1}, {"threshold": 2.0}, {"min_size": -3}, {"seed": -2}):
+        with pytest.raises(StudioError):
+            ClusterParams(**bad)  # type: ignore[arg-type]
+    assert all(field.help for field in fields_of(ClusterParams))
+
+
+def test_real_requests_are_grouped_by_intent_and_found_by_words(real_data: Path, workspace: Workspace, encoder) -> None:
+    table = read_table(real_data / "banking77" / "train.csv")
+    intents = table.column("category")
+    wanted = ("card_swallowed", "exchange_rate", "verify_my_identity", "top_up_failed")
+    rows = [row for row, intent in enumerate(intents) if intent in wanted]
+    texts = [table.column("text")[row] for row in rows]
+    truth = [intents[row] for row in rows]
+    vectors = VectorStore(workspace).get(texts, digest_texts(texts), encoder)
+    found = cluster(vectors, texts, ClusterParams("kmeans", count=4), BASE, workspace)
+    assert v_measure_score(truth, found.ids) > 0.3  # bags of random words; a real encoder does far better
+    assert any("exchange" in label for label in found.labels)
+    hits = LexicalIndex(texts).search("the machine swallowed my card", 10)
+    assert sum(truth[hit.row] == "card_swallowed" for hit in hits) >= 8

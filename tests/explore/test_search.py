@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from sbert_studio.errors import StudioError
+from sbert_studio.explore.search import Hit, IndexCache, LexicalIndex, SemanticIndex, fuse
+from sbert_studio.explore.words import words
+
+
+@pytest.mark.parametrize("k", [1, 10, 200])
+def test_semantic_hits_equal_brute_force_cosines(k: int) -> None:
+    rng = np.random.default_rng(k)
+    vectors = rng.normal(size=(150, 20)).astype(np.float32) * rng.uniform(0.1, 9, (150, 1)).astype(np.float32)
+    queries = rng.normal(size=(25, 20)).astype(np.float32)
+    index = SemanticIndex(vectors)
+    cosines = queries @ vectors.T / np.linalg.norm(queries, axis=1)[:, None] / np.linalg.norm(vectors, axis=1)
+    many = index.search_many(queries, k)
+    for row, (hits, expected) in enumerate(zip(many, cosines, strict=True)):
+        assert [hit.row for hit in hits] == np.argsort(-expected, kind="stable")[:k].tolist()
+        assert np.allclose([hit.score for hit in hits], np.sort(expected)[::-1][:k], atol=1e-6)
+        assert [hit.row for hit in index.search(queries[row], k)] == [hit.row for hit in hits]
+
+
+def test_equal_vectors_come_in_the_order_of_their_rows_and_no_cosine_passes_one() -> None:
+    vectors = np.repeat(np.random.default_rng(0).normal(size=(1, 9)).astype(np.float32), 6, axis=0)
+    hits = SemanticIndex(vectors).search(vectors[0] * 3, 6)
+    assert [hit.row for hit in hits] == list(range(6))
+    assert all(hit.score <= 1 for hit in hits)
+
+
+def test_an_empty_index_finds_nothing_and_k_must_be_positive() -> None:
+    index = SemanticIndex(np.empty((0, 4), np.float32))
+    assert index.search(np.ones(4, np.float32), 3) == []
+    for bad in (0, -1):
+        with pytest.raises(StudioError, match="k is"):
+            index.search(np.ones(4, np.float32), bad)
+        with pytest.raises(StudioError, match="k is"):
+            LexicalIndex(["a"]).search("a", bad)
+
+
+def bm25(texts: list[str], query: str) -> list[float]:
+    documents = [words(text, singles=True) for text in texts]
+    mean = sum(map(len, documents)) / len(documents)
+    scores = []
+    for document in documents:
+        count = Counter(document)
+        score = 0.0
+        for word in words(query, singles=True):
+            having = sum(word in other for other in documents)
+            rarity = math.log(1 + (len(documents) - having + 0.5) / (having + 0.5))
+            score += rarity * count[word] / (count[word] + 1.5 * (0.25 + 0.75 * len(document) / mean))
+        scores.append(score)
+    return scores
+
+
+TEXTS = [
+    "My card was swallowed by the machine",
+    "The machine ate my card!",
+    "我的银行卡被机器吞了",
+    "如何重置密码",
+    "How do I reset my password?",
+    "password, password, password",
+    "",
+    "!!!",
+]
+
+
+@pytest.mark.parametrize("query", ["card machine", "PASSWORD reset", "重置密码", "卡", "the the card", "银行卡 card"])
+def test_lexical_weights_equal_the_formula_in_any_script(query: str) -> None:
+    expected = bm25(TEXTS, query)
+    hits = LexicalIndex(TEXTS).search(query, 20)
+    assert {hit.row for hit in hits} == {row for row, score in enumerate(expected) if score > 0} != set()
+    for hit in hits:
+        assert hit.score == pytest.approx(expected[hit.row], rel=1e-5)
+    assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.row))
+    assert LexicalIndex(TEXTS).search(query, 1) == hits[:1]
+
+
+def test_words_that_no_text_has_find_nothing() -> None:
+    assert LexicalIndex(TEXTS).search("zebra") == []
+    assert LexicalIndex(TEXTS).search("") == []
+    assert LexicalIndex(["", "..."]).search("a") == []
+    assert LexicalIndex([]).search("a") == []
+
+
+def test_fusion_adds_reciprocal_ranks_and_breaks_ties_by_row() -> None:
+    left = [Hit(4, 0.9), Hit(1, 0.8), Hit(7, 0.1)]
+    right = [Hit(1, 12.0), Hit(9, 3.0), Hit(4, 2.0)]
+    fused = fuse([left, right])
+    expected = {4: 1 / 61 + 1 / 63, 1: 1 / 62 + 1 / 61, 7: 1 / 63, 9: 1 / 62}
+    assert {hit.row: hit.score for hit in fused} == pytest.approx(expected)
+    assert [hit.row for hit in fused] == [1, 4, 9, 7]
+    assert [hit.row for hit in fuse([[Hit(5, 1.0)], [Hit(2, 1.0)]])] == [2, 5]
+    assert fuse([]) == fuse([[], []]) == []
+
+
+def test_an_index_is_built_once_at_once_and_the_least_used_goes() -> None:
+    cache: IndexCache[str] = IndexCache(resident=2)
+    built: list[str] = []
+    gate = threading.Event()
+
+    def build(name: str) -> str:
+        gate.wait(1)
+        built.append(name)
+        return name
+
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(cache.get, "a", lambda: build("a")) for _ in range(4)]
+        gate.set()
+        assert {future.result() for future in waiting} == {"a"}
+    assert built == ["a"]
+    cache.get("b", lambda: build("b"))
+    cache.get("a", lambda: build("a"))
+    cache.get("c", lambda: build("c"))
+    cache.get("a", lambda: build("a"))
+    assert built == ["a", "b", "c"]
+    cache.get("b", lambda: build("b"))
+    assert built == ["a", "b", "c", "b"]

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from sbert_studio.errors import StudioError
+from sbert_studio.explore.arrays import keep_below
+from sbert_studio.explore.vectors import VectorStore
+from sbert_studio.workspace import Workspace, digest_texts
+
+TEXTS = ["one fish", "two fish", "red fish", "blue fish"]
+DIGEST = digest_texts(TEXTS)
+
+
+def test_a_second_call_and_a_second_store_encode_nothing(workspace: Workspace, encoder) -> None:
+    first = VectorStore(workspace).get(TEXTS, DIGEST, encoder)
+    again = VectorStore(workspace).get(TEXTS, DIGEST, encoder)
+    assert encoder.calls == 1
+    assert np.array_equal(first, encoder.encode(TEXTS)) and np.array_equal(first, again)
+    assert isinstance(again, np.memmap) and again.dtype == np.float32
+    with pytest.raises(ValueError, match="read-only"):
+        again[0, 0] = 1
+
+
+def test_another_text_or_another_model_is_encoded_anew(workspace: Workspace, encoder) -> None:
+    store = VectorStore(workspace)
+    store.get(TEXTS, DIGEST, encoder)
+    store.get(TEXTS[:2], digest_texts(TEXTS[:2]), encoder)
+    encoder.fingerprint = "fedcba9876543210"
+    store.get(TEXTS, DIGEST, encoder)
+    assert encoder.calls == 3
+
+
+@pytest.mark.parametrize("damage", ["cut", "noise", "empty", "shape", "type", "pickle", "fortran"])
+def test_a_damaged_file_is_encoded_again(damage: str, workspace: Workspace, encoder) -> None:
+    store = VectorStore(workspace)
+    right = np.array(store.get(TEXTS, DIGEST, encoder))
+    path = workspace.vectors(DIGEST, encoder.fingerprint)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-40])
+    elif damage in ("noise", "empty"):
+        path.write_bytes(b"\x93NUMPY garbage" if damage == "noise" else b"")
+    else:
+        bad = {
+            "shape": right[:2],
+            "type": right.astype(np.float64),
+            "pickle": np.array([{"a": 1}], dtype=object),
+            "fortran": np.asfortranarray(right),
+        }[damage]
+        np.save(path, bad, allow_pickle=True)
+    assert np.array_equal(store.get(TEXTS, DIGEST, encoder), right)
+    assert encoder.calls == 2
+    store.get(TEXTS, DIGEST, encoder)
+    assert encoder.calls == 2
+
+
+def test_callers_at_once_encode_once(workspace: Workspace, encoder) -> None:
+    store = VectorStore(workspace)
+    encoder.delay = 0.1
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: store.get(TEXTS, DIGEST, encoder), range(6)))
+    assert encoder.calls == 1
+    assert all(np.array_equal(found[0], vectors) for vectors in found)
+
+
+def test_a_failed_encoding_leaves_nothing_behind(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = VectorStore(workspace)
+    with monkeypatch.context() as patch:
+        patch.setattr(encoder, "encode", lambda texts, progress, should_stop: np.full((len(texts), 32), np.nan, np.float32))
+        with pytest.raises(StudioError, match="finite"):
+            store.get(TEXTS, DIGEST, encoder)
+    assert list(workspace.vectors(DIGEST, encoder.fingerprint).parent.iterdir()) == []
+    assert np.isfinite(store.get(TEXTS, DIGEST, encoder)).all()
+
+
+def test_the_least_recently_used_vectors_go_first(workspace: Workspace, encoder) -> None:
+    store = VectorStore(workspace, max_bytes=2 * (4 * 32 * 4 + 128))
+    sets = [[f"{text} {number}" for text in TEXTS] for number in range(3)]
+    digests = [digest_texts(texts) for texts in sets]
+    for age, (texts, digest) in enumerate(zip(sets[:2], digests[:2], strict=True)):
+        store.get(texts, digest, encoder)
+        os.utime(workspace.vectors(digest, encoder.fingerprint), (1000 + age, 1000 + age))
+    store.get(sets[0], digests[0], encoder)  # now the second is the oldest
+    store.get(sets[2], digests[2], encoder)
+    left = {path.name for path in workspace.vectors(digests[0], encoder.fingerprint).parent.iterdir()}
+    assert left == {f"{digest}-{encoder.fingerprint}.npy" for digest in (digests[0], digests[2])}
+
+
+def test_half_written_files_of_dead_processes_go_and_fresh_ones_stay(workspace: Workspace, encoder) -> None:
+    folder = workspace.vectors(DIGEST, encoder.fingerprint).parent
+    old, fresh = folder / ".part-old.npy", folder / ".part-new.npy"
+    old.write_bytes(b"x")
+    fresh.write_bytes(b"x")
+    os.utime(old, (1000, 1000))
+    keep_below(folder, 0, folder / "none.npy")
+    assert [path.name for path in folder.iterdir()] == [fresh.name]
+
+
+def test_no_text_is_no_vector(workspace: Workspace, encoder) -> None:
+    assert VectorStore(workspace).get([], digest_texts([]), encoder).shape == (0, 32)
+    assert encoder.calls == 0
