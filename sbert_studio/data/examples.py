@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from .tables import Table
 __all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "build_like", "detect_roles"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Examples:
     """n examples of one kind.
 
@@ -67,15 +67,16 @@ class Examples:
 def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...]]:
     """Build the examples; every row that cannot be one is left out and named in a finding.
 
-    Left out are rows with a blank text, and rows whose score or label is missing, unreadable or off the scale.
+    Left out are rows with a blank text, and rows whose score or label is missing, unreadable or off the scale. A triplet
+    with fewer negatives than others has its first one repeated, and is named too.
 
     Raises:
         StudioError: a column is absent, or no row is left.
     """
     table.require(*roles.texts, *(name for name in (roles.target, roles.group) if name))
     columns = [table.column(name) for name in roles.texts]
+    findings = list(_few_negatives(table, columns))
     filled = np.array([[bool(cell.strip()) for cell in column] for column in columns], dtype=bool)
-    findings: list[Finding] = []
     usable = np.ones(len(table), dtype=bool)
 
     def leave_out(bad: np.ndarray, message: Callable[[int], str]) -> None:
@@ -115,6 +116,19 @@ def build_like(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...
         return build_examples(table, replace(roles, group=roles.group if roles.group in table.columns else None))
     own = detect_roles(table, kind=roles.kind)
     return build_examples(table, replace(own, labels=roles.labels) if roles.labels else own)
+
+
+def _few_negatives(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
+    """Fill a row's missing further negatives with its first one, in place, and name the row."""
+    short = set()
+    for column in columns[3:]:
+        for place, cell in enumerate(column):
+            if not cell.strip() and columns[2][place].strip():
+                column[place] = columns[2][place]
+                short.add(place)
+    if short:
+        rows = tuple(table.lines[sorted(short)].tolist())
+        yield Finding("info", f"{count(len(rows), 'row')} with fewer negatives than others; the first one stands in", rows)
 
 
 def _targets(table: Table, roles: Roles, leave_out: Callable[[np.ndarray, Callable[[int], str]], None]) -> np.ndarray | None:

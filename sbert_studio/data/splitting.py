@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import StudioError
 from .examples import Examples
+from .findings import count
 
 MOST_DEV = 2_000
 _MOST_DROPPED = 0.25
@@ -81,7 +82,7 @@ def folds(
     members = _members(component)
     if len(members) < k:
         raise StudioError(
-            f"the rows form {len(members)} groups that share no text, too few for {k} folds", "use fewer folds, or a held-out file"
+            f"the rows form {count(len(members), 'set')} that share no text, too few for {k} folds", "use fewer folds, or a held-out file"
         )
     generator = np.random.default_rng(seed)
     order = generator.permutation(len(members))

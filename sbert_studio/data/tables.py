@@ -20,7 +20,7 @@ __all__ = ["Table", "read_table", "safe_cell", "table_from_columns", "write_csv"
 _BLOCK = 8_192
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """Columns of text, held outside Python's own memory.
 

@@ -42,8 +42,11 @@ _NLI = {
     **dict.fromkeys(_words("neutral n unrelated 中立 中性 无关"), "neutral"),
     **dict.fromkeys(_words("entailment entailed entails entail e 蕴含 蕴涵 包含"), "entailment"),
 }
-_NO = _words("0 false no n f different dissimilar unrelated notduplicate notparaphrase negative 否 不 不同 不相似 假 错")
-_YES = _words("1 true yes y t same similar related duplicate paraphrase positive 是 相同 相似 真 对")
+_NO = _words(
+    "0 false no n f different dissimilar unrelated notduplicate nonduplicate notparaphrase nonparaphrase notentailment notentailed "
+    "notsimilar irrelevant negative 否 不 不同 不相似 假 错"
+)
+_YES = _words("1 true yes y t same similar related duplicate paraphrase entailment entailed relevant positive 是 相同 相似 真 对")
 # What annotators write where they did not agree (SNLI: "-", as a number -1).
 NO_LABEL = frozenset({"-", "-1", "n/a", "na", "none", "null", "nan"})
 

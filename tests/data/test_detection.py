@@ -134,6 +134,7 @@ def test_the_scale_is_found_and_one_typing_error_does_not_stretch_it(scores: lis
         (["1.0", "0", "1"], ("0", "1")),
         (["yes", "no", "Yes", "yes"], ("no", "yes")),
         (["-1", "1"], ("-1", "1")),
+        (["entailment", "not_entailment"], ("not_entailment", "entailment")),
         (["10", "9", "2"], ("2", "9", "10")),
         (["sport", "art", ""], ("art", "sport")),
         (["不相似", "相似"], ("不相似", "相似")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +47,17 @@ def test_label_spellings_count_as_one_class_and_unknown_ones_are_named() -> None
     assert examples.targets is not None and examples.targets.dtype == np.int64
     assert examples.targets.tolist() == [2, 1, 0, 2]
     assert [finding.rows for finding in findings] == [(5, 6)]
+
+
+def test_a_triplet_with_fewer_negatives_keeps_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    rows = [{"query": "a b", "positive": "c d", "negatives": ["e f", "g h"]}, {"query": "i j", "positive": "k l", "negatives": ["m n"]}]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    table = read_table(path)
+    examples, findings = build_examples(table, detect_roles(table))
+    assert examples.kind == "triplets"
+    assert list(zip(*examples.texts, strict=True)) == [("a b", "c d", "e f", "g h"), ("i j", "k l", "m n", "m n")]
+    assert [finding.rows for finding in findings] == [(2,)]
 
 
 def test_no_usable_row_is_an_error_that_names_rows() -> None:

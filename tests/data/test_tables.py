@@ -221,7 +221,7 @@ BAD_FILES = {
     "noise.xlsx": (b"PK\x03\x04" + bytes(range(256)), "workbook"),
     "noise.parquet": (b"PAR1" + bytes(range(256)) + b"PAR1", "Parquet"),
     "picture.csv": (b"\x89PNG\r\n\x1a\n" + bytes(100), "PNG"),
-    "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "old Excel"),
+    "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "Excel"),
     "page.xls": (b"<html><table><tr><td>text</td></tr></table></html>", "web page"),
     "zeros.csv": (bytes(5000), "binary"),
     "empty.jsonl": (b"\n\n", "no"),
@@ -254,6 +254,34 @@ def test_any_bytes_give_a_table_or_a_clear_error(tmp_path: Path) -> None:
                 continue
             assert len(table) == len(table.lines) > 0
             assert (np.diff(table.lines) > 0).all()
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".parquet"])
+def test_a_damaged_workbook_or_parquet_file_gives_a_table_or_a_clear_error(tmp_path: Path, suffix: str) -> None:
+    import pyarrow.parquet as pq
+    from openpyxl import Workbook
+
+    sound, path = tmp_path / f"sound{suffix}", tmp_path / "damaged.csv"
+    if suffix == ".xlsx":
+        book = Workbook()
+        for row in [NAMES, *ROWS]:
+            book.active.append(row)
+        book.save(sound)
+    else:
+        pq.write_table(table_from_columns("t", {"text": ["some words"] * 50})._data, sound)
+    data = np.frombuffer(sound.read_bytes(), dtype=np.uint8)
+    path.write_bytes(data.tobytes())
+    assert len(read_table(path)) in (3, 50)
+    generator = np.random.default_rng(3)
+    for attempt in range(120):
+        broken = data[: generator.integers(8, len(data))].copy() if attempt % 2 else data.copy()
+        spots = generator.integers(4, len(broken), size=attempt % 7 + 1)
+        broken[spots] = generator.integers(0, 256, size=len(spots))
+        path.write_bytes(broken.tobytes())
+        try:
+            read_table(path)
+        except StudioError:
+            continue
 
 
 def test_missing_files_folders_and_large_files_are_refused(tmp_path: Path) -> None:

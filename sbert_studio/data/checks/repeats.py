@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from ..findings import Finding, Mend, count, drop_rows
+from ..vocabulary import label_order
 from .patient import Patient
 
 
@@ -80,7 +81,7 @@ def same_on_both_sides(patient: Patient) -> list[Finding]:
         else:
             assert targets is not None
             middle = 0.5 if kind == "scored_pairs" else (len(patient.roles.labels) - 1) / 2
-            ordered = kind == "scored_pairs" or patient.directed or patient.roles.labels == ("0", "1")
+            ordered = kind == "scored_pairs" or label_order(set(patient.roles.labels)) is not None
             wrong = [place for place in equal if ordered and targets[place] < middle]
             message = "calling a text unlike itself"
     if not wrong:

@@ -13,7 +13,7 @@ _SAMPLE = 1 << 18
 _TEXT_HINT = "give a CSV, TSV, JSONL, XLSX, Parquet or plain text file"
 
 _MAGIC: tuple[tuple[bytes, str, str], ...] = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Office file", "save it as .xlsx or .csv"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or locked Excel file", "save it as .xlsx or .csv, without a password"),
     (b"PK\x03\x04", "a zip archive", "unpack it, and give the table inside"),
     (b"PK\x05\x06", "an empty zip archive", _TEXT_HINT),
     (b"\x1f\x8b", "a gzip archive", "unpack it, and give the table inside"),

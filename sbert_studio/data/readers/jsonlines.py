@@ -10,6 +10,7 @@ from typing import Any
 from ...errors import StudioError
 from ..cells import cell_text
 from ..progress import Progress
+from ..vocabulary import NEGATIVE, squeeze
 from .delimited import encoding_notes
 from .encoding import Encoding, detect_encoding
 from .lines import Lines, first_lines
@@ -23,7 +24,7 @@ def read_json(path: Path, *, progress: Progress | None = None, encoding: Encodin
     """Read JSON lines (a row's number is its line's) or a JSON array (its place in the array, from 1).
 
     An object gives a cell a key, an array a cell an element, a text one cell. Numbers stay as they are written; nested
-    values become JSON text; a key that a row lacks is an empty cell.
+    values become JSON text, but a list of negatives becomes a column an element; a key that a row lacks is an empty cell.
 
     Raises:
         StudioError: a line is not JSON (the row is named), or there are no rows.
@@ -34,7 +35,7 @@ def read_json(path: Path, *, progress: Progress | None = None, encoding: Encodin
         raise StudioError(f"{path.name} holds no text", _HINT)
     ledger = Ledger()
     with Lines(path, encoding, progress) as lines:
-        if _one_document(start):
+        if _one_document(start, path.suffix.lower() == ".json"):
             if path.stat().st_size > _LARGEST_ARRAY:
                 raise StudioError(f"{path.name} is one JSON array of more than 256 MiB", "write one JSON object a line (JSONL) instead")
             content = _collect(enumerate(_array("".join(_quietly(lines)), path.name), start=1))
@@ -52,8 +53,8 @@ def looks_like_json_lines(start: list[str]) -> bool:
         return False
 
 
-def _one_document(start: str) -> bool:
-    """Whether a file is one array or object rather than a value a line."""
+def _one_document(start: str, named: bool) -> bool:
+    """Whether a file is one array or object rather than a value a line; a lone object of lists only if ``named`` as JSON."""
     first = start.split("\n", 1)[0].strip()
     try:
         value = _parse(first)
@@ -61,7 +62,7 @@ def _one_document(start: str) -> bool:
         return start[0] in "[{"
     if "\n" in start.strip():
         return False
-    return _holds_rows(value) or (isinstance(value, dict) and any(isinstance(part, list) for part in value.values()))
+    return _holds_rows(value) or (named and isinstance(value, dict) and any(isinstance(part, list) for part in value.values()))
 
 
 def _holds_rows(value: Any) -> bool:
@@ -138,7 +139,20 @@ def _collect(values: Iterable[tuple[int, Any]]) -> Content:
 
 def _as_row(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
+        if lists := [key for key, cell in value.items() if isinstance(cell, list) and NEGATIVE.fullmatch(squeeze(key))]:
+            value = _spread(value, lists)
         return {cell_text(key).strip() or "column_1": cell for key, cell in value.items()} or {"text": ""}
     if isinstance(value, list):
         return {f"column_{index}": cell for index, cell in enumerate(value, start=1)} or {"text": ""}
     return {"text": value}
+
+
+def _spread(row: dict[str, Any], lists: list[str]) -> dict[str, Any]:
+    """A row whose lists of negatives have a key an element: ``negatives``, ``negatives_2``, …"""
+    spread: dict[str, Any] = {}
+    for key, cell in row.items():
+        if key in lists:
+            spread.update((key if index == 1 else f"{key}_{index}", part) for index, part in enumerate(cell or [""], start=1))
+        else:
+            spread[key] = cell
+    return spread

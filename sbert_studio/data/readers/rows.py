@@ -25,7 +25,7 @@ _CHUNK_ROWS = 8_192
 _CHUNK_CHARACTERS = 1 << 24
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Content:
     """What a reader found: column names, a pyarrow table of strings, row numbers (n,) int64, and what to tell."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,11 @@ from .rows import MOST_COLUMNS, Content, Ledger, Record, gather
 
 _LARGEST_UNPACKED = 1 << 31
 _REPORT_EVERY = 5_000
+# What openpyxl and the zip and XML readers below it raise on a file that is damaged.
+_DAMAGE: tuple[type[Exception], ...] = (
+    *(LookupError, ValueError, TypeError, AttributeError, OSError, EOFError, SyntaxError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 def read_workbook(path: Path, *, progress: Progress | None = None, header: bool | None = None) -> Content:
@@ -26,19 +32,15 @@ def read_workbook(path: Path, *, progress: Progress | None = None, header: bool 
     _refuse_bomb(path)
     from openpyxl import load_workbook
 
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
-    except (ValueError, KeyError, OSError, SyntaxError, TypeError, AttributeError, zipfile.BadZipFile, EOFError) as error:
-        raise StudioError(f"{path.name} is not a workbook that can be read", "open it in a spreadsheet and save it again") from error
-    try:
-        sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
-        if not sheets:
-            raise StudioError(f"{path.name} holds no text", "give a workbook with at least one row of text")
-        content = gather(_rows(sheets[0], path.name, progress), Ledger(), header=header, joiner=" ")
-    except (ValueError, KeyError, SyntaxError, TypeError, AttributeError, zipfile.BadZipFile, EOFError) as error:
-        raise StudioError(f"{path.name} is damaged: its sheet cannot be read", "open it in a spreadsheet and save it again") from error
-    finally:
-        book.close()
+    with path.open("rb") as source:  # by its content: given a path, openpyxl goes by the ending of the name
+        try:
+            book = load_workbook(source, read_only=True, data_only=True)
+            sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
+            if not sheets:
+                raise StudioError(f"{path.name} holds no text", "give a workbook with at least one row of text")
+            content = gather(_rows(sheets[0], path.name, progress), Ledger(), header=header, joiner=" ")
+        except _DAMAGE as error:
+            raise StudioError(f"{path.name} is not a workbook that can be read", "open it in a spreadsheet and save it again") from error
     notes = content.notes
     if len(sheets) > 1:
         others = ", ".join(repr(sheet.title) for sheet in sheets[1:4])
@@ -62,7 +64,6 @@ def _holds_anything(sheet: Any) -> bool:
 
 
 def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
-    total = sheet.max_row or 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if len(row) > MOST_COLUMNS and any(value is not None for value in row[MOST_COLUMNS:]):
             raise StudioError(f"{name} has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only", [number])
@@ -70,5 +71,5 @@ def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
         while cells and not cells[-1].strip():
             cells.pop()
         if progress and number % _REPORT_EVERY == 0:
-            progress(number, max(total, number))
+            progress(number, 0)
         yield number, cells
