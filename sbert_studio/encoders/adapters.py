@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from torch import nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
-from .transformer import TransformerEncoder
+from .backbone import read_json
+from .transformer import EncoderConfig, TransformerEncoder
 
 # The last part of a linear layer's name, in the architectures' own words, that attention and the feed-forward net use.
 _ATTENTION = {
@@ -32,6 +34,8 @@ _FEED_FORWARD = {
 }
 # BERT calls every layer "dense": these endings mark the two of the feed-forward net, and not the attention's output.
 _DENSE = re.compile(r"(?:^|\.)(?:layer|layers)\.\d+\.(?:intermediate|output)\.dense$")
+# What a full model's folder says in its modules stands in an adapter's folder in these two files of ours.
+_HEAD, _PROJECTION = "encoder.json", "projection.safetensors"
 _MPNET_ATTENTION = re.compile(r"\.attn\.[qkv]$")
 
 
@@ -100,6 +104,7 @@ def apply_lora(encoder: TransformerEncoder, settings: LoraSettings) -> None:
         raise StudioError(f"the adapter's targets {', '.join(targets[:5])} are not in this model", "leave the targets out") from error
     if encoder.projection is not None:
         encoder.projection.requires_grad_(True)
+    encoder.train(encoder.training)  # peft's new layers come in training mode, whose dropout an encoding must not see
 
 
 def is_adapted(encoder: TransformerEncoder) -> bool:
@@ -141,30 +146,44 @@ def save_adapter(encoder: TransformerEncoder, folder: Path, base_id: str) -> Non
         write_json(part / "adapter_config.json", {key: _plain(value) for key, value in settings.items()})
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in _adapter_state(encoder).items()}
         save_file(tensors, part / "adapter_model.safetensors", metadata={"format": "pt"})
+        write_json(part / _HEAD, dataclasses.asdict(encoder.config))
         if encoder.projection is not None:
-            save_file(
-                {key: tensor.cpu().contiguous() for key, tensor in encoder.projection.state_dict().items()}, part / "projection.safetensors"
-            )
+            weights = {key: tensor.cpu().contiguous() for key, tensor in encoder.projection.state_dict().items()}
+            save_file(weights, part / _PROJECTION)
 
 
 def load_adapter(encoder: TransformerEncoder, folder: Path) -> None:
-    """Put the adapter of ``folder`` into ``encoder``, which must be its base, unmerged.
+    """Put the adapter of ``folder`` into ``encoder``, which must be its base, unmerged, with the pooling and projection it had.
 
     Raises:
         StudioError: it is no safetensors adapter, or does not fit.
     """
     from peft import PeftModel
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     if not (folder / "adapter_model.safetensors").is_file():
         raise StudioError(f"the folder {folder.name!r} holds no adapter_model.safetensors", "choose an adapter's folder")
     try:
         encoder.backbone = PeftModel.from_pretrained(encoder.backbone, str(folder), is_trainable=True)
-    except (ValueError, RuntimeError, KeyError) as error:
+        encoder.train(encoder.training)
+        head = read_json(folder / _HEAD, dict, {})
+        if head:
+            _restore_head(encoder, head)
+        if (folder / _PROJECTION).is_file() and encoder.projection is not None:
+            encoder.projection.load_state_dict(load_file(folder / _PROJECTION))
+    except (ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
         raise StudioError(f"the adapter in {folder.name!r} does not fit this model", "load it on the base model it names") from error
-    heads = folder / "projection.safetensors"
-    if heads.is_file() and encoder.projection is not None:
-        encoder.projection.load_state_dict(load_file(heads))
+
+
+def _restore_head(encoder: TransformerEncoder, head: dict[str, Any]) -> None:
+    config = EncoderConfig(**head)
+    encoder.projection = None if config.projection is None else encoder.projection
+    encoder.repool(config.pooling)
+    if config.projection is not None and (encoder.projection is None or encoder.dim != config.projection):
+        encoder.project(config.projection, config.activation)
+    encoder.normalizes = config.normalize
+    encoder.limit(config.max_length)
 
 
 def _adapter_state(encoder: TransformerEncoder) -> dict[str, torch.Tensor]:

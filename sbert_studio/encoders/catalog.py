@@ -13,6 +13,8 @@ from typing import Literal
 
 from ..errors import StudioError
 from ..workspace import Workspace, digest_file
+from .adapters import load_adapter, merge_lora
+from .backbone import read_json
 from .hub import HUB_ID, fetch
 from .runtime import resolve_device, resolve_precision
 from .storage import load_folder
@@ -153,8 +155,19 @@ class Catalog:
     def _read(self, source: Source, folder: Path) -> TransformerEncoder:
         if source.kind == "bundled":
             _check_digest(source.name, folder / "model.safetensors", BUNDLED[source.name].sha256)
+        if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
+            return self._read_adapter(source, folder)
         encoder = load_folder(folder, source.name, self.device)
         encoder.base = source.base
+        return encoder
+
+    def _read_adapter(self, source: Source, folder: Path) -> TransformerEncoder:
+        """The base model that an adapter's folder names by its id, with the adapter merged into it."""
+        base = str(read_json(folder / "adapter_config.json", dict).get("base_model_name_or_path"))
+        encoder = self.load_fresh(base, allow_folders=False)
+        load_adapter(encoder, folder)
+        merge_lora(encoder)
+        encoder.name, encoder.base = source.name, base
         return encoder
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from torch import nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
+from .backbone import load_backbone, read_json, require_safetensors
 from .pooling import JOIN
 from .projection import ACTIVATIONS, Dense
 from .transformer import EncoderConfig, TransformerEncoder
@@ -38,8 +38,6 @@ _NEW_POOLING = {
 _ACTIVATION_PATHS = {
     name: f"torch.nn.modules.{'linear' if kind is nn.Identity else 'activation'}.{kind.__name__}" for name, kind in ACTIVATIONS.items()
 }
-# Encoder and decoder in one, of which the library can load the encoder alone.
-_TWO_HALVES = ("t5", "mt5", "umt5")
 _PLAIN_LENGTH = 512
 _PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
 
@@ -60,7 +58,7 @@ def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu"
 
 
 def _load_plain(folder: Path, name: str) -> TransformerEncoder:
-    backbone, tokenizer = _load_backbone(folder)
+    backbone, tokenizer = load_backbone(folder)
     length = min(_PLAIN_LENGTH, int(tokenizer.model_max_length))
     return TransformerEncoder(backbone, tokenizer, EncoderConfig("mean", False, max_length=length), name=name, note=_PLAIN_NOTE)
 
@@ -68,14 +66,14 @@ def _load_plain(folder: Path, name: str) -> TransformerEncoder:
 def _load_modules(folder: Path, name: str) -> TransformerEncoder:
     pooling, normalize, layers = "mean", False, []
     transformer: Path | None = None
-    listed = _read_json(folder / "modules.json", list)
+    listed = read_json(folder / "modules.json", list)
     for place, module in enumerate(listed):
         kind = str(module.get("type", "")).rsplit(".", 1)[-1]
         path = _inside(folder, str(module.get("path", "")))
         if kind == "Transformer" and place == 0:
             transformer = path
         elif kind == "Pooling" and place == 1:
-            pooling = _read_pooling(_read_json(path / "config.json", dict))
+            pooling = _read_pooling(read_json(path / "config.json", dict))
         elif kind == "Dense" and place > 1 and not normalize:
             layers.append(_read_dense(path))
         elif kind == "Normalize" and place > 1:
@@ -87,12 +85,12 @@ def _load_modules(folder: Path, name: str) -> TransformerEncoder:
             )
     if transformer is None:
         raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
-    settings = _read_json(transformer / "sentence_bert_config.json", dict, {})
-    general = _read_json(folder / "config_sentence_transformers.json", dict, {})
+    settings = read_json(transformer / "sentence_bert_config.json", dict, {})
+    general = read_json(folder / "config_sentence_transformers.json", dict, {})
     prompts = {str(key): str(value) for key, value in (general.get("prompts") or {}).items()}
     prompt = prompts.get(str(general.get("default_prompt_name")), "")
     length = settings.get("max_seq_length")
-    backbone, tokenizer = _load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")))
+    backbone, tokenizer = load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")))
     config = EncoderConfig(pooling, normalize, max_length=None if length is None else int(length), prompt=prompt)
     encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
     encoder.prompts = prompts
@@ -108,20 +106,6 @@ def _inside(folder: Path, relative: str) -> Path:
     return path
 
 
-def _read_json(path: Path, kind: type, default: Any = None) -> Any:
-    if not path.is_file():
-        if default is not None:
-            return default
-        raise StudioError(f"the model lacks its file {path.parent.name}/{path.name}", "copy the whole folder")
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        value = None
-    if not isinstance(value, kind):
-        raise StudioError(f"the model's file {path.parent.name}/{path.name} is damaged", "copy the folder again")
-    return value
-
-
 def _read_pooling(config: dict[str, Any]) -> str:
     mode = config.get("pooling_mode")
     if mode is None:
@@ -134,13 +118,13 @@ def _read_pooling(config: dict[str, Any]) -> str:
 
 
 def _read_dense(folder: Path) -> Dense:
-    config = _read_json(folder / "config.json", dict)
+    config = read_json(folder / "config.json", dict)
     activation = {path: ours for ours, path in _ACTIVATION_PATHS.items()}.get(str(config.get("activation_function")))
     names = {config.get(key, "sentence_embedding") for key in ("module_input_name", "module_output_name")}
     if activation is None or config.get("use_residual") or names != {"sentence_embedding"}:
         raise StudioError(f"the projection {folder.name} is of a kind that cannot be read here", "choose another model")
     weights = folder / "model.safetensors"
-    _require_safetensors(folder)
+    require_safetensors(folder)
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -150,65 +134,6 @@ def _read_dense(folder: Path) -> Dense:
     except (SafetensorError, RuntimeError) as error:
         raise StudioError(f"the weights of the projection {folder.name} are damaged", "copy the folder again") from error
     return dense
-
-
-def _require_safetensors(folder: Path) -> None:
-    if any(folder.glob("*.safetensors")):
-        return
-    if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
-        raise StudioError(
-            "this model's weights are a pickle (.bin), which can run code when it is opened, and is refused",
-            "use a version of the model that has a model.safetensors",
-        )
-    raise StudioError(f"the folder {folder.name!r} holds no model.safetensors", "choose the folder that holds the model itself")
-
-
-def _load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
-    """The backbone in float32 and its tokenizer, every weight from the file."""
-    if not (folder / "config.json").is_file():
-        raise StudioError(f"the folder {folder.name!r} holds no config.json", "choose the folder that holds the model itself")
-    _require_safetensors(folder)
-    from safetensors import SafetensorError
-    from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
-    from transformers.utils import logging
-
-    # The library's bars and its report of unused weights would land among the command line's own output.
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        config = AutoConfig.from_pretrained(folder, **local)
-        family = AutoModelForTextEncoding if config.model_type in _TWO_HALVES else AutoModel
-        if config.is_encoder_decoder and family is AutoModel:
-            raise ValueError(f"{config.model_type} is made of an encoder and a decoder")
-        backbone, report = family.from_pretrained(
-            folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
-        )
-        tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise StudioError(f"the model in {folder.name!r} cannot be read: {reason}", "check that the whole folder was copied") from error
-    _check_complete(backbone, sorted(report["missing_keys"]), folder)
-    if lowercase:
-        _lowercase_first(tokenizer)
-    return backbone, tokenizer
-
-
-def _check_complete(backbone: Any, missing: list[str], folder: Path) -> None:
-    """Refuse a backbone that the file filled only in part; of BERT's pooler, which nothing reads, make zeros."""
-    unread = [key for key in missing if not key.startswith("pooler.")]
-    if unread:
-        raise StudioError(f"the weights in {folder.name!r} lack {len(unread)} tensors, such as {unread[0]}", "choose another model")
-    for key in missing:
-        backbone.get_parameter(key).data.zero_()
-
-
-def _lowercase_first(tokenizer: Any) -> None:
-    from tokenizers.normalizers import Lowercase, Sequence
-
-    backend = tokenizer.backend_tokenizer
-    old = backend.normalizer
-    backend.normalizer = Lowercase() if old is None else Sequence([Lowercase(), old])
 
 
 def save_folder(encoder: TransformerEncoder, folder: Path, card: str | None = None) -> None:
@@ -233,7 +158,7 @@ def save_folder(encoder: TransformerEncoder, folder: Path, card: str | None = No
 
 def _save_tokenizer(encoder: TransformerEncoder, part: Path) -> None:
     encoder.tokenizer.save_pretrained(part)
-    settings = _read_json(part / "tokenizer_config.json", dict)
+    settings = read_json(part / "tokenizer_config.json", dict)
     # Newer readers take the limit from here; where the tokenizer was loaded from is nobody's concern.
     settings["model_max_length"] = encoder.max_length
     for key in ("name_or_path", "is_local", "local_files_only"):

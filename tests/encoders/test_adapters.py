@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from sbert_studio.encoders.adapters import LoraSettings, apply_lora, find_targets, is_adapted, load_adapter, merge_lora, save_adapter
+from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.storage import load_folder
 from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
 from sbert_studio.errors import StudioError
@@ -127,3 +128,34 @@ def test_wrong_settings_are_clear_errors(tmp_path: Path) -> None:
     save_adapter(encoder, tmp_path / "adapter", "owner/base")
     with pytest.raises(StudioError, match="does not fit"):
         load_adapter(tiny_encoder("llama"), tmp_path / "adapter")
+
+
+def test_a_pooling_and_projection_chosen_for_the_tuning_come_back_with_the_adapter(tmp_path: Path) -> None:
+    encoder = trained("bert", EncoderConfig("max", False, 8, "tanh", max_length=20))
+    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+    other = tiny_encoder("bert")
+    load_adapter(other, tmp_path / "adapter")
+    assert other.config == encoder.config
+    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
+def test_an_adapters_folder_is_a_model_of_the_catalogue(catalog: Catalog, tmp_path: Path) -> None:
+    encoder = catalog.load_fresh("all-MiniLM-L6-v2")
+    apply_lora(encoder, LoraSettings(r=2, alpha=4))
+    for name, weight in encoder.named_parameters():
+        if "lora_B" in name:
+            weight.data.normal_(std=0.05)
+    texts = ["the machine swallowed my card", "hello"]
+    expected = encoder.encode(texts)
+    save_adapter(encoder, tmp_path / "adapter", "sentence-transformers/all-MiniLM-L6-v2")
+    np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(texts), expected, atol=1e-5)
+    assert catalog.load_fresh(str(tmp_path / "adapter")).base == "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def test_an_adapter_beside_a_whole_model_is_refused(tmp_path: Path) -> None:
+    encoder = trained("bert")
+    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+    encoder.save(tmp_path / "model")
+    (tmp_path / "model" / "adapter_config.json").write_bytes((tmp_path / "adapter" / "adapter_config.json").read_bytes())
+    with pytest.raises(StudioError, match="adapter beside"):
+        load_folder(tmp_path / "model")
