@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from browser.chromium import FLAGS, find_chromium  # noqa: E402  it lies with the tests
 
 WIDE, NARROW = (1360, 900), (375, 812)
-LONG = 240_000
+LONG = 90_000
 
 
 def similarity(page: Page) -> None:

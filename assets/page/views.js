@@ -94,7 +94,7 @@
         } } }, column.name)));
       const body = order.map((index) => el("tr", { class: (value.action ? "sb-clickable" : "") + (value.current === index ? " sb-current" : ""),
         on: value.action ? { click: () => act(index) } : {} },
-        value.columns.map((column, at) => el("td", { class: `sb-cell-${column.kind}` + (rightAligned.has(column.kind) ? " sb-right" : ""), "data-name": column.name },
+        value.columns.map((column, at) => el("td", { class: `sb-cell-${column.kind}` + (column.main ? " sb-main" : "") + (rightAligned.has(column.kind) ? " sb-right" : ""), "data-name": column.name },
           cells[column.kind](value.rows[index][at], column))),
         value.action ? el("td", { class: "sb-act" }, el("button", { type: "button", "aria-label": value.action.label, title: value.action.label,
           on: { click: (event) => { event.stopPropagation(); act(index); } } }, value.action.mark || "→")) : null));

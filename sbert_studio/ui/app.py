@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import threading
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +46,11 @@ def build(studio: Studio) -> Any:
                 choices=page.model_choices(None),
                 value=studio.settings.default_model,
                 label="Model",
-                info="Used in every tab. A Hugging Face id works too.",
                 allow_custom_value=True,
                 elem_id="model",
                 elem_classes=["sb-model"],
                 scale=0,
-                min_width=300,
+                min_width=200,
             )
         with gr.Tabs(elem_classes=["sb-tabs"]):
             for module in _tabs():
@@ -76,6 +76,8 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         the running ``gr.Blocks`` and its local URL.
     """
     blocks = build(studio)
+    # UMAP is compiled on first use, half a minute that nobody should wait for.
+    threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     folder = plotly_folder()
     gr.set_static_paths([folder])
     _, url, _ = blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE).launch(
@@ -129,6 +131,13 @@ def _device(studio: Studio) -> dict[str, str]:
         return {"device": "Apple GPU", "device_title": "Models run on the Apple GPU"}
     threads = torch.get_num_threads()
     return {"device": "CPU", "device_title": f"Models run on the processor, {threads} threads"}
+
+
+def _warm_up(studio: Studio) -> None:
+    from ..explore.projection import warm_up
+
+    studio.catalog.load(studio.settings.default_model)
+    warm_up(studio.workspace)
 
 
 def _has_mcp() -> bool:

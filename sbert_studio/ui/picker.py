@@ -31,14 +31,21 @@ class Picked:
 
 
 def upload(label: str, elem_id: str) -> Any:
-    """The drop zone for one file."""
-    return gr.File(label=label, file_types=FILE_TYPES, height=104, elem_id=elem_id, elem_classes=["sb-upload"])
+    """The drop zone for one file, its label above it."""
+    with gr.Column(elem_classes=["sb-tight"]):
+        caption(label)
+        return gr.File(label=label, show_label=False, file_types=FILE_TYPES, height=96, elem_id=elem_id, elem_classes=["sb-upload"])
+
+
+def caption(words: str) -> None:
+    """A label of the page's own."""
+    gr.HTML(f'<span class="sb-label">{words}</span>', padding=False)
 
 
 def sample_buttons(chosen: list[Sample], elem_id: str, label: str = "Or try one of ours") -> list[Any]:
     """A row of small buttons, one a sample set."""
     with gr.Column(elem_classes=["sb-tight"]):
-        gr.HTML(f'<span class="sb-label">{label}</span>', padding=False)
+        caption(label)
         with gr.Row(elem_classes=["sb-samples"]):
             return [gr.Button(item.title, size="sm", elem_id=f"{elem_id}-{item.id}") for item in chosen]
 

@@ -25,8 +25,9 @@ _STONE = colors.Color(
 
 def theme() -> Any:
     """The Gradio theme; both colour schemes share one set of names in ``studio.css``."""
-    sans = (fonts.LocalFont("IBM Plex Sans", weights=(400, 600)), "system-ui", "Segoe UI", "sans-serif")
-    mono = (fonts.LocalFont("IBM Plex Mono", weights=(400, 600)), "ui-monospace", "Consolas", "monospace")
+    # Gradio brings these two whole in regular and bold only; its other weights lack most letters.
+    sans = (fonts.LocalFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "Segoe UI", "sans-serif")
+    mono = (fonts.LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "Consolas", "monospace")
     base = gr.themes.Base(
         primary_hue=_TEAL,
         secondary_hue=_TEAL,
@@ -66,10 +67,10 @@ def theme() -> Any:
         block_label_border_width="0px",
         block_label_text_color="*neutral_600",
         block_label_text_color_dark="*neutral_300",
-        block_title_text_color="*neutral_600",
+        block_title_text_color="*neutral_700",
         block_title_text_color_dark="*neutral_300",
         block_title_text_size="13px",
-        block_title_text_weight="600",
+        block_title_text_weight="400",
         block_info_text_size="12.5px",
         form_gap_width="0px",
         layout_gap="16px",

@@ -34,7 +34,7 @@ def view(
         js_on_load=_MOUNT.format(name=name),
         server_functions=list(server) or None,
         elem_id=elem_id,
-        elem_classes=[f"sb-{name}", *classes],
+        elem_classes=[f"sb-view-{name}", *classes],
         padding=False,
     )
 

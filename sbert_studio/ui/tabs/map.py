@@ -30,7 +30,12 @@ _MOST_TEXTS_AT_ONCE = 8000
 _MOST_POINTS = 100_000
 _FIELDS = 3
 _CHOOSE = "Draw a lasso around points to list them here, or click one to see what lies nearest."
-_METHODS = [("Found by density (HDBSCAN)", "hdbscan"), ("A number of my choice (k-means)", "kmeans"), ("By a threshold (agglomerative)", "agglomerative")]
+_METHODS = [
+    ("Found in the data", "auto"),
+    ("By density (HDBSCAN)", "hdbscan"),
+    ("As many as I say (k-means)", "kmeans"),
+    ("Joined while alike (agglomerative)", "agglomerative"),
+]
 
 
 def projection_params(dimensions: str, neighbours: int, distance: float) -> ProjectionParams:
@@ -40,11 +45,13 @@ def projection_params(dimensions: str, neighbours: int, distance: float) -> Proj
     return ProjectionParams(n_neighbors=int(neighbours), min_dist=float(distance), dimensions=3 if dimensions == "3-D" else 2, seed=12)
 
 
-def cluster_params(method: str, count: int) -> ClusterParams:
-    """The settings of the clustering from the controls."""
+def cluster_params(method: str, count: int, threshold: float) -> ClusterParams:
+    """The settings of the clustering from the controls; those of other methods are left alone."""
     from ...explore.clustering import ClusterParams
 
-    return ClusterParams(method=method, count=int(count) if method == "kmeans" else None)  # type: ignore[arg-type]
+    if method == "kmeans":
+        return ClusterParams(method=method, count=int(count))
+    return ClusterParams(method=method, threshold=float(threshold)) if method == "agglomerative" else ClusterParams(method=method)
 
 
 def draw(
@@ -146,7 +153,7 @@ def _table(drawn: Drawn, rows: list[int], scores: dict[int, float], caption: str
     corpus, labels = drawn.corpus, {info.id: info.label for info in drawn.view.clusters}
     names = list(corpus.fields)[:_FIELDS]
     scored = [column("Cosine", "bar")] if scores else []
-    columns = [column("Row", "row"), column("Text"), *scored, column("Cluster"), *(column(name) for name in names)]
+    columns = [column("Row", "row"), column("Text", main=True), *scored, column("Cluster"), *(column(name) for name in names)]
     cells = [
         [corpus.lines[row], corpus.texts[row], *([scores[row]] if scores else []), labels[int(drawn.view.ids[row])], *(corpus.fields[name][row] for name in names)]
         for row in rows[:_LISTED]
@@ -168,8 +175,9 @@ def build(studio: Studio, page: Page) -> None:
                 dimensions = gr.Radio(["2-D", "3-D"], value="2-D", label="Dimensions", elem_id="map-dimensions")
                 neighbours = gr.Slider(2, 100, 15, step=1, label="Neighbours", info="Few: fine detail. Many: the broad picture.", elem_id="map-neighbours")
                 distance = gr.Slider(0.0, 0.99, 0.1, step=0.01, label="Least distance", info="Small: tight clumps.", elem_id="map-distance")
-                method = gr.Dropdown(_METHODS, value="hdbscan", label="Clusters", elem_id="map-method")
+                method = gr.Dropdown(_METHODS, value="auto", label="Clusters", elem_id="map-method")
                 count = gr.Slider(2, 60, 10, step=1, label="How many", visible=False, elem_id="map-count")
+                threshold = gr.Slider(0.1, 0.95, 0.5, step=0.05, label="Least mean cosine", visible=False, elem_id="map-threshold")
             button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
             with gr.Row(elem_classes=["sb-buttons"]):
                 saves = [
@@ -180,8 +188,8 @@ def build(studio: Studio, page: Page) -> None:
             shown = _map_view(page)
             listed = view("table", nothing(_CHOOSE), elem_id="map-table")
 
-    def on_draw(key: str | None, model: str, d: str, n: int, m: float, how: str, number: int, by: str, progress: Any = gr.Progress()) -> Any:  # noqa: B008
-        key, drawn = draw(page, key, model, projection_params(d, n, m), cluster_params(how, number), progress)
+    def on_draw(key: str | None, model: str, d: str, n: int, m: float, how: str, number: int, least: float, by: str, progress: Any = gr.Progress()) -> Any:  # noqa: B008
+        key, drawn = draw(page, key, model, projection_params(d, n, m), cluster_params(how, number, least), progress)
         return key, drawn, *shown_map(page, drawn, by), *[gr.update(visible=True)] * 2
 
     def on_setting(map_key: str | None, *args: Any, progress: Any = gr.Progress()) -> Any:  # noqa: B008
@@ -191,17 +199,21 @@ def build(studio: Studio, page: Page) -> None:
     def on_choice(map_key: str | None, event: gr.SelectData) -> Value:
         return chosen_rows(page, map_key, event.value, event.index)
 
-    inputs = [page.corpus, page.model, dimensions, neighbours, distance, method, count, colour]
+    inputs = [page.corpus, page.model, dimensions, neighbours, distance, method, count, threshold, colour]
     outputs = [page.corpus, map_key, shown, colour, *saves]
     drawing = {"outputs": outputs, "api_visibility": "private", "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
     button.click(guarded(on_draw), inputs, **drawing)
     picked.then(on_draw, inputs, outputs, show_progress_on=shown, concurrency_limit=2, concurrency_id="map")
-    for event in (dimensions.input, neighbours.release, distance.release, method.input, count.release):
+    for event in (dimensions.input, neighbours.release, distance.release, method.input, count.release, threshold.release):
         event(guarded(on_setting), [map_key, *inputs], trigger_mode="always_last", **drawing)
-    method.change(lambda how: gr.update(visible=how == "kmeans"), method, count, api_visibility="private", show_progress="hidden", queue=False)
+    method.change(_method_controls, method, [count, threshold], api_visibility="private", show_progress="hidden", queue=False)
     colour.input(guarded(partial(shown_map, page)), [map_key, colour], [shown, colour], api_visibility="private", show_progress="hidden")
     shown.select(guarded(on_choice), map_key, listed, api_visibility="private", show_progress="hidden")
     listed.select(guarded(on_choice), map_key, listed, api_visibility="private", show_progress="hidden")
+
+
+def _method_controls(how: str) -> tuple[Any, Any]:
+    return gr.update(visible=how == "kmeans"), gr.update(visible=how == "agglomerative")
 
 
 def _map_view(page: Page) -> Any:

@@ -30,7 +30,7 @@ def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str) ->
     score = column(_SCORES[mode], "bar", low=0, high=1 if mode == "semantic" else max(best, 1e-9), digits=4 if mode == "hybrid" else 3)
     rows = [[hit.line, hit.text, hit.score, *(hit.fields.get(name, "") for name in names)] for hit in result.hits]
     return table(
-        [column("Row", "row"), column("Text"), score, *(column(name) for name in names)],
+        [column("Row", "row"), column("Text", main=True), score, *(column(name) for name in names)],
         rows,
         ids=[hit.row for hit in result.hits],
         action="More like this",
