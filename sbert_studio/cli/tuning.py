@@ -57,6 +57,8 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
+    from ..runs.companions import is_main
+
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
@@ -72,6 +74,8 @@ def train(
             should_stop=should_stop,
             began=lambda run: say(f"run {run.id} ({run.name})"),
         )
+    if not is_main():
+        return None
     tuned = str(out) if out is not None else str(run.model_path)
     found = {
         "run": run.id,

@@ -6,6 +6,7 @@ import errno
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
@@ -16,6 +17,7 @@ from .store import Store
 
 if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
+    from ..training.trainer import Outcome
 
 _ASK_EVERY = 0.5  # seconds between two looks at the store for a wish to stop
 
@@ -40,7 +42,6 @@ def perform(  # noqa: PLR0917
     Returns:
         What went wrong, already recorded, or ``None``.
     """
-    from ..training.trainer import train
 
     def record(event: Event) -> None:
         body = to_json(event)
@@ -51,17 +52,13 @@ def perform(  # noqa: PLR0917
     folder = workspace.run(run_id)
     try:
         store.record(run_id, status="running", message="", hint="")
-        materials = Materials(folder)
-        spec = materials.spec()
-        examples, dev = materials.examples()
-        encoder = catalog().load_fresh(spec.model)
-        stop = _either(should_stop, run_id, store)
-        outcome = train(spec, examples, record, stop, encoder=encoder, folder=folder, dev=dev, resume=True, reasons=materials.reasons())
+        outcome = _train(folder, catalog(), _either(should_stop, run_id, store), record)
         store.record(
             run_id,
             status=outcome.status,
             before=outcome.before,
             after=outcome.after,
+            step=outcome.steps,
             seconds=outcome.seconds,
             pairs_per_second=outcome.pairs_per_second,
             model_path=outcome.model,
@@ -74,6 +71,21 @@ def perform(  # noqa: PLR0917
         record(Failed(message=_plain(error), hint=f"the full report is in the run's error.log ({run_id})"))
         return error
     return None
+
+
+def accompany(folder: Path, catalog: Catalog, should_stop: Callable[[], bool]) -> None:
+    """Train the run in ``folder`` as a companion of the process that performs it; nothing is recorded here."""
+    _train(folder, catalog, should_stop, lambda _event: None)
+
+
+def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> Outcome:
+    from ..training.trainer import train
+
+    materials = Materials(folder)
+    spec = materials.spec()
+    examples, dev = materials.examples()
+    encoder = catalog.load_fresh(spec.model)
+    return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=True, reasons=materials.reasons())
 
 
 def _changes(body: dict[str, Any]) -> dict[str, Any]:

@@ -79,22 +79,32 @@ class Tuning(Reading):
         Raises:
             StudioError: the run failed for a reason that can be mended. Anything else that is raised is a bug.
         """
-        from ..runs.work import perform
+        from ..runs.companions import agreed, is_main
+        from ..runs.work import accompany, perform
 
         if out is not None:
             _require_writable(Path(out))
-        if resume is not None:
-            run = self._taken_up(resume, path, dict(overrides or {}), model)
-        elif path is None:
-            raise StudioError("there is no file to train on", "name a file, or a run to resume")
-        else:
-            run = self._new_run(path, dev=dev, roles=roles, overrides=overrides or {}, model=model, owner=owner, name=name)
-        if began is not None:
-            began(run)
-        error = perform(run.id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
+
+        def begin() -> str:
+            chosen = overrides or {}
+            if resume is not None:
+                run = self._taken_up(resume, path, chosen, model)
+            elif path is None:
+                raise StudioError("there is no file to train on", "name a file, or a run to resume")
+            else:
+                run = self._new_run(path, dev=dev, roles=roles, overrides=chosen, model=model, owner=owner, name=name)
+            if began is not None:
+                began(run)
+            return run.id
+
+        run_id = agreed(begin)
+        if not is_main():
+            accompany(self.workspace.run(run_id), self.catalog, should_stop)
+            return self.store.get(run_id)
+        error = perform(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
         if error is not None:
             raise error
-        run = self.store.get(run.id)
+        run = self.store.get(run_id)
         if out is not None and run.model_path is not None:
             with atomic_folder(Path(out)) as part:
                 shutil.copytree(run.model_path, part, dirs_exist_ok=True)
@@ -194,24 +204,32 @@ class Tuning(Reading):
         self.store.add(run)
         return run
 
-    def _taken_up(self, run_id: str, path: str | Path | Table | None, overrides: dict[str, Any], model: str | None) -> Run:
+    def _taken_up(self, run_id: str, path: str | Path | Table | None, overrides: Mapping[str, Any], model: str | None) -> Run:
         """The run to resume, if what was said beside its id is what it began with."""
         from ..runs.materials import Materials
 
         self.store.recover()
         run = self.store.get(run_id)
         asked = {**overrides, **({} if model is None else {"model": model})}
-        asked = {name: value for name, value in asked.items() if value not in ("auto", {}) and run.spec.get(name) != value}
-        if asked:
-            name, value = next(iter(asked.items()))
-            raise StudioError(
-                f"the run {run_id} began with {name} {run.spec.get(name)!r}, not {value!r}",
-                "a resumed run keeps its settings; leave them out",
-            )
+        known = {**run.spec, **run.spec.get("objective_params", {})}
+        for name, value in asked.items():
+            if value not in (None, "auto") and not _same(value, known.get(name)):
+                raise StudioError(
+                    f"the run {run_id} began with {name} {known.get(name)!r}, not {value!r}",
+                    "a resumed run keeps its settings; leave them out",
+                )
         kept = Materials(self.workspace.run(run_id)).source()["data"]
         if isinstance(path, str | Path) and digest_file(existing_file(path)) != kept["sha256"]:
             raise StudioError(f"the run {run_id} began with another file, {kept['name']}", "leave the file out, or start a new run with it")
         return self.store.take(run_id)
+
+
+def _same(asked: Any, kept: Any) -> bool:
+    """Whether a value as it was typed is the value that was kept."""
+    try:
+        return float(asked) == float(kept)
+    except (TypeError, ValueError):
+        return str(asked) == str(kept)
 
 
 def _require_writable(out: Path) -> None:

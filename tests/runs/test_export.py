@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from tiny_studio import quick, write_pairs
+
+from sbert_studio.errors import StudioError
+from sbert_studio.runs.record import Run
+from sbert_studio.studio import Studio
+
+
+@pytest.fixture
+def trained(studio: Studio, tmp_path: Path) -> Run:
+    path = write_pairs(tmp_path / "my pairs.csv", 80)
+    # Rows that a spreadsheet would run, and a path that must lead nowhere.
+    with path.open("a", encoding="utf-8") as target:
+        target.writelines(f"\"=cmd|' /C calc'!A{row} {row % 7}\",../../etc/passwd {row},{row % 6}\n" for row in range(60))
+    return studio.train(path, overrides=quick(dev_fraction=0.4), name="../../my model")
+
+
+def _members(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_zip_holds_everything_and_says_nothing_of_this_machine(studio: Studio, trained: Run, tmp_path: Path, tiny: Path) -> None:
+    exported = studio.export(trained.id, tmp_path / "model.zip")
+    assert exported.bytes == exported.path.stat().st_size
+    files = _members(exported.path)
+    tops = {name.split("/")[0] for name in files}
+    assert tops == {"my-model"}
+    names = {name.split("/", 1)[1] for name in files}
+    assert {"model/model.safetensors", "model/modules.json", "spec.json", "scores.json", "data.json"} <= names
+    assert {"held_out.jsonl", "held_out.csv", "README.md", "verify.py"} <= names
+    for name, content in files.items():
+        if not name.endswith(".safetensors"):
+            for secret in (str(tmp_path), str(studio.workspace.home), str(tiny)):
+                assert secret.encode() not in content, f"{name} holds {secret}"
+    data = json.loads(files["my-model/data.json"])["files"]["data"]
+    assert data["sha256"] == hashlib.sha256((tmp_path / "my pairs.csv").read_bytes()).hexdigest()
+    assert json.loads(files["my-model/spec.json"])["objective"] == "cosine"
+    assert json.loads(files["my-model/scores.json"])["after"] == trained.after
+
+
+def test_no_cell_of_the_held_out_rows_is_a_live_formula_and_none_is_lost(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    files = _members(studio.export(trained.id, tmp_path / "model.zip").path)
+    rows = list(csv.DictReader(io.StringIO(files["my-model/held_out.csv"].decode("utf-8-sig"))))
+    exact = [json.loads(line) for line in files["my-model/held_out.jsonl"].decode().splitlines()]
+    assert len(rows) == len(exact) == trained.dev_rows
+    assert any("=cmd" in row["sentence1"] for row in rows), "the test's own rows must be among them"
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t")) for row in rows for cell in row.values())
+    assert [row["sentence1"].removeprefix("'") for row in rows] == [row["texts"][0] for row in exact]
+
+
+_TWICE = """
+import json, runpy, sys
+from pathlib import Path
+folder = Path(sys.argv[1])
+codes = []
+for shift in (0.0, 0.01):
+    scores = json.loads((folder / "scores.json").read_text())
+    scores["after"]["score"] += shift
+    (folder / "scores.json").write_text(json.dumps(scores))
+    try:
+        runpy.run_path(str(folder / "verify.py"), run_name="__main__")
+    except SystemExit as end:
+        codes.append(end.code)
+print(codes, any(name.startswith("sbert_studio") for name in sys.modules))
+"""
+
+
+def test_verify_measures_the_reported_score_again_with_sentence_transformers_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    with zipfile.ZipFile(studio.export(trained.id, tmp_path / "model.zip").path) as archive:
+        archive.extractall(tmp_path / "out")
+    folder = tmp_path / "out" / "my-model"
+    done = subprocess.run([sys.executable, "-c", _TWICE, str(folder)], capture_output=True, text=True, check=True, cwd="/")
+    assert f"reported {trained.after['score']:.4f}: the same" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[0, 1] False", "a wrong score is called one"
+
+
+def test_the_same_run_gives_the_same_zip(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    first, second = (studio.export(trained.id, tmp_path / name).path.read_bytes() for name in ("a.zip", "b.zip"))
+    assert first == second
+
+
+def test_a_lora_run_brings_its_adapter(studio: Studio, tmp_path: Path) -> None:
+    run = studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(method="lora", lora_r=2))
+    names = _members(studio.export(run.id).path)
+    assert "pairs/adapter/adapter_config.json" in names
+    assert "pairs/adapter/adapter_model.safetensors" in names
+
+
+def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise StudioError("no")
+
+    monkeypatch.setattr("sbert_studio.training.trainer.train", refuse)
+    with pytest.raises(StudioError, match="no"):
+        studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick())
+    (run,) = studio.runs()
+    with pytest.raises(StudioError, match="has no model"):
+        studio.export(run.id)
+    with pytest.raises(StudioError, match="there is no run"):
+        studio.export("run-0000000000")

@@ -1,0 +1,70 @@
+"""A tiny random BERT in a folder and pairs that it can learn: trainings of a few steps for the tests of runs, studio and CLI."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from sbert_studio.settings import Settings
+from sbert_studio.studio import Studio
+
+_WORDS = "cat dog mat park red blue fast slow hello world bank card lost found river stone bread milk moon star"
+WORDS = _WORDS.split()
+
+
+def write_model(folder: Path) -> Path:
+    """A sentence-transformers folder of a BERT of 32 dimensions."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    from sbert_studio.encoders.card import model_card
+    from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+    tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(vocabulary)}, do_lower_case=True, model_max_length=64)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=64,
+    )
+    encoder = TransformerEncoder(BertModel(config), tokenizer, EncoderConfig(max_length=64), name="tiny", base="tiny/tiny")
+    encoder.save(folder, card=model_card(encoder))
+    return folder
+
+
+def sentences(count: int, seed: int = 0) -> list[str]:
+    """Made-up sentences of two to eight words."""
+    random = np.random.default_rng(seed)
+    return [" ".join(random.choice(WORDS, random.integers(2, 9))) for _ in range(count)]
+
+
+def write_pairs(path: Path, rows: int = 60, seed: int = 0) -> Path:
+    """Pairs whose score, 0 to 5, is the share of words that both sides hold."""
+    left, right = sentences(rows, seed), sentences(rows, seed + 1)
+    with path.open("w", newline="", encoding="utf-8") as target:
+        writer = csv.writer(target)
+        writer.writerow(["sentence1", "sentence2", "score"])
+        for a, b in zip(left, right, strict=True):
+            shared = len(set(a.split()) & set(b.split())) / len(set(a.split()) | set(b.split()))
+            writer.writerow([a, b, f"{5 * shared:.2f}"])
+    return path
+
+
+def quick(**values: object) -> dict[str, object]:
+    """Overrides for a training of a moment."""
+    return {"objective": "cosine", "epochs": 1, "batch_size": 8, "learning_rate": 1e-3, "precision": "float32", **values}
+
+
+@contextmanager
+def studio_at(home: Path, model: Path | str = "all-MiniLM-L6-v2") -> Iterator[Studio]:
+    """A studio on the CPU whose default model is the tiny one."""
+    with Studio(Settings(home=home, device="cpu", default_model=str(model)), allow_folders=True) as studio:
+        yield studio
