@@ -73,6 +73,12 @@ def test_angle_divides_complex_numbers(kind: str) -> None:
     agree(make("angle"), data, lambda columns: equations.angle(columns, data.targets))
 
 
+def test_angle_takes_the_absolute_value_of_pairs_that_point_away() -> None:
+    data = batch("scored_pairs")
+    away = Batch([data.columns[0], -data.columns[1]], data.targets, data.ids)
+    agree(make("angle"), away, lambda columns: equations.angle(columns, data.targets))
+
+
 @pytest.mark.parametrize("metric", DISTANCES)
 @pytest.mark.parametrize("negatives", [1, 3])
 def test_triplet(metric: str, negatives: int) -> None:
@@ -107,6 +113,14 @@ def test_contrastive(metric: str) -> None:
         data,
         lambda columns: equations.online_contrastive(columns, BINARY, metric, margin),
     )
+
+
+def test_online_contrastive_leaves_pairs_alone_that_are_exactly_as_far_as_the_other_side() -> None:
+    u = torch.eye(4, dtype=torch.float64)
+    v = u.roll(1, 0)
+    assert make("online_contrastive", labels=2)([u, v], torch.tensor([0, 1, 0, 1])).item() == 0
+    assert make("online_contrastive", labels=2)([u, v], torch.tensor([1, 1, 1, 1])).item() == 0
+    assert make("online_contrastive", labels=2, margin=2.0)([u, v], torch.tensor([0, 0, 0, 0])).item() == 0
 
 
 def test_contrastive_weighs_scores_between_zero_and_one() -> None:

@@ -60,6 +60,21 @@ def test_a_masked_candidate_leaves_value_and_gradient_as_if_it_were_absent(symme
         assert torch.allclose(mine.grad, other.grad, atol=1e-9, rtol=0)  # type: ignore[arg-type]
 
 
+def test_the_exchanged_direction_masks_by_its_own_roles() -> None:
+    """Row 1's positive is the text of row 0's anchor. Only anchor 0 and positive 1 may not be held against each other."""
+    data = batch("positive_pairs", rows=3)
+    data.ids[1][1] = data.ids[0][0]
+    first, second = data.columns
+    away = [[1], [], []], [[], [0], []]  # by direction and row: the candidates that are left out
+    terms = []
+    for (anchors, candidates), masked in zip(((first, second), (second, first)), away, strict=True):
+        for row in range(3):
+            scores = [(20 * equations.cos(anchors[row], candidates[j])).exp() for j in range(3) if j not in masked[row]]
+            terms.append(-((20 * equations.cos(anchors[row], candidates[row])).exp() / sum(scores)).log())
+    expected = equations.mean(terms[:3]) / 2 + equations.mean(terms[3:]) / 2
+    assert make("in_batch", symmetric=True)(data.columns, None, data.ids).item() == pytest.approx(expected.item(), abs=1e-9)
+
+
 @pytest.mark.parametrize("name", ["in_batch", "simcse"])
 def test_a_batch_of_one_text_alone_costs_nothing(name: str) -> None:
     data = batch("sentences")
