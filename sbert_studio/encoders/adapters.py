@@ -97,7 +97,13 @@ def apply_lora(encoder: TransformerEncoder, settings: LoraSettings) -> None:
     if is_adapted(encoder):
         raise StudioError("this model already has an adapter", "merge it first")
     targets = list(settings.targets) if settings.targets else find_targets(encoder.backbone)
-    config = LoraConfig(r=settings.r, lora_alpha=settings.alpha, lora_dropout=settings.dropout, target_modules=targets, bias="none")
+    config = LoraConfig(
+        r=settings.r,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules=targets,
+        fan_in_fan_out=any(type(module).__name__ == "Conv1D" for module in encoder.backbone.modules()),
+    )
     try:
         encoder.backbone = get_peft_model(encoder.backbone, config)
     except ValueError as error:

@@ -34,11 +34,14 @@ def read_json(path: Path, kind: type, default: Any = None) -> Any:
 
 
 def require_safetensors(folder: Path) -> None:
-    """Refuse a folder whose weights are a pickle, or that has none.
+    """Refuse a folder whose weights are a pickle, or that has none, or that has an adapter of some other model beside them.
 
     Raises:
         StudioError: there is no ``*.safetensors`` in it.
     """
+    if (folder / "adapter_config.json").is_file():
+        # The library would fetch and join it unasked.
+        raise StudioError(f"the folder {folder.name!r} holds an adapter beside a whole model", "move the adapter to a folder of its own")
     if any(folder.glob("*.safetensors")):
         return
     if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
@@ -61,9 +64,6 @@ def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
     """
     if not (folder / "config.json").is_file():
         raise StudioError(f"the folder {folder.name!r} holds no config.json", "choose the folder that holds the model itself")
-    if (folder / "adapter_config.json").is_file():
-        # The library would fetch and join it unasked.
-        raise StudioError(f"the folder {folder.name!r} holds an adapter beside a whole model", "move the adapter to a folder of its own")
     require_safetensors(folder)
     from safetensors import SafetensorError
     from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,7 +13,9 @@ from ..errors import StudioError
 from ..workspace import Workspace, digest_file
 from .adapters import load_adapter, merge_lora
 from .backbone import read_json
+from .cross import CrossEncoder, load_cross
 from .hub import HUB_ID, fetch
+from .residents import Residents
 from .runtime import resolve_device, resolve_precision
 from .storage import load_folder
 from .transformer import TransformerEncoder
@@ -81,11 +81,9 @@ class Catalog:
     def __init__(self, workspace: Workspace, *, device: str = "auto", resident: int = 3, allow_folders: bool = True) -> None:
         self.workspace = workspace
         self.device = resolve_device(device)
-        self.resident = max(1, resident)
         self.allow_folders = allow_folders
-        self._lock = threading.Lock()
-        self._loading: dict[tuple[str, ...], threading.Lock] = {}
-        self._loaded: OrderedDict[tuple[str, ...], TransformerEncoder] = OrderedDict()
+        self._encoders: Residents[TransformerEncoder] = Residents(resident)
+        self._cross: Residents[CrossEncoder] = Residents(1)
 
     @staticmethod
     def bundled() -> list[str]:
@@ -128,20 +126,17 @@ class Catalog:
         precision = resolve_precision(precision, self.device)
         folder = _fetched(source)
         key = (str(folder), _stamp(folder), precision)
-        with self._lock:
-            turn = self._loading.setdefault(key, threading.Lock())
-        with turn:
-            with self._lock:
-                if key in self._loaded:
-                    self._loaded.move_to_end(key)
-                    return self._loaded[key]
-            encoder = self._read(source, folder).freeze(precision)
-            with self._lock:
-                self._loaded[key] = encoder
-                while len(self._loaded) > self.resident:
-                    self._loaded.popitem(last=False)
-                self._loading.pop(key, None)
-        return encoder
+        return self._encoders.get(key, lambda: self._read(source, folder).freeze(precision))
+
+    def load_cross(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder:
+        """The shared cross-encoder ``name``, for inference only, from memory where it is resident.
+
+        Raises:
+            StudioError: as :meth:`load`; or it is no cross-encoder.
+        """
+        source = self.resolve(name, allow_folders=allow_folders)
+        folder = _fetched(source)
+        return self._cross.get((str(folder), _stamp(folder)), lambda: load_cross(folder, source.name, self.device))
 
     def load_fresh(self, name: str, *, allow_folders: bool | None = None) -> TransformerEncoder:
         """A new float32 encoder of its owner's own, to be trained.

@@ -29,11 +29,7 @@ class Tokens:
         self._fast: Any = None
         self._lock = threading.Lock()
         if tokenizer.is_fast:
-            from tokenizers import Tokenizer
-
-            self._fast = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-            self._fast.no_padding()
-            self._fast.enable_truncation(max_length, direction=tokenizer.truncation_side)
+            self._fast = bind(tokenizer, max_length)
 
     @property
     def pad(self) -> int:
@@ -48,7 +44,7 @@ class Tokens:
         return [row or [self.pad] for row in self._ids(texts)]
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        texts = [_readable(self.prompt + text) for text in texts]
+        texts = [readable(self.prompt + text) for text in texts]
         if self._fast is None:
             if not texts:
                 return []
@@ -67,7 +63,7 @@ class Tokens:
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has when nothing is cut, special tokens included."""
-        texts = [_readable(self.prompt + text) for text in texts]
+        texts = [readable(self.prompt + text) for text in texts]
         if self._fast is None:
             with self._lock:
                 return [len(row) for row in self.tokenizer(texts, truncation=False)["input_ids"]] if texts else []
@@ -78,7 +74,24 @@ class Tokens:
         return [len(encoding.ids) for encoding in whole.encode_batch_fast(texts)]
 
 
-def _readable(text: str) -> str:
+def bind(tokenizer: Any, max_length: int) -> Any:
+    """A copy of the Rust tokenizer behind a fast one, which cuts to ``max_length`` ids and never pads."""
+    from tokenizers import Tokenizer
+
+    copy = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    copy.no_padding()
+    copy.enable_truncation(max_length, direction=tokenizer.truncation_side)
+    return copy
+
+
+def with_padding(tokenizer: Any) -> Any:
+    """``tokenizer``; where it has no padding token, as many decoders' have not, its end-of-text token becomes one."""
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token or tokenizer.bos_token
+    return tokenizer
+
+
+def readable(text: str) -> str:
     """``text`` with lone surrogates, which no tokenizer can read, shown as question marks."""
     return text if text.isascii() or _encodes(text) else text.encode("utf-8", "replace").decode("utf-8")
 

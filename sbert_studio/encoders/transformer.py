@@ -21,7 +21,7 @@ from .inference import encode_texts
 from .pooling import Pooling
 from .projection import Dense
 from .runtime import quantized
-from .tokens import Tokens
+from .tokens import Tokens, with_padding
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
@@ -70,7 +70,7 @@ class TransformerEncoder(nn.Module, Encoder):
         self.precision = "float32"
         self.prompts: dict[str, str] = {}
         self.backbone = backbone
-        self.tokenizer = _with_padding(tokenizer)
+        self.tokenizer = with_padding(tokenizer)
         self._arguments = frozenset(inspect.signature(backbone.forward).parameters)
         # RoBERTa and its kin number the real tokens themselves, from their padding id.
         self._own_positions = getattr(getattr(backbone, "embeddings", None), "padding_idx", None) is not None
@@ -262,12 +262,6 @@ class TransformerEncoder(nn.Module, Encoder):
         from .storage import save_folder
 
         save_folder(self, folder, card)
-
-
-def _with_padding(tokenizer: Any) -> Any:
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token or tokenizer.bos_token
-    return tokenizer
 
 
 def _capped(asked: int | None, backbone: Any, tokenizer: Any) -> int:
