@@ -139,12 +139,10 @@ def load_cross(folder: Path, name: str = "", device: torch.device | str = "cpu")
     model, tokenizer, missing = _load(folder, {})
     if missing:
         raise StudioError(f"the model {name or folder.name!r} is no cross-encoder: it has no trained head", "choose a cross-encoder")
-    theirs = getattr(model.config, _THEIRS, None)
-    activation = (
-        (theirs.get("activation_fn") if isinstance(theirs, dict) else None)
-        or getattr(model.config, "sbert_ce_default_activation_function", None)
-        or _SIGMOID
-    )
+    # Newer releases note it in a file of their own, those from 4.0 in config.json, older ones under a name of its own there.
+    general, noted = read_json(folder / "config_sentence_transformers.json", dict, {}), getattr(model.config, _THEIRS, None)
+    older = noted.get("activation_fn") if isinstance(noted, dict) else getattr(model.config, "sbert_ce_default_activation_function", None)
+    activation = general.get("activation_fn") or older or _SIGMOID
     return CrossEncoder(model, tokenizer, sigmoid=str(activation).endswith("Sigmoid"), name=name or folder.name).to(device)
 
 
