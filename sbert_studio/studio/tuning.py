@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
+from ..registry import parse_params
 from ..runs.record import Run, new_run_id, now
 from ..workspace import atomic_folder, digest_file, file_name
 from .reading import Reading, existing_file
@@ -155,15 +157,20 @@ class Tuning(Reading):
         return Exported(target, target.stat().st_size)
 
     def _advise(self, examples: Examples, model: str | None, overrides: Mapping[str, Any]) -> Advice:
+        from ..objectives.base import OBJECTIVES
         from ..training.advisor import advise
 
         name = model or self.settings.default_model
         encoder = self.catalog.load(name)
         sample = [text for column in examples.texts for text in column[:_SAMPLE]]
         chosen = {**overrides, "model": name}
-        return advise(
+        advice = advise(
             examples, info=encoder.describe(), device=str(self.catalog.device), lengths=encoder.tokens.counts(sample), overrides=chosen
         )
+        # The objective's own settings are checked here as well, before a run is made of them.
+        given = advice.spec.objective_params
+        checked = asdict(parse_params(OBJECTIVES[advice.spec.objective].Params, given))
+        return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
     def _new_run(
         self,

@@ -1,0 +1,378 @@
+"""The contract of the command line: one JSON object on stdout, words on stderr, exit codes 0, 2 and 1."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_studio import sentences, write_model, write_pairs
+
+from sbert_studio import __version__
+from sbert_studio.cli import main as entry
+from sbert_studio.cli.answers import Answer, duration, plain
+from sbert_studio.cli.main import app, run
+from sbert_studio.data.samples import sample
+
+QUICK = ["--objective", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3", "--set", "precision=float32"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("tiny") / "tiny-bert")
+
+
+@pytest.fixture(autouse=True)
+def use_tiny(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", str(tiny))
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "texts.csv"
+    with path.open("w", newline="") as target:
+        csv.writer(target).writerows([["text", "topic"], *([text, "t"] for text in dict.fromkeys(sentences(40)))])
+    return path
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    return write_pairs(tmp_path / "pairs.csv")
+
+
+class Told:
+    """What a command printed, and its exit code."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> Any:
+        assert len(self.out.splitlines()) == 1, self.out
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: object) -> Told:
+        code = run([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return Told(code, out, err)
+
+    return call
+
+
+def ok(told: Told) -> Any:
+    assert told.code == 0, told.err
+    return told.json
+
+
+def test_similarity_of_two_texts(cli: Any) -> None:
+    found = ok(cli("similarity", "cat dog", "cat dog", "--json"))
+    assert set(found) == {"cosine", "dot", "euclidean", "manhattan"}
+    assert found["cosine"] == pytest.approx(1, abs=1e-5)
+
+
+def test_similarity_of_a_file_of_pairs(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    found = ok(cli("similarity", "--pairs", pairs, "--out", tmp_path / "out.csv", "--json"))
+    assert [row["row"] for row in found["rows"]] == list(range(2, 62))
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig") as source:
+        written = list(csv.DictReader(source))
+    assert [float(row["cosine"]) for row in written] == pytest.approx([row["cosine"] for row in found["rows"]])
+    assert written[0]["sentence1"] == found["rows"][0]["a"]
+
+
+def test_encode_writes_one_vector_a_row(cli: Any, corpus: Path, tmp_path: Path) -> None:
+    found = ok(cli("encode", corpus, "--out", tmp_path / "x.npy", "--column", "text", "--json"))
+    vectors = np.load(tmp_path / "x.npy", allow_pickle=False)
+    assert set(found) == {"rows", "dim", "seconds", "sentences_per_second"}
+    assert vectors.shape == (found["rows"], found["dim"]) == (len(dict.fromkeys(sentences(40))), 32)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["semantic", "lexical", "hybrid"])
+def test_search(cli: Any, corpus: Path, mode: str) -> None:
+    query = next(csv.DictReader(corpus.open()))["text"]
+    found = ok(cli("search", corpus, query, "-k", 3, "--mode", mode, "--json"))
+    assert set(found) == {"hits", "milliseconds"}
+    assert found["hits"][0] == {"row": 2, "text": query, "score": found["hits"][0]["score"], "fields": {"topic": "t"}}
+    assert len(found["hits"]) == 3
+
+
+def test_mine(cli: Any, corpus: Path) -> None:
+    found = ok(cli("mine", corpus, "--top", 4, "--json"))
+    assert set(found) == {"pairs", "seconds"}
+    assert len(found["pairs"]) == 4
+    assert {"a", "b", "score"} <= set(found["pairs"][0])
+
+
+def test_map_writes_a_page_that_needs_no_network_and_runs_no_text(cli: Any, tmp_path: Path) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", *sentences(6)]))
+    found = ok(cli("map", path, "--out", tmp_path / "map.html", "--clusters", 2, "--json"))
+    assert found["points"] == 8
+    assert sum(cluster["size"] for cluster in found["clusters"]) == 8
+    assert set(found["clusters"][0]) == {"id", "label", "size"}
+    page = (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert "<img src=x" not in page
+    assert "<script>alert" not in page
+    assert not re.search(r"<(script|link)[^>]+(src|href)=[\"']?https?:", page)
+
+
+def test_check_names_kind_rows_and_findings_with_their_rows_and_mends(cli: Any, pairs: Path) -> None:
+    with pairs.open("a") as target:
+        target.write(",red,2.0\n")
+    found = ok(cli("check", pairs, "--json"))
+    assert set(found) == {"kind", "roles", "rows", "findings"}
+    assert (found["kind"], found["rows"]) == ("scored_pairs", 61)
+    blank = [finding for finding in found["findings"] if 62 in finding["rows"]]
+    assert blank
+    assert set(blank[0]) == {"severity", "message", "rows", "mend"}
+
+
+def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    trained = cli("train", pairs, *QUICK, "--seed", 3, "--out", tmp_path / "out", "--name", "first", "--json")
+    found = ok(trained)
+    assert set(found) == {"run", "status", "model", "steps", "seconds", "pairs_per_second", "before", "after"}
+    assert (found["status"], found["steps"]) == ("finished", 7)
+    assert Path(found["model"]) == tmp_path / "out"
+    assert found["before"]["metric"] == found["after"]["metric"] == "cosine_spearman"
+    assert f"run {found['run']}" in trained.err
+
+    (listed,) = ok(cli("runs", "--json"))["runs"]
+    assert {"id", "status", "objective", "model", "created", "scores"} <= set(listed)
+    assert (listed["id"], listed["status"], listed["objective"], listed["name"]) == (found["run"], "finished", "cosine", "first")
+
+    models = ok(cli("models", "--json"))["models"]
+    assert [model["name"] for model in models] == ["all-MiniLM-L6-v2", found["run"]]
+    assert models[1]["dim"] == 32
+    assert models[0]["parameters"] == 22_713_216
+
+    by_run, by_folder = (ok(cli("evaluate", model, "--data", pairs, "--json")) for model in (found["run"], found["model"]))
+    assert by_run == by_folder
+    assert (by_run["task"], by_run["rows"]) == ("sts", 60)
+    assert -1 <= by_run["cosine"]["spearman"] <= 1
+
+    exported = ok(cli("export", found["run"], "--out", tmp_path / "model.zip", "--json"))
+    assert exported == {"path": str(tmp_path / "model.zip"), "bytes": (tmp_path / "model.zip").stat().st_size}
+    assert "first/verify.py" in zipfile.ZipFile(tmp_path / "model.zip").namelist()
+
+    for command in (["runs"], ["models"], ["evaluate", found["run"], "--data", pairs]):
+        words = cli(*command)
+        assert words.code == 0
+        assert words.out.strip()
+
+
+def test_settings_of_the_spec_and_of_the_objective_go_through_set(cli: Any, pairs: Path, home: Path) -> None:
+    found = ok(cli("train", pairs, *QUICK, "--objective", "cosent", "--set", "scale=10", "--set", "warmup-ratio=0.2", "--json"))
+    spec = json.loads((home / "runs" / found["run"] / "spec.json").read_text())
+    assert (spec["objective"], spec["objective_params"]["scale"], spec["warmup_ratio"]) == ("cosent", 10, 0.2)
+
+
+def refused(told: Told) -> str:
+    assert told.code == 2, (told.code, told.err)
+    assert "Traceback" not in told.err
+    assert told.err.splitlines()[-1].startswith("error: ")
+    assert set(told.json) == {"error", "hint", "rows"}
+    return str(told.err.splitlines()[-1])
+
+
+def test_what_a_user_can_mend_is_said_in_one_line_with_exit_code_2(cli: Any, corpus: Path, pairs: Path, tmp_path: Path) -> None:
+    empty, binary, bad = tmp_path / "empty.csv", tmp_path / "binary.csv", tmp_path / "bad.csv"
+    empty.write_text("")
+    binary.write_bytes(bytes(range(256)) * 20)
+    bad.write_text("sentence1,sentence2,score\n" + "red,,1\n" * 12)
+    commands: list[list[object]] = [
+        [],
+        ["similarity"],
+        ["similarity", "a"],
+        ["similarity", "a", ""],
+        ["similarity", "a", "b", "--pairs", pairs],
+        ["similarity", "a", "b", "--model", "no/such-model"],
+        ["encode", corpus, "--out", tmp_path / "x.npy", "--column", "nothing"],
+        ["encode", corpus],
+        ["encode", corpus, "--out", tmp_path / "x.npy", "--precision", "float3"],
+        ["search", tmp_path / "absent.csv", "x"],
+        ["search", corpus, "x", "--mode", "psychic"],
+        ["search", corpus, "x", "-k", 0],
+        ["search", empty, "x"],
+        ["search", binary, "x"],
+        ["map", corpus, "--out", tmp_path / "m.html", "--clusters", "many"],
+        ["check", corpus / "no"],
+        ["train", bad, "--objective", "cosine"],
+        ["train", pairs, "--objective", "cosent", "--set", "scale=much"],
+        ["train", pairs, "--epochs", "-1"],
+        ["train", pairs, "--epochs", "two"],
+        ["train", pairs, "--set", "epochs"],
+        ["train", pairs, "--set", "sped=9"],
+        ["train", "--resume", "run-0000000000"],
+        ["evaluate", "all-MiniLM-L6-v2", "--data", pairs, "--task", "astrology"],
+        ["export", "run-0000000000", "--out", tmp_path / "x.zip"],
+        ["bench", "nothing"],
+        ["bench", "encode", "--peer", "fasttext"],
+        ["no-such-command"],
+        ["models", "--no-such-option"],
+    ]
+    for command in commands:
+        line = refused(cli(*command, "--json"))
+        assert " hint: " in line, line
+
+
+def test_rows_at_fault_are_named_as_a_spreadsheet_numbers_them(cli: Any, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("sentence1,sentence2,score\nred,,1\nblue,,2\n,cat,3\n")
+    told = cli("train", bad, "--json")
+    assert "rows 2, 3, 4" in refused(told)
+    assert told.json["rows"] == [2, 3, 4]
+
+
+def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("sbert_studio.studio.Studio.similarity", stumble)
+    told = cli("similarity", "a", "b", "--json")
+    assert told.code == 1
+    assert told.err.count("\n") == 1
+    assert "ZeroDivisionError" in told.err
+    assert "Traceback" not in told.err
+    log = Path(re.search(r"report it with (\S+)\.$", told.err.strip())[1])  # type: ignore[index]
+    assert "Traceback" in log.read_text()
+    assert "ZeroDivisionError" in told.json["error"]
+
+
+def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.studio import Studio
+
+    whole = Studio.similarity
+
+    def chatty(self: Studio, *arguments: Any) -> Any:
+        print("hello from a library")
+        return whole(self, *arguments)
+
+    monkeypatch.setattr(Studio, "similarity", chatty)
+    told = cli("similarity", "cat", "dog", "--json")
+    assert set(ok(told)) == {"cosine", "dot", "euclidean", "manhattan"}
+    assert "hello from a library" in told.err
+
+
+def test_every_command_explains_itself_and_takes_json(cli: Any) -> None:
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    assert set(commands) == {
+        "app", "similarity", "encode", "search", "mine", "map", "check", "train", "runs", "export", "evaluate", "models", "bench"
+    }  # fmt: skip
+    for name in commands:
+        told = cli(name, "--help")
+        assert told.code == 0
+        assert f"sbert-studio {name}" in told.out
+        assert ("--json" in told.out) == (name != "app")
+
+
+def test_numbers_that_json_has_no_word_for_become_null() -> None:
+    found = plain({"a": float("nan"), "b": [np.float32(1.5), np.int64(2)], "c": np.array([1.0, np.inf]), "d": Path("x"), "e": "\ud800"})
+    assert found == {"a": None, "b": [1.5, 2], "c": [1.0, None], "d": "x", "e": "?"}
+    assert Answer({}).lines == ()
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (185, "3 min 05 s"), (7800, "2 h 10 min"), (-3, "0 s")])
+def test_spans_of_time_in_words(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def _process(*arguments: object, **options: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "sbert_studio", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_as_a_program_it_prints_its_version_and_leaves_with_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = _process("--version")
+    assert shown.communicate()[0].strip() == f"sbert-studio {__version__}"
+    assert shown.returncode == 0
+    with pytest.raises(SystemExit) as left:
+        entry(["similarity", "a"])
+    assert left.value.code == 2
+    capsys.readouterr()
+
+
+def test_help_is_shown_without_loading_anything_heavy() -> None:
+    code = """
+import sys
+from sbert_studio.cli.main import run
+run(["train", "--help"])
+print([m for m in ("torch", "numpy", "transformers", "gradio", "pandas", "rich") if m in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+
+
+def _started(child: subprocess.Popen[str]) -> str:
+    """The id of the run that a training process began, once it has evaluated the untuned model."""
+    assert child.stderr is not None
+    run_id = ""
+    for line in child.stderr:
+        if line.startswith("run run-"):
+            run_id = line.split()[1]
+        if line.startswith("untuned"):
+            return run_id
+    raise AssertionError("the training ended early")
+
+
+def test_ctrl_c_stops_politely_and_the_run_goes_on_with_resume(cli: Any, pairs: Path) -> None:
+    child = _process("train", pairs, *QUICK, "--epochs", 200, "--json")
+    run_id = _started(child)
+    time.sleep(0.5)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0, err
+    found = json.loads(out)
+    assert (found["run"], found["status"]) == (run_id, "stopped")
+    assert 0 < found["steps"] < 1400
+    assert Path(found["model"], "model.safetensors").is_file()
+    again = _process("train", "--resume", run_id, "--json")
+    assert _started_again(again) == found["steps"]
+    again.send_signal(signal.SIGINT)
+    out, _ = again.communicate(timeout=60)
+    assert json.loads(out)["steps"] >= found["steps"]
+
+
+def _started_again(child: subprocess.Popen[str]) -> int:
+    assert child.stderr is not None
+    for line in child.stderr:
+        if found := re.search(r"going on from step ([\d,]+)", line):
+            return int(found[1].replace(",", ""))
+    raise AssertionError("the run was not taken up")
+
+
+def test_a_killed_training_reads_as_interrupted_and_can_be_resumed(cli: Any, pairs: Path) -> None:
+    child = _process("train", pairs, *QUICK, "--epochs", 200, "--json")
+    run_id = _started(child)
+    child.kill()
+    child.communicate()
+    (dead,) = ok(cli("runs", "--json"))["runs"]
+    assert (dead["id"], dead["status"]) == (run_id, "interrupted")
+    told = cli("train", "--resume", run_id, "--epochs", 9, "--json")
+    assert "began with epochs 200.0, not 9.0" in refused(told)
+
+
+def test_bench_gives_ours_peer_and_ratio(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ok(cli("bench", "search", "--limit", 2000, "--repeats", 1, "--json"))
+    assert {"ours", "peer", "ratio"} <= set(found)
+    assert found["ratio"] == pytest.approx(found["ours"] / found["peer"])
+    assert found["same_best"]
+
+
+def test_the_samples_that_come_along_can_be_checked(cli: Any) -> None:
+    found = ok(cli("check", sample("triplets").path, "--json"))
+    assert found["kind"] == "triplets"
+    assert not [finding for finding in found["findings"] if finding["severity"] == "error"]

@@ -1,0 +1,256 @@
+"""The verbs, each with what it promises and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
+
+from sbert_studio.data.corpus import Corpus
+from sbert_studio.data.tables import table_from_columns
+from sbert_studio.errors import StudioError
+from sbert_studio.settings import Settings
+from sbert_studio.studio import Studio
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("tiny") / "tiny-bert")
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Iterator[Studio]:
+    with studio_at(tmp_path_factory.mktemp("home"), tiny) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def corpus(studio: Studio) -> Corpus:
+    texts = list(dict.fromkeys(sentences(120)))
+    return studio.corpus(table_from_columns("made up", {"text": texts, "topic": [str(row % 3) for row in range(len(texts))]}))
+
+
+def test_making_a_studio_loads_nothing_heavy_and_opens_nothing() -> None:
+    code = """
+import sys
+from sbert_studio.studio import Studio
+studio = Studio()
+heavy = [m for m in ("torch", "transformers", "gradio", "pandas", "pyarrow", "sklearn", "umap", "faiss", "peft") if m in sys.modules]
+print(heavy, studio.workspace.database.exists())
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[] False"
+
+
+def test_similarity_is_what_the_vectors_say(studio: Studio) -> None:
+    found = studio.similarity("cat dog mat", "red blue")
+    left, right = studio.encode(["cat dog mat", "red blue"]).vectors.astype(np.float64)
+    assert found.cosine == pytest.approx(left @ right / np.linalg.norm(left) / np.linalg.norm(right), abs=1e-6)
+    assert found.dot == pytest.approx(left @ right, abs=1e-6)
+    assert found.euclidean == pytest.approx(np.linalg.norm(left - right), abs=1e-6)
+    assert found.manhattan == pytest.approx(np.abs(left - right).sum(), abs=1e-5)
+
+
+def test_a_matrix_agrees_with_the_pairs_it_holds(studio: Studio) -> None:
+    texts = sentences(4)
+    matrix = studio.similarity_matrix(texts)
+    for row, a in enumerate(texts):
+        for column, b in enumerate(texts):
+            assert matrix[row, column] == pytest.approx(studio.similarity(a, b).cosine, abs=1e-5)
+
+
+def test_a_file_of_pairs_is_compared_row_by_row_with_its_own_row_numbers(studio: Studio, tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "pairs.csv", 12)
+    lines = path.read_text().splitlines()
+    lines[3] = ",red blue,1.0"  # the fourth row of the file has no first text
+    path.write_text("\n".join(lines))
+    found = studio.similarity_pairs(path)
+    assert found.columns == ("sentence1", "sentence2")
+    assert [row.row for row in found.rows] == [2, 3, *range(5, 14)]
+    assert found.rows[2].similarity.cosine == pytest.approx(studio.similarity(found.rows[2].a, found.rows[2].b).cosine, abs=1e-5)
+
+
+def test_vectors_come_from_the_cache_the_second_time(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = studio.vectors_of(corpus)
+    encoder = studio.catalog.load(studio.settings.default_model)
+    monkeypatch.setattr(type(encoder), "encode", lambda *_, **__: pytest.fail("the corpus was encoded again"))
+    assert np.array_equal(studio.vectors_of(corpus), first)
+    assert len(studio.mine(corpus, 3).pairs) == 3
+
+
+@pytest.mark.parametrize("mode", ["semantic", "lexical", "hybrid"])
+def test_search_finds_the_text_itself_first_and_no_more_than_was_asked(studio: Studio, corpus: Corpus, mode: str) -> None:
+    query = max(corpus.texts, key=len)
+    found = studio.search(corpus, query, 5, mode)  # type: ignore[arg-type]
+    assert found.hits[0].text == query
+    assert len(found.hits) == 5
+    scores = [hit.score for hit in found.hits]
+    assert scores == sorted(scores, reverse=True)
+    hit = found.hits[1]
+    assert (hit.text, hit.line, hit.fields["topic"]) == (corpus.texts[hit.row], hit.row + 2, str(hit.row % 3))
+
+
+def test_semantic_search_is_brute_force(studio: Studio, corpus: Corpus) -> None:
+    vectors = studio.vectors_of(corpus)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    query = studio.encode(["river stone"]).vectors[0]
+    best = np.argsort(-(unit @ query), kind="stable")[:7]
+    assert [hit.row for hit in studio.search(corpus, "river stone", 7).hits] == best.tolist()
+
+
+def test_neighbours_leave_the_text_itself_out(studio: Studio, corpus: Corpus) -> None:
+    found = studio.neighbours(corpus, 5, 4)
+    assert len(found.hits) == 4
+    assert 5 not in [hit.row for hit in found.hits]
+
+
+def test_mining_names_lines_as_the_file_has_them(studio: Studio, corpus: Corpus) -> None:
+    pair = studio.mine(corpus, 1).pairs[0]
+    assert (corpus.texts[pair.row_a], corpus.texts[pair.row_b]) == (pair.a, pair.b)
+    assert (pair.line_a, pair.line_b) == (pair.row_a + 2, pair.row_b + 2)
+
+
+def test_the_map_has_a_point_for_each_text_and_clusters_that_add_up(studio: Studio, corpus: Corpus) -> None:
+    from sbert_studio.explore.clustering import ClusterParams
+    from sbert_studio.explore.projection import ProjectionParams
+
+    # Few enough for principal components: compiling UMAP would take longer than all the rest.
+    corpus = studio.corpus(table_from_columns("few", {"text": list(corpus.texts[:9])}))
+    view = studio.map(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=4))
+    assert view.points.shape == (len(corpus), 3)
+    assert sum(cluster.size for cluster in view.clusters) == len(corpus)
+    assert len({cluster.label for cluster in view.clusters}) == 4
+    again = studio.map(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=2))
+    assert again.projection_key == view.projection_key
+    assert np.array_equal(again.points, view.points), "a cluster control must not move the map"
+    assert view.to_json()["points"] == len(corpus)
+
+
+def test_a_mended_table_can_be_checked_and_trained_on(studio: Studio, tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "pairs.csv", 40)
+    with path.open("a") as target:
+        target.write("=cat dog,red blue,1.0\n,red,2.0\n")
+    diagnosis = studio.check(path)
+    mends = [finding.mend for finding in diagnosis.findings if finding.mend and 43 in finding.rows]
+    assert mends, "the row with a blank side can be left out"
+    table = studio.mend(path, mends)
+    assert 43 not in table.lines
+    run = studio.train(table, overrides=quick())
+    assert run.rows == len(table)
+    kept = studio.workspace.run(run.id) / "data.parquet"
+    assert "=cat dog" in studio.read(kept).column("sentence1"), "what is trained on is the text, not a spreadsheet's version of it"
+
+
+def test_the_plan_keeps_what_the_user_chose(studio: Studio, tmp_path: Path) -> None:
+    diagnosis = studio.check(write_pairs(tmp_path / "pairs.csv"))
+    advice = studio.plan(diagnosis, epochs=3, batch_size=4)
+    assert (advice.spec.epochs, advice.spec.batch_size, advice.spec.model) == (3.0, 4, studio.settings.default_model)
+    assert advice.reasons
+    with pytest.raises(StudioError, match="no setting 'sped'"):
+        studio.plan(diagnosis, sped=1)
+
+
+def test_training_in_the_foreground_writes_the_model_where_it_was_asked_to(studio: Studio, tmp_path: Path) -> None:
+    out, told = tmp_path / "new" / "model", []
+    run = studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(), out=out, emit=told.append)
+    assert run.status == "finished"
+    assert type(told[0]).__name__ == "Started"
+    assert type(told[-1]).__name__ == "Finished"
+    assert studio.evaluate(str(out), write_pairs(tmp_path / "test.csv", seed=5)).rows == 60
+    card = next(card for card in studio.models() if card.name == run.id)
+    assert (card.dim, card.max_length, card.pooling) == (32, 64, "mean")
+    assert card.parameters == studio.catalog.load(run.id).describe()["parameters"]
+
+
+def test_training_judges_by_the_held_out_file_where_one_is_given(studio: Studio, tmp_path: Path) -> None:
+    dev = write_pairs(tmp_path / "dev.csv", 23, seed=9)
+    run = studio.train(write_pairs(tmp_path / "pairs.csv"), dev=dev, overrides=quick())
+    assert run.dev_rows == run.after["rows"] == 23
+    assert run.after["score"] == pytest.approx(studio.evaluate(run.id, dev).to_json()["cosine"]["spearman"], abs=1e-6)
+
+
+def test_a_tuned_model_can_be_tuned_on(studio: Studio, tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "pairs.csv")
+    first = studio.train(path, overrides=quick())
+    second = studio.train(path, overrides=quick(), model=first.id)
+    assert second.model == first.id
+    assert second.before["score"] == pytest.approx(first.after["score"], abs=1e-6)
+
+
+def test_resuming_refuses_another_file_or_other_settings(studio: Studio, tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "pairs.csv")
+    steps = iter([False, False, True])
+    run = studio.train(path, overrides=quick(), should_stop=lambda: next(steps, True))
+    assert run.status == "stopped"
+    with pytest.raises(StudioError, match="another file"):
+        studio.train(write_pairs(tmp_path / "other.csv", 10), resume=run.id)
+    with pytest.raises(StudioError, match="began with epochs"):
+        studio.train(path, resume=run.id, overrides={"epochs": 9})
+    done = studio.train(path, resume=run.id, overrides={"epochs": 1, "learning_rate": "1e-3", "objective": "auto"})
+    assert (done.id, done.status, done.step) == (run.id, "finished", done.steps)
+    with pytest.raises(StudioError, match="cannot be resumed"):
+        studio.train(resume=run.id)
+
+
+def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, tmp_path: Path, tiny: Path) -> None:
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    occupied = tmp_path / "occupied"
+    occupied.mkdir()
+    (occupied / "thesis.doc").write_text("dear")
+    refused = [
+        lambda: studio.similarity(" ", "a"),
+        lambda: studio.similarity_matrix([]),
+        lambda: studio.encode([]),
+        lambda: studio.search(corpus, " "),
+        lambda: studio.search(corpus, "cat", 0),
+        lambda: studio.search(corpus, "cat", mode="psychic"),  # type: ignore[arg-type]
+        lambda: studio.neighbours(corpus, len(corpus)),
+        lambda: studio.neighbours(corpus, -1),
+        lambda: studio.mine(corpus, 0),
+        lambda: studio.read(tmp_path / "absent.csv"),
+        lambda: studio.read(tmp_path),
+        lambda: studio.corpus(pairs, column="nothing"),
+        lambda: studio.evaluate("no such/model at all", pairs),
+        lambda: studio.evaluate(str(tiny), pairs, task="astrology"),
+        studio.train,
+        lambda: studio.train(pairs, overrides={"objective": "alchemy"}),
+        lambda: studio.train(pairs, overrides=quick(), out=occupied),
+        lambda: studio.train(pairs, overrides=quick(), out=pairs),
+        lambda: studio.submit(pairs, overrides={"epochs": -1}),
+        lambda: studio.run("../../etc/passwd"),
+        lambda: studio.export("run-0000000000"),
+    ]
+    before = len(studio.runs())
+    for verb in refused:
+        with pytest.raises(StudioError):
+            verb()
+    assert len(studio.runs()) == before, "what is refused leaves no run behind"
+    assert sorted(path.name for path in studio.workspace.runs.iterdir()) == sorted(run.id for run in studio.runs())
+
+
+def test_where_strangers_reach_the_page_no_folder_can_be_named(home: Path, tiny: Path) -> None:
+    with Studio(Settings(home=home, host="0.0.0.0", device="cpu")) as studio, pytest.raises(StudioError, match="there is no model"):
+        studio.similarity("a", "b", str(tiny))
+
+
+def test_results_are_plain_json(studio: Studio, corpus: Corpus, tmp_path: Path) -> None:
+    pairs = write_pairs(tmp_path / "pairs.csv", 12)
+    results = [
+        studio.similarity("cat", "dog"),
+        studio.similarity_pairs(pairs),
+        studio.encode(["cat"]),
+        studio.search(corpus, "cat", 2),
+        studio.mine(corpus, 2),
+        studio.check(pairs),
+        studio.evaluate(None, pairs),
+        *studio.models(),
+        *(studio.run(run.id) for run in studio.runs()),
+    ]
+    for result in results:
+        json.dumps(result.to_json(), allow_nan=False)
