@@ -80,6 +80,10 @@ class Checkpoints:
         """The folder of the latest checkpoint, or ``None``. What a killed process left half written is removed."""
         if not self.folder.is_dir():
             return None
+        for old in self.folder.glob(f".old-*/{_PREFIX}*"):
+            # Killed between the two renames that put a new folder in the place of this one.
+            if not (self.folder / old.name).exists():
+                old.replace(self.folder / old.name)
         for left in self.folder.glob(".*-*"):
             shutil.rmtree(left, ignore_errors=True)
         found = sorted(path for path in self.folder.glob(f"{_PREFIX}*") if (path / _STATE).is_file())

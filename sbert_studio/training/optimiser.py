@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .quick import RowGradient
 from .spec import TrainSpec
 
 
@@ -25,6 +26,7 @@ class Optimiser:
         vectors = [parameter for parameter in named.values() if parameter.ndim <= 1]
         groups = [{"params": matrices, "weight_decay": spec.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
         self._adamw = torch.optim.AdamW([group for group in groups if group["params"]], lr=spec.learning_rate, fused=True)
+        self._by_rows: dict[str, RowGradient] = {}
 
     def rate(self, step: int) -> float:
         """The learning rate of ``step`` (from 0): up over the warm-up, then down, and never 0, which would waste a step."""
@@ -41,21 +43,31 @@ class Optimiser:
         Returns:
             The length of the gradient before clipping, a scalar on the device.
         """
-        gradients = [parameter.grad for parameter in self.named.values() if parameter.grad is not None]
-        norm = torch.nn.utils.get_total_norm(gradients)
+        norm = torch.nn.utils.get_total_norm(self._gradients())
         bad = ~(torch.isfinite(norm) & torch.isfinite(loss))
         for group in self._adamw.param_groups:
             group["lr"] = self.rate(step)
         self._adamw.found_inf = bad.float()  # type: ignore[attr-defined]
         self._adamw.grad_scale = self._shortening(norm)  # type: ignore[attr-defined]
         self._adamw.step()
-        self.drop_gradients()
-        return norm
-
-    def drop_gradients(self) -> None:
-        """Forget the gradients."""
         for parameter in self.named.values():
             parameter.grad = None
+        for rows in self._by_rows.values():
+            rows.wipe()
+        return norm
+
+    def _gradients(self) -> list[Tensor]:
+        """All that is not zero of the gradients; a sparse one is made dense, as the fused kernel wants it."""
+        found = []
+        for name, parameter in self.named.items():
+            gradient = parameter.grad
+            if gradient is not None and gradient.is_sparse:
+                rows = self._by_rows.get(name) or RowGradient(parameter)
+                self._by_rows[name] = rows
+                parameter.grad, gradient = rows.fill(gradient)
+            if gradient is not None:
+                found.append(gradient)
+        return found
 
     def _shortening(self, norm: Tensor) -> Tensor | None:
         """What the kernel shall divide the gradient by; it does so while it reads it, which saves a pass over all weights."""

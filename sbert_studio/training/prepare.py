@@ -11,6 +11,8 @@ from ..encoders.transformer import TransformerEncoder
 from ..errors import StudioError
 from ..objectives import build_objective
 from ..objectives.base import OBJECTIVES, Objective
+from .processes import Processes
+from .quick import quicken
 from .spec import TrainSpec
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 _DROPOUT_NAMES = ("dropout", "attention_dropout", "dropout_prob")
 
 
-def prepare(spec: TrainSpec, encoder: TransformerEncoder, examples: Examples) -> Objective:
+def prepare(spec: TrainSpec, encoder: TransformerEncoder, examples: Examples, processes: Processes) -> Objective:
     """Change ``encoder`` as ``spec`` says, and make the objective; both in training mode, new weights drawn from the seed.
 
     Raises:
@@ -37,10 +39,10 @@ def prepare(spec: TrainSpec, encoder: TransformerEncoder, examples: Examples) ->
         encoder.repool(spec.pooling)
     if spec.projection:
         encoder.project(spec.projection, seed=spec.seed)
-    if spec.dropout >= 0:
-        _set_dropout(encoder.backbone, spec.dropout)
     if spec.gradient_checkpointing:
         encoder.backbone.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if spec.dropout >= 0:
+        _set_dropout(encoder.backbone, spec.dropout)
     torch.manual_seed(spec.seed)
     if spec.method == "lora":
         from ..encoders.adapters import LoraSettings, apply_lora
@@ -49,6 +51,8 @@ def prepare(spec: TrainSpec, encoder: TransformerEncoder, examples: Examples) ->
     objective = build_objective(
         spec.objective, spec.objective_params, dim=encoder.dim, labels=len(examples.labels), matryoshka_dims=spec.widths
     )
+    if encoder.device.type == "cpu" and processes.count == 1:
+        quicken(encoder.backbone)
     encoder.train()
     return objective.to(encoder.device).train()
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..encoders.runtime import resolve_precision
+from ..encoders.runtime import autocast_dtype, resolve_precision
 from ..encoders.transformer import TransformerEncoder
 from ..errors import StudioError
 from ..workspace import write_json
@@ -108,7 +108,7 @@ def train(
     encoder.to(processes.device)
     base = encoder.base or spec.model
     state = starting_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
-    objective = prepare(spec, encoder, learned)
+    objective = prepare(spec, encoder, learned, processes)
     rows = TrainingRows.read(learned, encoder)
     parts = Parts(spec, encoder, objective, rows, Judge(held) if held is not None else None, processes, folder, emit)
     precision = resolve_precision(spec.precision, processes.device)
@@ -121,6 +121,8 @@ def train(
             str(processes.device), precision, spec.batch_size, state.step, tuple(reasons),
         )
     )  # fmt: skip
+    if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
+        parts.say(Notice(f"this {processes.device.type} has no fast bfloat16: training takes longer than in float32"))
     if held is None:
         parts.say(Notice(f"nothing measures how good the model is, and its last weights are kept: {unjudged}"))
     if resume:

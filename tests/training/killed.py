@@ -20,8 +20,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sbert_studio.training import pace, trainer  # noqa: E402
-from tests.training.tiny import labelled_pairs, never, scored_pairs, small_spec, tiny_encoder  # noqa: E402
+from sbert_studio.training import pace, trainer
+from tests.training.tiny import labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
 
 RUNS: dict[str, Any] = {
     "full": lambda: (small_spec(epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),

@@ -11,6 +11,7 @@ from sbert_studio.encoders.storage import load_folder
 from sbert_studio.errors import StudioError
 from sbert_studio.training.events import Evaluated, Finished, Notice, Saved, Started, Step, Stopped
 from sbert_studio.training.trainer import train
+
 from .tiny import (
     Told,
     bare_sentences,
@@ -84,7 +85,7 @@ def test_stop_keeps_the_best_and_the_last(tmp_path: Path) -> None:
     def stop() -> bool:
         return len(told.of(Evaluated)) >= 2 and told.of(Step)[-1].step >= 11
 
-    import sbert_studio.training.pace as pace
+    from sbert_studio.training import pace
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pace, "_SHOWN_EVERY", 0.0)

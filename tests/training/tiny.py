@@ -14,7 +14,8 @@ from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
 from sbert_studio.training.events import Event
 from sbert_studio.training.spec import TrainSpec
 
-WORDS = "cat dog mat park red blue fast slow hello world bank card lost found river stone bread milk moon star".split()
+_VOCABULARY = "cat dog mat park red blue fast slow hello world bank card lost found river stone bread milk moon star"
+WORDS = _VOCABULARY.split()
 
 
 def tiny_encoder(seed: int = 0, *, dropout: float = 0.1, normalize: bool = True) -> TransformerEncoder:

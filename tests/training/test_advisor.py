@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sbert_studio.data.examples import Examples
+from sbert_studio.errors import StudioError
+from sbert_studio.training.advisor import advise
+
+from .tiny import bare_sentences, labelled_pairs, positive_pairs, scored_pairs
+
+MINILM: dict[str, Any] = {"name": "all-MiniLM-L6-v2", "backbone": "bert", "parameters": 22_700_000, "max_length": 256}
+SMOLLM: dict[str, Any] = {"name": "SmolLM2-135M", "backbone": "llama", "parameters": 134_500_000, "max_length": 512}
+
+
+def test_many_scored_pairs_get_what_measured_best() -> None:
+    spec = advise(scored_pairs(1200), info=MINILM).spec
+    assert (spec.objective, spec.method, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine+cosent", "full", 32, 5e-5, 4.0)
+
+
+def test_few_scored_pairs_get_cosine_regression_at_a_gentle_rate() -> None:
+    spec = advise(scored_pairs(300), info=MINILM).spec
+    assert (spec.objective, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine", 16, 2e-5, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("examples", "objective"), [(labelled_pairs(), "cosent"), (positive_pairs(), "in_batch"), (bare_sentences(), "simcse")]
+)
+def test_each_kind_gets_an_objective_that_learns_from_it(examples: Examples, objective: str) -> None:
+    assert advise(examples, info=MINILM).spec.objective == objective
+
+
+def test_labels_without_an_order_get_the_classifier() -> None:
+    from dataclasses import replace
+
+    assert advise(replace(labelled_pairs(), labels=("apple", "pear", "plum")), info=MINILM).spec.objective == "softmax"
+
+
+def test_a_language_model_gets_lora() -> None:
+    spec = advise(scored_pairs(1200), info=SMOLLM).spec
+    assert (spec.method, spec.learning_rate) == ("lora", 5e-4)
+
+
+def test_what_the_user_chose_is_kept_and_what_depends_on_it_follows() -> None:
+    advice = advise(scored_pairs(1200), info=MINILM, overrides={"method": "lora", "epochs": 1, "scale": 10, "objective": "cosent"})
+    assert (advice.spec.method, advice.spec.epochs, advice.spec.learning_rate) == ("lora", 1.0, 5e-4)
+    assert advice.spec.objective_params == {"scale": 10}
+    assert "Method lora: as you chose." in advice.reasons
+
+
+def test_a_setting_that_is_nowhere_is_refused() -> None:
+    with pytest.raises(StudioError, match="margin"):
+        advise(scored_pairs(), info=MINILM, overrides={"margin": 1})
+
+
+def test_each_choice_has_its_reason_in_a_sentence() -> None:
+    reasons = advise(scored_pairs(1200), info=MINILM, lengths=[5, 20, 40]).reasons
+    assert [reason.split()[0] for reason in reasons] == ["Objective", "Method", "Batch", "Learning", "4", "Max"]
+    assert all(reason.endswith(".") for reason in reasons)
+
+
+def test_texts_that_would_be_cut_lengthen_the_limit() -> None:
+    assert advise(scored_pairs(), info=MINILM, lengths=[300] * 100).spec.max_length == 304
+
+
+def test_a_script_the_model_hardly_knows_is_named() -> None:
+    from dataclasses import replace
+
+    chinese = replace(scored_pairs(4), texts=(("一个女孩在给她的头发做造型", "一群男人在海滩上踢足球", "一个女人", "男人"),) * 2)
+    assert any("Chinese" in reason for reason in advise(chinese, info=MINILM).reasons)

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sbert_studio.training.sampler import Sampler
+from sbert_studio.training.schedule import Schedule
+
+RANDOM = np.random.default_rng(0)
+LENGTHS = RANDOM.integers(3, 60, 1003)
+IDS = np.stack([RANDOM.integers(0, 200, 1003), 200 + RANDOM.integers(0, 1003, 1003)])
+
+
+@pytest.mark.parametrize("ids", [None, IDS])
+def test_each_row_is_in_exactly_one_batch(ids: np.ndarray | None) -> None:
+    batches = Sampler(LENGTHS, 16, 12, ids).batches(3)
+    assert sorted(np.concatenate(batches).tolist()) == list(range(1003))
+    assert max(map(len, batches)) == 16
+    assert len(batches) == Sampler(LENGTHS, 16, 12, ids).count(3)
+
+
+def test_no_text_is_twice_in_a_batch() -> None:
+    for batch in Sampler(LENGTHS, 16, 12, IDS).batches(0):
+        texts = IDS[:, batch].ravel().tolist()
+        assert len(set(texts)) == len(texts)
+
+
+def test_one_anchor_in_all_rows_gives_batches_of_one() -> None:
+    ids = np.stack([np.zeros(40, np.int64), 1 + np.arange(40)])
+    assert [len(batch) for batch in Sampler(LENGTHS[:40], 8, 0, ids).batches(0)] == [1] * 40
+
+
+def test_batches_are_a_function_of_seed_and_epoch() -> None:
+    def flat(seed: int, epoch: int) -> list[int]:
+        return np.concatenate(Sampler(LENGTHS, 16, seed).batches(epoch)).tolist()
+
+    assert flat(1, 0) == flat(1, 0)
+    assert flat(1, 0) != flat(1, 1)
+    assert flat(1, 0) != flat(2, 0)
+
+
+@pytest.mark.parametrize("ids", [None, IDS])
+def test_little_of_a_batch_is_padding(ids: np.ndarray | None) -> None:
+    batches = Sampler(LENGTHS, 16, 12, ids).batches(0)
+    padded = sum(len(batch) * LENGTHS[batch].max() for batch in batches)
+    assert padded < 1.1 * LENGTHS.sum()
+
+
+def test_a_last_batch_too_small_for_all_processes_joins_the_one_before() -> None:
+    batches = Sampler(LENGTHS[:33], 16, 0, None, smallest=2).batches(0)
+    assert sorted(map(len, batches)) == [16, 17]
+    assert Sampler(LENGTHS[:33], 16, 0, None, smallest=2).count(0) == 2
+
+
+def test_the_schedule_gives_each_step_its_batch_wherever_it_begins() -> None:
+    schedule = Schedule.plan(Sampler(LENGTHS[:100], 16, 5), 2.5, 2)
+    assert schedule.starts == (0, 7, 14, 18)
+    assert schedule.evaluations == {3, 7, 10, 14, 17, 18}
+    whole = [batch.tolist() for batch in schedule.batches(0)]
+    assert len(whole) == schedule.steps == 18
+    for step in (0, 1, 7, 10, 17, 18):
+        assert [batch.tolist() for batch in schedule.batches(step)] == whole[step:]
+    assert schedule.epoch_of(7) == 1.0
+    assert schedule.epoch_of(18) == 2.5
+
+
+def test_part_of_an_epoch_has_a_step_at_least() -> None:
+    assert Schedule.plan(Sampler(LENGTHS[:10], 16, 5), 0.01, 1).steps == 1

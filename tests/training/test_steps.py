@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_studio.training.optimiser import Optimiser
+from sbert_studio.training.parts import Parts
+from sbert_studio.training.prepare import prepare
+from sbert_studio.training.processes import Processes
+from sbert_studio.training.rehearsal import rehearse
+from sbert_studio.training.rows import TrainingRows
+from sbert_studio.training.steps import Steps
+
+from .tiny import Told, bare_sentences, scored_pairs, small_spec, tiny_encoder
+
+CPU = torch.device("cpu")
+
+
+def test_one_forward_of_both_columns_is_a_forward_of_each() -> None:
+    encoder, examples = tiny_encoder(), scored_pairs(20)
+    rows = TrainingRows.read(examples, encoder)
+    batch = np.asarray([3, 5, 11])
+    with torch.no_grad():
+        merged = encoder.eval()(rows.inputs(batch, 1, CPU)).split(3)
+    for column, vectors in zip(examples.texts, merged, strict=True):
+        np.testing.assert_allclose(vectors.numpy(), encoder.encode([column[row] for row in batch]), atol=1e-6)
+
+
+def test_two_views_of_a_text_differ_by_dropout_only() -> None:
+    encoder, examples = tiny_encoder(), bare_sentences(10)
+    rows = TrainingRows.read(examples, encoder)
+    inputs = rows.inputs(np.arange(4), 2, CPU)
+    with torch.no_grad():
+        first, second = encoder.train()(inputs).split(4)
+        assert not torch.allclose(first, second)
+        first, second = encoder.eval()(inputs).split(4)
+    assert torch.allclose(first, second, atol=1e-6)
+
+
+@pytest.mark.parametrize("objective", ["cosine", "cosent"])
+@pytest.mark.parametrize("micro", [1, 3, 5])
+def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str, micro: int) -> None:
+    def gradients(size: int) -> list[torch.Tensor]:
+        encoder, examples, processes = tiny_encoder(dropout=0.0), scored_pairs(20), Processes(CPU)
+        spec = small_spec(objective=objective)
+        parts = Parts(
+            spec,
+            encoder,
+            prepare(spec, encoder, examples, processes),
+            TrainingRows.read(examples, encoder),
+            None,
+            processes,
+            Path(),
+            Told(),
+        )
+        loss, _ = Steps(parts, "float32", size).backward(np.arange(11), 0)
+        return [loss, *(item.grad.to_dense() for item in encoder.parameters() if item.grad is not None)]
+
+    for whole, split in zip(gradients(11), gradients(micro), strict=True):
+        torch.testing.assert_close(split, whole, atol=1e-5, rtol=1e-3)
+
+
+def test_the_rate_rises_falls_and_is_never_zero() -> None:
+    optimiser = Optimiser(dict(tiny_encoder().named_parameters()), small_spec(learning_rate=1.0, warmup_ratio=0.1), 100)
+    rates = [optimiser.rate(step) for step in range(100)]
+    assert max(rates) == rates[10] == 1.0
+    assert rates[:11] == sorted(rates[:11])
+    assert rates[10:] == sorted(rates[10:], reverse=True)
+    assert min(rates) > 0
+
+
+def test_biases_and_normalisations_do_not_decay() -> None:
+    encoder = tiny_encoder()
+    optimiser = Optimiser(dict(encoder.named_parameters()), small_spec(weight_decay=0.5, learning_rate=0.1, warmup_ratio=0.0), 10)
+    before = {name: value.detach().clone() for name, value in encoder.named_parameters()}
+    for parameter in encoder.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimiser.step(0, torch.tensor(0.0))
+    for name, value in encoder.named_parameters():
+        factor = 0.95 if value.ndim > 1 else 1.0
+        torch.testing.assert_close(value.detach(), before[name] * factor)
+
+
+def test_a_rehearsal_reckons_time_and_memory() -> None:
+    estimate = rehearse(small_spec(epochs=3), scored_pairs(100), encoder=tiny_encoder())
+    assert estimate.steps in range(33, 37)
+    assert estimate.seconds > 0
+    assert estimate.peak_bytes > 10_000_000
