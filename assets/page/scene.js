@@ -73,7 +73,7 @@
       if (value.dims === 3 || !value.labels) return [];
       const places = new Map();
       groups.forEach((group, row) => { if (group >= 0) { if (!places.has(group)) places.set(group, []); places.get(group).push(row); } });
-      return value.names.filter((name) => name.id >= 0 && places.has(name.id)).slice(0, 24).map((name) => ({
+      return value.names.filter((name) => name.id >= 0 && places.has(name.id)).slice(0, plot.clientWidth < 520 ? 7 : 22).map((name) => ({
         x: median(places.get(name.id).map((row) => points[row * 2])), y: median(places.get(name.id).map((row) => points[row * 2 + 1])),
         text: plain(name.label.length > 28 ? `${name.label.slice(0, 27)}…` : name.label), showarrow: false, captureevents: false,
         font: { size: 12, color: token("--sb-ink") }, bgcolor: token("--sb-veil"), borderpad: 2, opacity: focus === null || focus === name.id ? 1 : 0.25,

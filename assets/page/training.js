@@ -36,7 +36,7 @@
     const gain = value.after - value.before;
     return el("div", { class: "sb-scores" },
       el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
-        el("span", { class: gain >= 0 ? "sb-up" : "sb-down" }, `${gain >= 0 ? "+" : ""}${number(gain, 4)}`)),
+        el("span", { class: gain >= 0 ? "sb-up" : "sb-down" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
       bar("Before", value.before, "sb-before"), bar("After", value.after, "sb-after"));
   }
 

@@ -57,7 +57,7 @@
     number: (cell, column) => (typeof cell === "number" ? number(cell, column.digits ?? 3) : String(cell ?? "–")),
     count: (cell) => (typeof cell === "number" ? grouped(cell) : String(cell ?? "–")),
     badge: (cell) => (cell ? el("span", { class: `sb-badge sb-${String(cell).replace(/[^a-z]/g, "")}` }, String(cell)) : ""),
-    delta: (cell) => (typeof cell === "number" ? el("span", { class: cell > 0 ? "sb-up" : cell < 0 ? "sb-down" : "sb-dim" }, (cell > 0 ? "+" : "") + number(cell, 4)) : ""),
+    delta: (cell) => (typeof cell === "number" ? el("span", { class: cell > 0 ? "sb-up" : cell < 0 ? "sb-down" : "sb-dim" }, (cell > 0 ? "+" : "") + number(cell, 4).replace("-", "−")) : ""),
     bar: (cell, column) => {
       const low = column.low ?? 0, high = column.high ?? 1;
       const share = Math.max(0, Math.min(1, (cell - low) / (high - low || 1)));

@@ -110,7 +110,7 @@ def check(studio: Studio, file: str, model: str) -> dict[str, Any]:
     return studio.check(_file(file), model=model or None).to_json()
 
 
-def train(studio: Studio, file: str, objective: str, method: str, settings: str, model: str, name: str, dev: str | None) -> dict[str, Any]:
+def train(page: Page, file: str, objective: str, method: str, settings: str, model: str, name: str, dev: str | None) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 
     Args:
@@ -132,9 +132,9 @@ def train(studio: Studio, file: str, objective: str, method: str, settings: str,
     if not isinstance(given, dict):
         raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
     overrides = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
-    owner = _OWNER if studio.settings.shared else "local"
+    owner = _OWNER if page.shared else "local"
     held = Path(dev) if dev else None
-    return studio.submit(_file(file), dev=held, overrides=overrides, model=model or None, owner=owner, name=name or None).to_json()
+    return page.studio.submit(_file(file), dev=held, overrides=overrides, model=model or None, owner=owner, name=name or None).to_json()
 
 
 def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]
     return studio.evaluate(model or None, _file(file), task or "auto").to_json()
 
 
-def build(studio: Studio, page: Page) -> None:
+def build(page: Page) -> None:
     """Add the endpoints to the page, behind components that nobody sees."""
     with gr.Column(visible=False):
         file, dev = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev"))
@@ -185,15 +185,16 @@ def build(studio: Studio, page: Page) -> None:
             (run, "run", [run_id, after]),
             (evaluate, "evaluate", [file, model, task]),
         ):
-            gr.Button().click(_answering(verb, studio), inputs, found, api_name=endpoint, show_progress="hidden")
+            gr.Button().click(_answering(verb, page), inputs, found, api_name=endpoint, show_progress="hidden")
 
 
-def _answering(verb: Callable[..., dict[str, Any]], studio: Studio) -> Callable[..., Any]:
-    """The verb without its studio, its errors in words."""
+def _answering(verb: Callable[..., dict[str, Any]], page: Page) -> Callable[..., Any]:
+    """The verb without its first argument, its errors in words."""
+    first = page if verb is train else page.studio
 
     def call(*args: Any) -> Any:
         try:
-            return verb(studio, *args)
+            return verb(first, *args)
         except StudioError as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception:

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import pkgutil
 import threading
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,12 +30,16 @@ _SESSIONS = 1000
 _AT_ONCE = 4
 
 
-def build(studio: Studio) -> Any:
-    """The whole page as ``gr.Blocks``, not yet served."""
-    if studio.settings.shared:
-        # Strangers may not name folders of this machine.
+def build(studio: Studio, *, shared: bool | None = None) -> Any:
+    """The whole page as ``gr.Blocks``, not yet served.
+
+    Args:
+        shared: whether strangers can reach it; by the settings where not given. They then see their own runs only, and may not
+            name folders of this machine.
+    """
+    page = Page(studio, studio.settings.shared if shared is None else shared)
+    if page.shared:
         studio.catalog.allow_folders = False
-    page = Page(studio)
     with gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_FOR), fill_width=True) as blocks:
         page.corpus = gr.State(None)
         page.runs_changed = gr.State(0)
@@ -56,7 +61,7 @@ def build(studio: Studio) -> Any:
             for module in _tabs():
                 with gr.Tab(module.TITLE, id=module.TITLE, elem_id=f"tab-{module.TITLE.lower()}"):
                     module.build(studio, page)
-        api.build(studio, page)
+        api.build(page)
         named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")
         for listen in page.on_load:
             listen(named)
@@ -75,7 +80,7 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
     Returns:
         the running ``gr.Blocks`` and its local URL.
     """
-    blocks = build(studio)
+    blocks = build(studio, shared=replace(studio.settings, host=host, share=share).shared)
     # UMAP is compiled on first use, half a minute that nobody should wait for.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     folder = plotly_folder()
@@ -94,7 +99,6 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         ssr_mode=False,
         mcp_server=_has_mcp(),
         show_error=False,
-        quiet=True,
         prevent_thread_lock=not block,
         blocked_paths=[str(studio.workspace.home)],
     )

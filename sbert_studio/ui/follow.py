@@ -78,7 +78,7 @@ class Follow:
         """The value of a ``run`` view."""
         last = self.last or {}
         live = run.status in ("queued", "running")
-        message = run.message + (f" {run.hint[:1].upper()}{run.hint[1:]}." if run.hint else "")
+        message = " ".join(sentence(part) for part in (run.message, run.hint) if part)
         if run.status == "queued" and waiting:
             message = f"{waiting} run{'s' if waiting > 1 else ''} before it."
         value: Value = {
@@ -92,7 +92,7 @@ class Follow:
             "rate": run.pairs_per_second or last.get("pairs_per_second"),
             "left": last.get("seconds_left"),
             "seconds": run.seconds,
-            "message": message or (self.notes[-1] if self.notes else ""),
+            "message": sentence(message or (self.notes[-1] if self.notes else "")),
             "scores": None if live else before_after(run),
         }
         return plain(value)  # type: ignore[no-any-return]
@@ -126,6 +126,11 @@ def metric_words(metric: str) -> str:
     """``cosine_spearman`` as a person would say it: Cosine Spearman."""
     words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10")
     return words[:1].upper() + words[1:]
+
+
+def sentence(words: str) -> str:
+    """Words with a capital at the start and a full stop at the end."""
+    return words and words[:1].upper() + words[1:].rstrip(".") + "."
 
 
 def smoothed(values: list[float]) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import logging
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,7 @@ class Page:
     """The parts that several tabs touch.
 
     Attributes:
+        shared: whether strangers can reach the page.
         model: the chooser in the header; its value is a model's name.
         corpus: a ``gr.State`` with the key of the visitor's :class:`Chosen` corpus, or ``None``.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
@@ -41,6 +43,7 @@ class Page:
     """
 
     studio: Studio
+    shared: bool = False
     model: Any = None
     corpus: Any = None
     owner: Any = None
@@ -56,14 +59,17 @@ class Page:
 
     def visitor(self, owner: Any) -> str:
         """Whose runs these are: everybody's on a machine of one's own, the visitor's on a shared page."""
-        if not self.studio.settings.shared:
+        if not self.shared:
             return "local"
         name = owner.get("owner") if isinstance(owner, dict) else None
         return name if isinstance(name, str) and name else new_owner()
 
     def model_choices(self, owner: Any) -> list[tuple[str, str]]:
         """What a model chooser offers: (title, name) of each bundled model and each finished run of the visitor."""
-        return [(card.title, card.name) for card in self.studio.models(self.visitor(owner))]
+        cards = self.studio.models(self.visitor(owner))
+        titles = Counter(card.title for card in cards)
+        # Two runs of one name are told apart by the end of their ids.
+        return [(card.title if titles[card.title] == 1 else f"{card.title} · {card.name[-4:]}", card.name) for card in cards]
 
     def choose(self, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None) -> Chosen:
         """Read a corpus from a file."""
@@ -144,7 +150,7 @@ def download_button(label: str, make: Callable[..., Path | None], inputs: list[A
     Returns:
         the button that is seen.
     """
-    shown = gr.Button(label, size="md", elem_id=elem_id, visible=visible)
+    shown = gr.Button(label, elem_id=elem_id, visible=visible)
     hidden = gr.DownloadButton(visible="hidden", elem_id=f"{elem_id}-file")
     made = shown.click(guarded(make, stop=True), inputs, hidden, api_visibility="private")
     made.success(None, js=f"() => setTimeout(() => document.querySelector('#{elem_id}-file').click(), 250)")

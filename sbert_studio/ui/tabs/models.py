@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ..forms import shown_number
 from ..follow import Follow, before_after
 from ..page import Page, download_button, guarded
 from ..tuning.run_panel import look, use, write_zip
@@ -57,7 +58,7 @@ def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | No
     known = [("Id", run.id), ("From", run.model), ("Objective", run.objective), ("Rows", f"{run.rows:,}"), ("Held out", f"{run.dev_rows:,}")]
     known += _model_facts(card)[1:] if card else []
     spec = run.spec
-    known += [(words, spec[key]) for words, key in (("Epochs", "epochs"), ("Batch", "batch_size"), ("Learning rate", "learning_rate"), ("Seed", "seed")) if key in spec]
+    known += [(words, shown_number(spec[key])) for words, key in (("Epochs", "epochs"), ("Batch", "batch_size"), ("Learning rate", "learning_rate"), ("Seed", "seed")) if key in spec]
     return facts(known, notes=[card.note] if card and card.note else []), panel, curves
 
 

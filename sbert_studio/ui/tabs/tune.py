@@ -66,13 +66,13 @@ def build(studio: Studio, page: Page) -> None:
     with gr.Row():
         with gr.Column(min_width=320, scale=4):
             data = DataPanel(page, draft)
+            why = view("reasons", elem_id="tune-reasons", classes=["sb-aside"])
+            terminal = view("command", elem_id="tune-command", classes=["sb-aside"])
+        with gr.Column(min_width=320, scale=5):
             with gr.Column(elem_classes=["sb-panel"]):
                 form = settings_form.draw()
                 name = gr.Textbox(label="Name of the new model", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="tune-name")
                 go = gr.Button("Start training", variant="primary", elem_id="tune-start")
-                why = view("reasons", elem_id="tune-reasons")
-                terminal = view("command", elem_id="tune-command")
-        with gr.Column(min_width=320, scale=5):
             run = RunPanel(page, follow)
     plan_outputs = [*form.inputs, *form.groups.values(), form.lora, why, terminal]
 

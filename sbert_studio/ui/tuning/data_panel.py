@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...data.samples import Sample
 
 FIRST = nothing("Choose a file or a sample. Its columns, its kind and its faults are found at once; nothing trains until you press Start.")
-_PREVIEW = 6
+_PREVIEW = 4
 
 
 def samples() -> list[Sample]:

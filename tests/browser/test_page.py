@@ -1,0 +1,122 @@
+"""What a visitor does on the first visit, click by click."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from .conftest import Visitor
+
+TOPICS = {
+    "card": ["my card was swallowed by the machine", "the machine kept my bank card", "cash machine ate my card", "card stuck in the ATM"],
+    "bread": ["how long does bread dough rise", "my sourdough bread is too dense", "which flour makes soft bread", "bread without yeast"],
+    "rain": ["will it rain tomorrow", "the weather forecast says heavy rain", "is there a storm coming", "it rained the whole weekend"],
+}
+
+
+def corpus_csv(seed: int = 0) -> str:
+    """Forty short texts in three topics, no two alike."""
+    rows = [f"{text}{suffix},{topic}" for topic, texts in TOPICS.items() for text in texts for suffix in ("", " please", " today", " again")]
+    random.Random(seed).shuffle(rows)
+    return "message,topic\n" + "\n".join(rows) + "\n"
+
+
+def test_every_tab_does_something_on_the_first_click(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    page.click("#similarity-compare")
+    visitor.see("#similarity-gauge .sb-big")
+    assert 0 < float(visitor.text("#similarity-gauge .sb-big")) < 1
+    visitor.tab("Search")
+    page.click("#search-go")
+    visitor.see("#search-hits tbody tr")
+    assert page.locator("#search-hits tbody tr").count() == 10
+    visitor.tab("Fine-tune")
+    page.click("#tune-triplets")
+    visitor.see("#tune-findings .sb-verdict")
+    assert "Triplets" in visitor.text("#tune-findings")
+    visitor.tab("Evaluate")
+    page.click("#evaluate-go")
+    visitor.see("#evaluate-scores tbody tr")
+    assert "all-MiniLM-L6-v2" in visitor.text("#evaluate-scores")
+    visitor.tab("Models")
+    page.locator("#models-cards .sb-card").first.click()
+    visitor.see("#models-facts dl")
+    assert "384" in visitor.text("#models-facts")
+    visitor.tab("Map")
+    page.click("#map-draw")
+    visitor.see("#map-view [data-drawn]")
+    assert page.locator("#map-view .sb-legend li").count() > 3
+
+
+def test_an_upload_is_searched_drawn_and_lassoed(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Search")
+    visitor.upload("search-file", "messages.csv", corpus_csv())
+    visitor.see("#search-summary dl")
+    assert "48" in visitor.text("#search-summary")
+    page.fill("#search-query textarea, #search-query input", "the ATM took my card")
+    page.click("#search-go")
+    page.wait_for_function("document.querySelectorAll('#search-hits tbody tr').length === 10")
+    page.wait_for_function("[...document.querySelectorAll('#search-hits tbody tr')].slice(0, 5).every(row => row.innerText.includes('card'))")
+    visitor.tab("Map")
+    visitor.see("#map-summary dl")
+    page.click("#map-draw")
+    visitor.see("#map-view [data-drawn]")
+    visitor.see("#map-view [data-texts=ready]")
+    page.get_by_role("button", name="Lasso").click()
+    box = page.locator("#map-view .sb-plot").bounding_box()
+    assert box is not None
+    left, top, width, height = box["x"], box["y"], box["width"], box["height"]
+    page.mouse.move(left + 4, top + 4)
+    page.mouse.down()
+    for x, y in ((width - 4, 4), (width - 4, height - 4), (4, height - 4), (4, 8)):
+        page.mouse.move(left + x, top + y, steps=6)
+    page.mouse.up()
+    visitor.see("#map-table tbody tr")
+    assert "48 chosen" in visitor.text("#map-table")
+
+
+def test_a_click_on_the_map_lists_the_neighbours_and_colours_follow_a_column(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Map")
+    visitor.upload("map-file", "messages.csv", corpus_csv(1))
+    visitor.see("#map-view [data-drawn]")
+    before = page.get_attribute("#map-view [data-drawn]", "data-drawn")
+    page.click("#map-colour input")
+    page.get_by_role("option", name="topic").click()
+    page.wait_for_function("document.querySelector('#map-view .sb-legend').innerText.includes('bread')")
+    assert page.get_attribute("#map-view [data-drawn]", "data-drawn") == before
+    # The hits of a WebGL layer are found by the pointer's place, which only plotly knows: ask it where a point lies.
+    spot = page.evaluate("""() => {
+      const plot = document.querySelector('#map-view .sb-plot'), box = plot.getBoundingClientRect(), data = plot._fullData[0], axes = plot._fullLayout;
+      return [box.x + axes.xaxis._offset + axes.xaxis.d2p(data.x[0]), box.y + axes.yaxis._offset + axes.yaxis.d2p(data.y[0])];
+    }""")
+    page.mouse.move(spot[0] - 30, spot[1])
+    page.mouse.move(*spot, steps=8)
+    page.wait_for_function("!document.querySelector('#map-view .sb-tip').hidden")
+    page.mouse.click(*spot)
+    visitor.see("#map-table tbody tr")
+    assert "Nearest to row" in visitor.text("#map-table")
+
+
+def test_a_narrow_page_has_no_sideways_scroll(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.page.set_viewport_size({"width": 375, "height": 800})
+    visitor.page.wait_for_timeout(400)
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_colour_scheme_of_the_system_is_followed_and_can_be_switched(visit: Callable[..., Visitor], scheme: str) -> None:
+    page = visit(color_scheme=scheme).page
+    page.wait_for_function(f"document.body.classList.contains('dark') === {str(scheme == 'dark').lower()}")
+    page.get_by_label("Switch between light and dark").click()
+    page.wait_for_function(f"document.body.classList.contains('dark') === {str(scheme != 'dark').lower()}")
+    page.reload()
+    page.wait_for_selector("#similarity-compare")
+    page.wait_for_function(f"document.body.classList.contains('dark') === {str(scheme != 'dark').lower()}")

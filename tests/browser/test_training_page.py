@@ -1,0 +1,74 @@
+"""A training from the page: started, reloaded while it runs, finished, used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .conftest import Visitor
+
+LONG = 200_000
+
+
+def test_a_reload_while_training_finds_the_run_and_the_tuned_model_is_used(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    page.click("#similarity-compare")
+    visitor.see("#similarity-gauge .sb-big")
+    before = visitor.text("#similarity-gauge .sb-facts")
+    visitor.tab("Fine-tune")
+    page.click("#tune-scored_pairs")
+    visitor.see("#tune-findings .sb-verdict")
+    page.fill("#tune-epochs input, #tune-epochs textarea", "0.5")
+    page.fill("#tune-learning_rate input, #tune-learning_rate textarea", "1e-4")
+    page.fill("#tune-name input, #tune-name textarea", "My first model")
+    page.click("#tune-start")
+    visitor.see("#tune-run .sb-running, #tune-run .sb-queued")
+    visitor.open()
+    visitor.tab("Fine-tune")
+    visitor.see("#tune-run .sb-run-head")
+    assert "My first model" in visitor.text("#tune-run")
+    visitor.see("#tune-run .sb-finished", timeout=LONG)
+    visitor.see("#tune-run .sb-scores")
+    assert "Before" in visitor.text("#tune-run")
+    visitor.see("#tune-curves .main-svg")
+    page.click("#tune-use")
+    page.wait_for_function("document.querySelector('#model input').value === 'My first model'")
+    visitor.tab("Similarity")
+    page.click("#similarity-compare")
+    page.wait_for_function("document.querySelector('#similarity-gauge .sb-big') !== null")
+    assert visitor.text("#similarity-gauge .sb-facts") != before
+    visitor.tab("Evaluate")
+    assert "My first model" in visitor.text("#evaluate-models")
+    page.click("#evaluate-go")
+    page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
+    visitor.tab("Models")
+    page.locator("#models-cards .sb-card", has_text="My first model").click()
+    visitor.see("#models-run .sb-scores")
+    with page.expect_download() as download:
+        page.click("#models-zip")
+    assert download.value.suggested_filename == "My first model.zip"
+
+
+def test_stop_keeps_the_model_and_offers_to_resume(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Fine-tune")
+    page.click("#tune-triplets")
+    visitor.see("#tune-findings .sb-verdict")
+    page.fill("#tune-epochs input, #tune-epochs textarea", "200")
+    page.click("#tune-start")
+    page.wait_for_function("/Step\\s+[1-9]/.test(document.querySelector('#tune-run').innerText)", timeout=LONG)
+    page.click("#tune-stop")
+    visitor.see("#tune-run .sb-stopped", timeout=LONG)
+    visitor.see("#tune-resume")
+
+
+def test_a_setting_that_is_refused_is_told_in_words(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    visitor.tab("Fine-tune")
+    visitor.page.click("#tune-scored_pairs")
+    visitor.see("#tune-findings .sb-verdict")
+    visitor.page.fill("#tune-epochs input, #tune-epochs textarea", "many")
+    visitor.page.click("#tune-start")
+    visitor.see(".toast-body")
+    assert "not a number" in visitor.text(".toast-body")
