@@ -27,9 +27,9 @@ def evaluate_clustering(vectors: np.ndarray, labels: Sequence[str], *, seed: int
 
     classes = len(set(labels))
     if len(vectors) < _MINI_BATCH_FROM:
-        model = KMeans(classes, n_init=3, random_state=seed)
+        model = KMeans(classes, n_init=1, random_state=seed)
     else:
-        model = MiniBatchKMeans(classes, n_init=3, batch_size=4096, random_state=seed)
+        model = MiniBatchKMeans(classes, n_init=1, batch_size=4096, random_state=seed)
     found = model.fit_predict(normalised(vectors))
     homogeneity, completeness, v_measure = (float(score) for score in homogeneity_completeness_v_measure(list(labels), found))
     scores = {"v_measure": v_measure, "homogeneity": homogeneity, "completeness": completeness, "clusters": classes}

@@ -14,6 +14,7 @@ from ..workspace import Workspace
 from . import grouping
 from .arrays import KeyLocks, load_array, store_array
 from .keywords import label_clusters
+from .kmeans import k_means
 from .settings_key import checked, settings_key
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _group(vectors: np.ndarray, params: ClusterParams, key_base: str, workspace:
     if len(vectors) < 3:
         return np.zeros(len(vectors), np.int64)
     if params.method == "kmeans" or (params.method == "auto" and params.count):
-        return grouping.k_means(vectors, params.count or _guess(len(vectors)), params.seed)
+        return k_means(vectors, params.count or _guess(len(vectors)), params.seed)
     if params.method == "agglomerative":
         return _agglomerative(vectors, params, key_base, workspace, progress)
     space = workspace.projection(f"{key_base}-space{params.seed}" if params.seed >= 0 else f"{key_base}-space")
@@ -119,7 +120,7 @@ def _group(vectors: np.ndarray, params: ClusterParams, key_base: str, workspace:
             store_array(space, points)
     found = grouping.hdbscan(points, params.min_size or max(5, round(0.4 * len(vectors) ** 0.5)))
     if params.method == "auto" and found.max() < 1:
-        return grouping.k_means(vectors, _guess(len(vectors)), params.seed)
+        return k_means(vectors, _guess(len(vectors)), params.seed)
     return found
 
 

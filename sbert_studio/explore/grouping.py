@@ -1,8 +1,7 @@
-"""The clustering algorithms on bare vectors; each returns (n,) int64 groups, -1 for none."""
+"""HDBSCAN and average linkage on bare vectors; groups are (n,) int64, -1 for none."""
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,25 +16,9 @@ if TYPE_CHECKING:
 
 SPACE = 5  # dimensions in which HDBSCAN looks for density
 _NEIGHBOURS = 15
-_DEFAULT_SEED = 12
-_MINI_BATCH_FROM = 50_000  # rows from which full k-means would take minutes
+_SAMPLE_SEED = 12
 _DENSITY_ROWS = 30_000  # HDBSCAN's time grows with the square of the rows
 _LINKAGE_ROWS = 20_000  # the tree needs 16 n² / 2 bytes: 3.2 GB here
-
-
-def k_means(vectors: np.ndarray, count: int, seed: int = -1) -> np.ndarray:
-    """K-means on unit vectors, the best of three starts."""
-    from sklearn.cluster import KMeans, MiniBatchKMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    seed = seed if seed >= 0 else _DEFAULT_SEED
-    if len(vectors) < _MINI_BATCH_FROM:
-        model = KMeans(count, n_init=3, random_state=seed)
-    else:
-        model = MiniBatchKMeans(count, n_init=3, batch_size=4096, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct texts than clusters
-        return np.asarray(model.fit_predict(unit(vectors)), np.int64)
 
 
 def dense_space(vectors: np.ndarray, cache: Path, seed: int = -1, progress: Progress | None = None) -> np.ndarray:
@@ -52,7 +35,7 @@ def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
         return np.zeros(rows, np.int64)
     chosen = np.arange(rows)
     if rows > _DENSITY_ROWS:
-        chosen = np.sort(np.random.default_rng(_DEFAULT_SEED).choice(rows, _DENSITY_ROWS, replace=False))
+        chosen = np.sort(np.random.default_rng(_SAMPLE_SEED).choice(rows, _DENSITY_ROWS, replace=False))
         min_size = max(5, round(min_size * _DENSITY_ROWS / rows))
     found = np.asarray(HDBSCAN(min_cluster_size=max(2, min(min_size, len(chosen))), copy=True).fit_predict(points[chosen]), np.int64)
     if len(chosen) == rows:

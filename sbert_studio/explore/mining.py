@@ -49,7 +49,7 @@ def most_similar_pairs(
         if should_stop is not None and should_stop():
             raise StudioError("the search for similar pairs was stopped before its end")
         floor = max(best.floor, _kth(products, top)) if not best.full else best.floor
-        left, right = np.nonzero(products >= max(floor - _MARGIN, -2.0))  # -2: never the masked cells
+        left, right = _at_least(products, floor - _MARGIN)
         for part in range(0, len(left), _AT_ONCE):
             a, b = left[part : part + _AT_ONCE] + start, right[part : part + _AT_ONCE] + start
             best.add(a, b, exact_products(vectors, a, b))
@@ -80,7 +80,7 @@ def duplicates(vectors: np.ndarray, threshold: float = 0.95, progress: Progress 
     rows = unit(vectors)
     group = np.arange(len(rows))
     for start, products in upper_blocks(rows):
-        left, right = np.nonzero(products >= max(threshold - _MARGIN, -2.0))
+        left, right = _at_least(products, threshold - _MARGIN)
         unsure = np.flatnonzero(products[left, right] < threshold + _MARGIN)
         sure = np.ones(len(left), bool)
         sure[unsure] = exact_products(vectors, left[unsure] + start, right[unsure] + start) >= threshold
@@ -100,6 +100,12 @@ def _kth(products: np.ndarray, count: int) -> float:
     """The ``count``-th largest cell, or -inf where there are not so many."""
     cells = products.ravel()
     return float(np.partition(cells, len(cells) - count)[len(cells) - count]) if len(cells) > count else -np.inf
+
+
+def _at_least(products: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """The places of the cells that reach ``floor``, in the order of rows; never the masked ones."""
+    left, right = np.divmod(np.flatnonzero(products >= max(floor, -2.0)), products.shape[1])
+    return left, right
 
 
 class _Best:
