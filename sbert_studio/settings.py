@@ -10,6 +10,7 @@ from pathlib import Path
 from .errors import StudioError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
+DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -25,6 +26,7 @@ class Settings:
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
         space: whether the app runs on a Hugging Face Space.
         default_model: the name chosen where none is given.
+        reranker: the cross-encoder that ranks search hits again: a folder or a hub id.
         max_upload_mb: the largest accepted upload, in MiB.
         resident_models: how many encoders stay in memory at once.
     """
@@ -36,6 +38,7 @@ class Settings:
     device: str = "auto"
     space: bool = False
     default_model: str = DEFAULT_MODEL
+    reranker: str = DEFAULT_RERANKER
     max_upload_mb: int = 512
     resident_models: int = 3
 
@@ -46,7 +49,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Read ``SBERT_STUDIO_{HOME,HOST,PORT,DEVICE,MODEL,MAX_UPLOAD_MB,RESIDENT_MODELS}`` and Spaces' own variables.
+        """Read ``SBERT_STUDIO_{HOME,HOST,PORT,DEVICE,MODEL,RERANKER,MAX_UPLOAD_MB,RESIDENT_MODELS}`` and Spaces' own variables.
 
         Raises:
             StudioError: a number is not one.
@@ -55,11 +58,12 @@ class Settings:
         space = bool(env.get("SPACE_ID")) or env.get("SYSTEM") == "spaces"
         return cls(
             home=Path(env["SBERT_STUDIO_HOME"]).expanduser() if env.get("SBERT_STUDIO_HOME") else _default_home(env, space),
-            host=env.get("SBERT_STUDIO_HOST") or ("0.0.0.0" if space else "127.0.0.1"),  # noqa: S104  a Space must be reachable
+            host=env.get("SBERT_STUDIO_HOST") or ("0.0.0.0" if space else "127.0.0.1"),
             port=_whole_number(env, "SBERT_STUDIO_PORT", 7860),
             device=env.get("SBERT_STUDIO_DEVICE") or "auto",
             space=space,
             default_model=env.get("SBERT_STUDIO_MODEL") or DEFAULT_MODEL,
+            reranker=env.get("SBERT_STUDIO_RERANKER") or DEFAULT_RERANKER,
             max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", 512),
             resident_models=_whole_number(env, "SBERT_STUDIO_RESIDENT_MODELS", 3),
         )

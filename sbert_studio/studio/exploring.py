@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -98,7 +99,11 @@ class Exploring(Reading):
         model: str | None = None,
         progress: Progress | None = None,
     ) -> SearchResult:
-        """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused."""
+        """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused.
+
+        Args:
+            rerank: read the query and each of the best hits together with the cross-encoder of the settings, and rank by its score.
+        """
         from ..explore.search import fuse
 
         query, k = _text(query, "query"), _at_least_one(k, "k")
@@ -107,13 +112,24 @@ class Exploring(Reading):
         semantic = None if mode == "lexical" else self._semantic(corpus, model, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus)
         start = time.perf_counter()
-        depth = max(k, _POOL) if mode == "hybrid" else k
+        depth = max(k, _POOL) if mode == "hybrid" or rerank else k
         rankings = []
         if semantic:
             rankings.append(semantic.search(self._encoder(model).encode([query])[0], depth))
         if lexical:
             rankings.append(lexical.search(query, depth))
-        return _result(corpus, fuse(rankings) if len(rankings) > 1 else rankings[0], k, start)
+        hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
+        return _result(corpus, self._reranked(corpus, query, hits[:depth]) if rerank else hits, k, start)
+
+    def _reranked(self, corpus: Corpus, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        """``hits`` by the score of the cross-encoder, the highest first."""
+        reader = self.catalog.load_cross(self.settings.reranker, allow_folders=True)
+        scores = reader.predict([(query, corpus.texts[hit.row]) for hit in hits])
+        if scores.ndim > 1:
+            raise StudioError(
+                f"{reader.name} sorts pairs into classes and cannot rank", "set SBERT_STUDIO_RERANKER to one with a single score"
+            )
+        return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
