@@ -125,12 +125,12 @@ def read_state(path: Path) -> State:
     return State(**json.loads((path / _STATE).read_text(encoding="utf-8")))
 
 
-def read_tensors(path: Path, device: str, *, weights_only: bool = False) -> Tensors:
-    """The tensors in the checkpoint folder ``path``, on ``device``; ``weights_only`` leaves the optimiser's out."""
+def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
+    """The tensors in the checkpoint folder ``path``, on the CPU; ``weights_only`` leaves the optimiser's out."""
     from safetensors.torch import load_file
 
-    optimiser = {} if weights_only else load_file(path / _OPTIMISER, device=device)
-    return Tensors(load_file(path / _MODEL, device=device), load_file(path / _OBJECTIVE, device=device), optimiser)
+    optimiser = {} if weights_only else load_file(path / _OPTIMISER)
+    return Tensors(load_file(path / _MODEL), load_file(path / _OBJECTIVE), optimiser)
 
 
 @contextlib.contextmanager

@@ -157,7 +157,7 @@ class Loop:
         self._wait = max(_SECONDS_BETWEEN, _PATIENCE * (self._saved_at - start))
 
     def _restore(self, path: Path, *, weights_only: bool) -> Tensors:
-        tensors = read_tensors(path, str(self._processes.device), weights_only=weights_only)
+        tensors = read_tensors(path, weights_only=weights_only)
         with torch.no_grad():
             for learning, stored in zip(self._learning, (tensors.encoder, tensors.objective), strict=True):
                 for name, parameter in learning.items():

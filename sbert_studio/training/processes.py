@@ -22,11 +22,15 @@ class Processes:
     def __init__(self, device: torch.device) -> None:
         from accelerate import Accelerator
 
-        self._accelerator: Any = Accelerator()
+        try:
+            # On a CPU, torchrun's processes are only seen as companions when told so.
+            self._accelerator: Any = Accelerator(cpu=device.type == "cpu")
+        except ValueError:  # accelerate's state is the process's: an earlier run here was on another device
+            self._accelerator = Accelerator()
         self.count = int(self._accelerator.num_processes)
         self.rank = int(self._accelerator.process_index)
         self.main = bool(self._accelerator.is_main_process)
-        self.device = device if self.count == 1 else torch.device(self._accelerator.device)
+        self.device = device if self.count == 1 or device.type == "cpu" else torch.device(self._accelerator.device)
 
     def wait(self) -> None:
         """Until all are here."""
