@@ -8,11 +8,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import torch  # noqa: E402
+import torch
 
-from sbert_studio.training import pace, trainer  # noqa: E402
-from sbert_studio.training.events import Step  # noqa: E402
-from tests.training.tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder  # noqa: E402
+from sbert_studio.training import pace, trainer
+from sbert_studio.training.events import Step
+from tests.training.tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
 
 DATA = {"cosine": scored_pairs, "cosine+cosent": scored_pairs, "softmax": labelled_pairs, "in_batch": positive_pairs}
 
