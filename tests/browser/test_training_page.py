@@ -23,7 +23,7 @@ def test_a_reload_while_training_finds_the_run_and_the_tuned_model_is_used(visit
     page.fill("#tune-name input, #tune-name textarea", "My first model")
     page.click("#tune-start")
     visitor.see("#tune-run .sb-running, #tune-run .sb-queued")
-    visitor.open()
+    visitor.reload()
     visitor.tab("Fine-tune")
     visitor.see("#tune-run .sb-run-head")
     assert "My first model" in visitor.text("#tune-run")

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sbert_studio.runs.record import Run
+from sbert_studio.ui.follow import Follow, sentence, smoothed
+
+
+def step(number: int, loss: float | None = 0.5) -> dict[str, Any]:
+    return {"type": "step", "step": number, "steps": 100, "loss": loss, "pairs_per_second": 10.0, "seconds_left": 3.0}
+
+
+def run(**values: Any) -> Run:
+    return Run(**{"id": "run-0123456789", "owner": "local", "name": "x", "status": "running", "created": "2026-01-01T00:00:00+00:00", "model": "m", **values})
+
+
+def test_events_in_parts_give_the_same_as_events_at_once() -> None:
+    events: list[tuple[int, dict[str, Any]]] = [(1, {"type": "started", "dev_rows": 4}), (2, {"type": "evaluated", "step": 0, "metric": "cosine_spearman", "score": 0.5})]
+    events += [(number + 2, step(number, 1 / number)) for number in range(1, 30)]
+    whole = Follow("run-0123456789").absorb(events)
+    parts = Follow("run-0123456789").absorb(events[:7]).absorb(events[7:])
+    assert whole == parts
+    assert whole.cursor == 31
+    assert whole.curves()["loss"]["x"] == list(range(1, 30))
+
+
+def test_a_loss_that_is_no_number_is_left_out_of_the_curve() -> None:
+    assert Follow("r").absorb([(1, step(1, None)), (2, step(2))]).losses == ((2, 0.5),)
+
+
+def test_long_runs_are_thinned_and_keep_their_ends() -> None:
+    follow = Follow("r").absorb((number, step(number)) for number in range(1, 5000))
+    assert len(follow.losses) <= 1200
+    assert follow.losses[0][0] == 1
+    assert follow.losses[-1][0] > 4980
+
+
+def test_a_resumed_run_draws_each_step_once() -> None:
+    follow = Follow("r").absorb([(number, step(number)) for number in range(1, 11)])
+    resumed = follow.absorb([(11, {"type": "started", "dev_rows": 4, "step": 6}), (12, step(7)), (13, step(8))])
+    assert [number for number, _ in resumed.losses] == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_smoothing_equals_the_weighted_mean() -> None:
+    values = [3.0, 1.0, 4.0, 1.0, 5.0]
+    weights = 0.9 ** np.arange(5)[::-1]
+    assert smoothed(values)[-1] == pytest.approx(float((weights * values).sum() / weights.sum()))
+
+
+def test_the_panel_shows_scores_only_at_the_end() -> None:
+    scores = {"before": {"metric": "cosine_spearman", "score": 0.6}, "after": {"metric": "cosine_spearman", "score": 0.7}}
+    assert Follow("r").panel(run(**scores))["scores"] is None
+    shown = Follow("r").panel(run(status="finished", dev_rows=9, **scores))["scores"]
+    assert (shown["before"], shown["after"]) == (0.6, 0.7)
+    assert shown["metric"] == "Cosine Spearman on 9 held-out rows"
+
+
+def test_a_failure_is_told_with_its_hint() -> None:
+    assert Follow("r").panel(run(status="failed", message="out of memory", hint="choose a smaller batch"))["message"] == "Out of memory. Choose a smaller batch."
+
+
+@pytest.mark.parametrize(("words", "shown"), [("", ""), ("a b.", "A b."), ("Größe", "Größe.")])
+def test_sentences_begin_large_and_end_with_a_stop(words: str, shown: str) -> None:
+    assert sentence(words) == shown

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gradio as gr
+import pytest
+
+from sbert_studio.errors import StudioError
+from sbert_studio.registry import fields_of, setting
+from sbert_studio.training.spec import TrainSpec
+from sbert_studio.ui import forms
+from sbert_studio.ui.tuning import settings_form
+
+
+@dataclass(frozen=True)
+class Params:
+    rate: float = setting(2e-5, "A rate.", min=0, max=1, step=1e-6)
+    share: float = setting(0.1, "A share.", min=0, max=1, step=0.01)
+    steps: int = setting(5, "Steps.", min=1, max=100000, step=1)
+    pooling: str = setting("mean", "How.", choices=("mean", "cls"))
+    note: str = setting("", "Anything.")
+    on: bool = setting(True, "Whether.")
+
+
+def test_each_kind_of_field_has_its_control() -> None:
+    drawn = forms.controls(fields_of(Params), elem_id="x")
+    kinds = {name: type(control) for name, control in drawn.items()}
+    assert kinds == {"rate": gr.Textbox, "share": gr.Slider, "steps": gr.Textbox, "pooling": gr.Dropdown, "note": gr.Textbox, "on": gr.Checkbox}
+    assert drawn["rate"].value == "2e-05"
+    assert drawn["share"].minimum == 0 and drawn["share"].maximum == 1
+
+
+def test_values_are_read_back_as_their_types() -> None:
+    fields = fields_of(Params)
+    assert forms.read(fields, [" 3e-5 ", 0.2, "7", "cls", " x ", False]) == {
+        "rate": 3e-5, "share": 0.2, "steps": 7, "pooling": "cls", "note": "x", "on": False,
+    }  # fmt: skip
+    with pytest.raises(StudioError, match="rate is 'fast'"):
+        forms.read(fields, ["fast", 0.2, "7", "cls", "", False])
+
+
+def shown_raw(shown: dict[str, object]) -> list[object]:
+    """What the controls would hold after they were filled with ``shown``."""
+    raw: list[object] = [shown["method"], shown["objective"]]
+    raw += [forms.as_shown(item, shown[item.name]) for item in settings_form.spec_fields()]
+    return raw + [forms.as_shown(item, shown.get(f"{name}.{item.name}", item.default)) for name, item in settings_form.objective_fields()]
+
+
+@pytest.mark.parametrize("values", [{}, {"learning_rate": 1.23456789e-5, "epochs": 10 / 3, "objective": "triplet", "warmup_ratio": 0.123456}])
+def test_untouched_controls_override_nothing(values: dict[str, object]) -> None:
+    shown = settings_form.shown_of(TrainSpec(**{"objective": "cosine", **values}), {})
+    assert settings_form.overrides(shown_raw(shown), shown, {}) == {}
+
+
+def test_a_changed_control_is_an_override_and_earlier_ones_are_kept() -> None:
+    shown = settings_form.shown_of(TrainSpec(objective="cosine"), {})
+    raw = shown_raw(shown)
+    raw[0] = "lora"
+    raw[2 + [item.name for item in settings_form.spec_fields()].index("epochs")] = "2"
+    assert settings_form.overrides(raw, shown, {"seed": 3}) == {"seed": 3, "method": "lora", "epochs": 2.0}
+
+
+def test_only_the_acting_objectives_own_settings_count() -> None:
+    shown = settings_form.shown_of(TrainSpec(objective="contrastive"), {})
+    raw = shown_raw(shown)
+    places = {f"{name}.{item.name}": place for place, (name, item) in enumerate(settings_form.objective_fields())}
+    start = len(raw) - len(places)
+    raw[start + places["contrastive.margin"]] = 0.75
+    raw[start + places["cosent.scale"]] = 7.0
+    assert settings_form.overrides(raw, shown, {}) == {"margin": 0.75}
+    raw[1] = "cosent"
+    assert settings_form.overrides(raw, shown, {"margin": 0.75}) == {"objective": "cosent", "scale": 7.0}
+
+
+def test_every_objective_is_offered_for_the_kinds_it_learns_from() -> None:
+    from sbert_studio.objectives import OBJECTIVES
+
+    offered = {name for _, name in settings_form.objective_choices("triplets")}
+    assert offered == {"auto"} | {name for name in OBJECTIVES if "triplets" in OBJECTIVES[name].kinds}
