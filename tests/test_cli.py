@@ -365,6 +365,14 @@ def test_a_killed_training_reads_as_interrupted_and_can_be_resumed(cli: Any, pai
     assert "began with epochs 200.0, not 9.0" in refused(told)
 
 
+def test_two_processes_of_one_launch_train_one_run_and_give_one_answer(cli: Any, pairs: Path) -> None:
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "29571", "-m", "sbert_studio"]
+    done = subprocess.run([*launch, "train", str(pairs), *QUICK, "--json"], capture_output=True, text=True, check=True)
+    (line,) = done.stdout.splitlines()
+    (listed,) = ok(cli("runs", "--json"))["runs"]
+    assert (listed["id"], listed["status"], listed["step"]) == (json.loads(line)["run"], "finished", 7)
+
+
 def test_bench_gives_ours_peer_and_ratio(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     found = ok(cli("bench", "search", "--limit", 2000, "--repeats", 1, "--json"))
     assert {"ours", "peer", "ratio"} <= set(found)

@@ -10,18 +10,25 @@ from ..errors import StudioError
 
 def is_main() -> bool:
     """Whether this is the process that writes to the store and answers; true where there is only one."""
-    return bool(_state().is_main_process)
+    from accelerate import PartialState
+
+    return bool(PartialState().is_main_process)
 
 
-def agreed(make: Callable[[], str]) -> str:
+def agreed(make: Callable[[], str], device: str) -> str:
     """What ``make`` returns in the main process, known to all; it is called in that one only.
 
     Companions on several machines need a data folder that all of them see.
 
+    Args:
+        device: what the processes train on. They find each other here, and on a CPU only if that is said.
+
     Raises:
         StudioError: in every process, where ``make`` raised it in the main one.
     """
-    state = _state()
+    from accelerate import PartialState
+
+    state: Any = PartialState(cpu=device == "cpu")
     if state.num_processes == 1:
         return make()
     from accelerate.utils import broadcast_object_list
@@ -36,9 +43,3 @@ def agreed(make: Callable[[], str]) -> str:
     if told[1] is not None:
         raise StudioError(*told[1])
     return str(told[0])
-
-
-def _state() -> Any:
-    from accelerate import PartialState
-
-    return PartialState()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ASK_EVERY = 0.5  # seconds between two looks at the store for a wish to stop
 
 
-def perform(  # noqa: PLR0917
+def perform(
     run_id: str,
     store: Store,
     workspace: Workspace,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
+    from ..encoders.cross import CrossEncoder
     from ..explore.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
     from ..explore.search import Hit, LexicalIndex, SemanticIndex
@@ -111,25 +112,16 @@ class Exploring(Reading):
             raise StudioError(f"there is no search mode {mode!r}", f"choose one of {', '.join(MODES)}")
         semantic = None if mode == "lexical" else self._semantic(corpus, model, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus)
+        reader = self.catalog.load_cross(self.settings.reranker, allow_folders=True) if rerank else None
         start = time.perf_counter()
-        depth = max(k, _POOL) if mode == "hybrid" or rerank else k
+        depth = max(k, _POOL) if mode == "hybrid" or reader else k
         rankings = []
         if semantic:
             rankings.append(semantic.search(self._encoder(model).encode([query])[0], depth))
         if lexical:
             rankings.append(lexical.search(query, depth))
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
-        return _result(corpus, self._reranked(corpus, query, hits[:depth]) if rerank else hits, k, start)
-
-    def _reranked(self, corpus: Corpus, query: str, hits: Sequence[Hit]) -> list[Hit]:
-        """``hits`` by the score of the cross-encoder, the highest first."""
-        reader = self.catalog.load_cross(self.settings.reranker, allow_folders=True)
-        scores = reader.predict([(query, corpus.texts[hit.row]) for hit in hits])
-        if scores.ndim > 1:
-            raise StudioError(
-                f"{reader.name} sorts pairs into classes and cannot rank", "set SBERT_STUDIO_RERANKER to one with a single score"
-            )
-        return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
+        return _result(corpus, _reranked(corpus, query, hits[:depth], reader) if reader else hits, k, start)
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
@@ -210,6 +202,14 @@ def _compare(left: np.ndarray, right: np.ndarray) -> list[Similarity]:
 
     found = measures(left, right)
     return [Similarity(**{name: float(values[row]) for name, values in found.items()}) for row in range(len(left))]
+
+
+def _reranked(corpus: Corpus, query: str, hits: Sequence[Hit], reader: CrossEncoder) -> list[Hit]:
+    """``hits`` by the score of the cross-encoder, the highest first."""
+    scores = reader.predict([(query, corpus.texts[hit.row]) for hit in hits])
+    if scores.ndim > 1:
+        raise StudioError(f"{reader.name} sorts pairs into classes and cannot rank", "set SBERT_STUDIO_RERANKER to one with a single score")
+    return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
 
 
 def _result(corpus: Corpus, hits: Sequence[Hit], k: int, start: float) -> SearchResult:

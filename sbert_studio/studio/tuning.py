@@ -99,7 +99,7 @@ class Tuning(Reading):
                 began(run)
             return run.id
 
-        run_id = agreed(begin)
+        run_id = agreed(begin, self.catalog.device.type)
         if not is_main():
             accompany(self.workspace.run(run_id), self.catalog, should_stop)
             return self.store.get(run_id)
