@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 # A caller of the API names no visitor; on a shared page the run's id is what gives access to it.
 _OWNER = "api"
+_FOLDERS = ("path", "model")
 
 
 def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
@@ -147,7 +148,9 @@ def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
     Returns:
         the run with its status, step, scores and time; its new events; and the cursor for the next call.
     """
-    return studio.run(run_id, int(after)).to_json()
+    seen = studio.run(run_id, int(after)).to_json()
+    # Folders of this machine are nobody's business, and a client would try to fetch what is called a path.
+    return {**seen, "events": [{name: value for name, value in event.items() if name not in _FOLDERS} for event in seen["events"]]}
 
 
 def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]:

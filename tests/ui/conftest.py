@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tiny_studio import sentences, studio_at, write_model
+
+from sbert_studio.studio import Studio
+from sbert_studio.ui.page import Page
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def studio(tmp_path: Path, model_folder: Path) -> Iterator[Studio]:
+    with studio_at(tmp_path / "home", model_folder) as found:
+        yield found
+
+
+@pytest.fixture
+def page(studio: Studio) -> Page:
+    return Page(studio)
+
+
+@pytest.fixture
+def corpus_file(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.csv"
+    rows = [f"{text},{'ab'[number % 2]}" for number, text in enumerate(sentences(40))]
+    path.write_text("text,topic\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sbert_studio.errors import StudioError
+from sbert_studio.ui import picker
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.tabs import evaluate, search, similarity
+from sbert_studio.ui.tabs import map as map_tab
+
+FLAT = ("2-D", 5, 0.1)
+
+
+def test_two_texts_become_a_gauge(page: Page) -> None:
+    value = similarity.compare(page.studio, "cat dog", "cat dog", None)
+    assert value["cosine"] == pytest.approx(1, abs=1e-5)
+    assert value["words"] == "They say the same"
+
+
+@pytest.mark.parametrize(("cosine", "words"), [(0.9, "They say the same"), (0.6, "Close in meaning"), (0.1, "Unrelated"), (-0.4, "Unrelated")])
+def test_scores_have_plain_words(cosine: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.studio.results import Similarity
+
+    class Fixed:
+        def similarity(self, a: str, b: str, model: str | None) -> Similarity:
+            return Similarity(cosine, cosine, 0, 0)
+
+    assert similarity.compare(Fixed(), "a", "b", None)["words"] == words  # type: ignore[arg-type]
+
+
+def test_the_matrix_is_symmetric_and_needs_two_lines(page: Page) -> None:
+    values = np.array(similarity.matrix(page.studio, "cat dog\n\n red blue \nmoon", None)["values"])
+    assert values.shape == (3, 3)
+    np.testing.assert_allclose(values, values.T, atol=1e-6)
+    for lines in ("", "one", "\n".join(["cat"] * 41)):
+        with pytest.raises(StudioError):
+            similarity.matrix(page.studio, lines, None)
+
+
+def test_scored_pairs_are_written_without_live_formulas(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text('text1,text2\n"=cmd|\' /C calc\'!A1",cat dog\n@sum,-0.5 moon\n', encoding="utf-8")
+    scores = similarity.pairs(page.studio, path, None)
+    with similarity.write_pairs(scores, tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
+        rows = list(csv.DictReader(source))
+    assert [row["text1"][0] for row in rows] == ["'", "'"]
+    assert [row["row"] for row in rows] == ["2", "3"]
+    assert float(rows[0]["cosine"]) == pytest.approx(scores.rows[0].similarity.cosine, abs=1e-4)
+
+
+def test_a_search_without_a_corpus_takes_the_sample(page: Page) -> None:
+    key, value = search.find(page, None, "refund", 3, "lexical", None)
+    assert len(value["rows"]) == 3
+    assert page.corpora.get(key).corpus.name == page.sample_corpus().corpus.name
+
+
+def test_hits_carry_rows_of_the_spreadsheet_and_ids_of_the_corpus(page: Page, corpus_file: Path) -> None:
+    key = picker.take_file(page, str(corpus_file))
+    corpus = page.corpora.get(key).corpus
+    _, value = search.find(page, key, corpus.texts[7], 5, "semantic", None)
+    assert value["rows"][0][0] == corpus.lines[value["ids"][0]]
+    assert corpus.texts[value["ids"][0]] == corpus.texts[7] == value["rows"][0][1]
+    more = search.more_like(page, key, value["ids"][0], 4, None)
+    assert value["ids"][0] not in more["ids"]
+
+
+@pytest.mark.parametrize("row", [-1, 40, "3", None, True, 2.5, [1]])
+def test_a_row_that_is_none_is_refused(page: Page, corpus_file: Path, row: Any) -> None:
+    key = picker.take_file(page, str(corpus_file))
+    with pytest.raises(StudioError):
+        search.more_like(page, key, row, 4, None)
+
+
+def test_duplicates_lists_the_closest_first(page: Page, corpus_file: Path) -> None:
+    _, value = search.duplicates(page, picker.take_file(page, str(corpus_file)), 10, None)
+    scores = [row[0] for row in value["rows"]]
+    assert scores == sorted(scores, reverse=True) and len(scores) == 10
+
+
+def test_another_column_is_another_corpus_of_the_same_file(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text("title,body\n" + "".join(f"moon star {n},cat dog mat park {n}\n" for n in range(5)), encoding="utf-8")
+    key = picker.take_file(page, str(path))
+    chosen = page.corpora.get(key)
+    other = next(name for name in chosen.columns if name != chosen.column)
+    assert page.corpora.get(picker.take_column(page, key, other)).column == other
+    assert picker.take_column(page, key, chosen.column) == key
+
+
+def drawn(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A map whose points are made up: UMAP has tests of its own."""
+    from sbert_studio.studio.results import ClusterInfo, MapView
+
+    def fake(corpus: Any, projection: Any, clusters: Any, model: Any, progress: Any) -> MapView:
+        n = len(corpus.texts)
+        return MapView(np.zeros((n, projection.dimensions), np.float32), np.arange(n) % 2, (ClusterInfo(0, "even", n // 2), ClusterInfo(1, "odd", n // 2)), "k")
+
+    monkeypatch.setattr(page.studio, "map", fake)
+    key = picker.take_file(page, str(corpus_file))
+    return map_tab.draw(page, key, None, map_tab.projection_params(*FLAT), map_tab.cluster_params("auto", 3, 0.5))[1]
+
+
+def test_a_lasso_lists_its_rows_and_leaves_out_what_is_none(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = drawn(page, corpus_file, monkeypatch)
+    value = map_tab.chosen_rows(page, key, "lasso", [3, 3, 5, -1, 99, "7", None, True])
+    assert value["ids"] == [3, 5]
+    assert map_tab.chosen_rows(page, key, "lasso", "all")["rows"] == []
+    assert map_tab.chosen_rows(page, key, "point", 99)["rows"] == []
+
+
+def test_a_click_lists_the_point_and_its_neighbours(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = map_tab.chosen_rows(page, drawn(page, corpus_file, monkeypatch), "point", 4)
+    assert value["ids"][0] == 4
+    assert len(value["ids"]) == 13
+
+
+def test_texts_of_a_map_are_given_to_who_holds_its_key_only(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = drawn(page, corpus_file, monkeypatch)
+    texts = page.maps.get(key).corpus.texts
+    assert map_tab.texts(page, {"key": key, "start": 5, "count": 3}) == list(texts[5:8])
+    assert map_tab.texts(page, {"key": key, "start": "x", "count": -4}) == []
+    for request in (None, [], {}, {"key": "guess", "start": 0, "count": 3}):
+        with pytest.raises(StudioError):
+            map_tab.texts(page, request)
+
+
+def test_the_maps_csv_has_every_row_with_its_cluster(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with map_tab.write_table(page, drawn(page, corpus_file, monkeypatch)).open(encoding="utf-8-sig", newline="") as source:
+        rows = list(csv.DictReader(source))
+    assert len(rows) == 40
+    assert {"row", "text", "topic", "cluster", "cluster_label", "x", "y"} <= set(rows[0])
+    assert [row["cluster_label"] for row in rows[:3]] == ["even", "odd", "even"]
+
+
+def test_the_controls_of_other_methods_do_not_change_the_clusters() -> None:
+    assert map_tab.cluster_params("auto", 3, 0.5) == map_tab.cluster_params("auto", 9, 0.7)
+    assert map_tab.cluster_params("kmeans", 3, 0.5) == map_tab.cluster_params("kmeans", 3, 0.9)
+    assert map_tab.cluster_params("kmeans", 3, 0.5).count == 3
+
+
+def test_models_are_judged_side_by_side(page: Page, model_folder: Path, tmp_path: Path) -> None:
+    from tiny_studio import write_pairs
+
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    scores, details = evaluate.judge(page.studio, [str(model_folder)], pairs, "auto", "pairs.csv")
+    low, score, high = scores["rows"][0][2]
+    assert low <= score <= high and score == scores["rows"][0][1]
+    assert [row[1] for row in details["rows"]] == ["cosine", "dot", "euclidean", "manhattan"]
+    for models in ([], [str(n) for n in range(7)]):
+        with pytest.raises(StudioError):
+            evaluate.judge(page.studio, models, pairs, "auto", "pairs.csv")

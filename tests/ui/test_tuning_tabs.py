@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import write_pairs
+
+from sbert_studio.errors import StudioError
+from sbert_studio.ui.follow import Follow
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.tabs import models, tune
+from sbert_studio.ui.tuning import data_panel, drafts, run_panel, settings_form
+from .test_forms import shown_raw
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    return write_pairs(tmp_path / "pairs.csv")
+
+
+def draft_of(page: Page, path: Path) -> str:
+    return page.drafts.put(data_panel.take(page, path, None))
+
+
+def raw(draft: drafts.Draft, **values: Any) -> list[Any]:
+    """The controls filled for a draft, with some changed by hand."""
+    filled = shown_raw(tune.shown_of(draft))
+    names = ["method", "objective", *(item.name for item in settings_form.spec_fields())]
+    for name, value in values.items():
+        filled[names.index(name)] = value
+    return filled
+
+
+def test_a_file_is_understood_and_planned(page: Page, pairs: Path) -> None:
+    draft = data_panel.take(page, pairs, None)
+    assert draft.diagnosis is not None and draft.diagnosis.roles.kind == "scored_pairs"
+    assert draft.advice is not None and draft.advice.reasons
+    assert data_panel.preview(draft)["rows"][0][0] == 2
+    assert "60 rows" in drafts.findings(draft)["verdict"]
+
+
+def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("id,word\n" + "".join(f"{n},{n * 7}\n" for n in range(9)), encoding="utf-8")
+    draft = drafts.with_roles(page.studio, data_panel.take(page, path, None), "scored_pairs", [], "", None)
+    assert draft.diagnosis is None
+    assert drafts.findings(draft)["findings"][0]["severity"] == "error"
+    with pytest.raises(StudioError):
+        drafts.start(page.studio, draft, None, "local", "")
+
+
+def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    lines = write_pairs(path).read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([*lines, lines[1], lines[1]]) + "\n", encoding="utf-8")
+    draft = data_panel.take(page, path, None)
+    assert draft.diagnosis is not None
+    number = next(n for n, finding in enumerate(draft.diagnosis.findings) if finding.mend)
+    mended = drafts.mended(page.studio, draft, number, None)
+    assert mended.mended and len(mended.table) < len(draft.table)
+    for wrong in (-1, 99, "0", None):
+        with pytest.raises(StudioError):
+            drafts.mended(page.studio, draft, wrong, None)
+
+
+def test_what_a_person_sets_survives_a_new_plan(page: Page, pairs: Path) -> None:
+    key = draft_of(page, pairs)
+    planned = tune.replan(page, key, raw(page.drafts.get(key), epochs="3", method="lora"), None)
+    assert planned is not None and planned.advice is not None
+    assert planned.overrides == {"epochs": 3.0, "method": "lora"}
+    assert planned.advice.spec.epochs == 3.0 and planned.advice.spec.method == "lora"
+    again = tune.replan(page, page.drafts.put(planned), raw(planned, seed="7"), None)
+    assert again is not None and again.overrides == {"epochs": 3.0, "method": "lora", "seed": 7}
+
+
+def test_the_command_is_one_a_shell_reads_as_it_was_meant(page: Page, tmp_path: Path) -> None:
+    import shlex
+
+    path = write_pairs(tmp_path / "my pairs; rm -rf $HOME.csv")
+    draft = drafts.planned(page.studio, data_panel.take(page, path, None), None, {"epochs": 2.0, "warmup_ratio": 0.2})
+    words = shlex.split(drafts.command(draft, "m", "m"))
+    assert words[:3] == ["sbert-studio", "train", "my pairs; rm -rf $HOME.csv"]
+    assert words[words.index("--epochs") + 1] == "2"
+    assert "warmup_ratio=0.2" in words
+
+
+def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs: Path) -> None:
+    key = draft_of(page, pairs)
+    _, run_id = tune.start(page, key, raw(page.drafts.get(key), epochs="1", batch_size="8"), None, None, "Mine")
+    follow = run_panel.attach(page, {"owner": "", "job": run_id})
+    assert follow.run_id == run_id
+    page.studio.runner.wait(run_id, 60)
+    follow, panel, curves, changed = run_panel.look(page, follow)
+    assert changed and panel["status"] == "finished" and panel["title"] == "Mine"
+    assert curves is not None and len(curves["loss"]["x"]) > 1
+    assert run_panel.look(page, follow)[3] is False
+    ids, cards = models.listing(page, None, run_id)
+    assert ids[-1] == run_id and cards["current"] == run_id
+    facts, shown, _ = models.details(page, None, run_id)
+    assert facts is not None and shown is not None and shown["scores"] is not None
+    assert run_id in {name for _, name in page.model_choices(None)}
+    assert run_panel.write_zip(page, run_id).stat().st_size > 1000
+    page.studio.delete_run(run_id)
+    assert run_id not in models.listing(page, None, "")[0]
+    assert run_panel.attach(page, {"job": run_id}) == Follow()
+
+
+def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs: Path) -> None:
+    shared = Page(page.studio, shared=True)
+    key = draft_of(shared, pairs)
+    mine, theirs = {"owner": "visitor-a", "job": ""}, {"owner": "visitor-b", "job": ""}
+    _, run_id = tune.start(shared, key, raw(shared.drafts.get(key), epochs="0.2"), None, mine, "")
+    shared.studio.runner.wait(run_id, 60)
+    assert run_id in models.listing(shared, mine, "")[0]
+    assert run_id not in models.listing(shared, theirs, "")[0]
+    assert models.details(shared, theirs, run_id) == (None, None, None)
+    assert run_panel.attach(shared, theirs) == Follow()
+    assert shared.visitor(None) != shared.visitor(None)
