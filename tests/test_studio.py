@@ -254,3 +254,22 @@ def test_results_are_plain_json(studio: Studio, corpus: Corpus, tmp_path: Path) 
     ]
     for result in results:
         json.dumps(result.to_json(), allow_nan=False)
+
+
+def test_the_languages_of_a_model_are_those_of_its_card_or_of_its_bundled_base(studio: Studio, tiny: Path, tmp_path: Path) -> None:
+    from sbert_studio.studio.cards import languages_of
+
+    assert languages_of(studio.catalog, "all-MiniLM-L6-v2") == ("en",)
+    assert languages_of(studio.catalog, str(tiny)) is None
+    cards = {
+        "language: de": ("de",),
+        "language:\n- en\n- zh": ("en", "zh"),
+        'language: ["fr", "IT"]': ("fr", "it"),
+        "language: multilingual": None,
+        'base_model: "sentence-transformers/all-MiniLM-L6-v2"': ("en",),
+    }
+    for number, (card, languages) in enumerate(cards.items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "README.md").write_text(f"---\n{card}\nlibrary_name: x\n---\nlanguage: xx\n")
+        assert languages_of(studio.catalog, str(folder)) == languages, card
