@@ -1,60 +1,76 @@
-"""Shoots every tab of a running app, light and dark, wide and narrow: ``python docs/make_screenshots.py http://127.0.0.1:7860 docs/images``."""
+"""Shoots every tab of a running app, light and dark, wide and narrow.
+
+``python docs/make_screenshots.py http://127.0.0.1:7860 FOLDER [--only Search Map]``
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from browser.chromium import FLAGS, find_chromium  # noqa: E402  it lies with the tests
+from browser.chromium import FLAGS, find_chromium
 
 WIDE, NARROW = (1360, 900), (375, 812)
-LONG = 90_000
+LONG = 300_000
 
 
-def similarity(page: Page) -> None:
+def similarity(page: Page, first: bool) -> None:
     page.click("#similarity-compare")
     page.wait_for_selector("#similarity-gauge .sb-big", timeout=LONG)
 
 
-def several(page: Page) -> None:
+def several(page: Page, first: bool) -> None:
     page.get_by_role("tab", name="Several sentences").click()
     page.click("#matrix-compare")
     page.wait_for_selector("#matrix-view td", timeout=LONG)
 
 
-def search(page: Page) -> None:
+def search(page: Page, first: bool) -> None:
     page.click("#search-support_requests")
     page.wait_for_selector("#search-hits tbody tr", timeout=LONG)
 
 
-def draw(page: Page) -> None:
+def draw(page: Page, first: bool) -> None:
     page.click("#map-draw")
     page.wait_for_selector("#map-view [data-drawn]", timeout=LONG)
     page.wait_for_timeout(1500)
 
 
-def tune(page: Page, *, train: bool) -> None:
+def tune(page: Page, first: bool) -> None:
     page.click("#tune-scored_pairs")
     page.wait_for_selector("#tune-findings .sb-verdict", timeout=LONG)
-    if train:
+    if first:
         page.fill("#tune-epochs input, #tune-epochs textarea", "1")
         page.click("#tune-start")
         page.wait_for_selector("#tune-run .sb-finished", timeout=LONG)
     page.wait_for_timeout(1200)
 
 
-def evaluate(page: Page) -> None:
+def evaluate(page: Page, first: bool) -> None:
     page.click("#evaluate-scored_pairs")
     page.wait_for_selector("#evaluate-scores tbody tr", timeout=LONG)
 
 
-def models(page: Page) -> None:
+def models(page: Page, first: bool) -> None:
     page.locator("#models-cards .sb-card").nth(1 if page.locator("#models-cards .sb-card").count() > 1 else 0).click()
     page.wait_for_timeout(1500)
+
+
+# What is done in each tab before its picture; ``first``: whether no model was trained yet.
+ACTS: dict[str, Callable[[Page, bool], None]] = {
+    "Similarity": similarity,
+    "Several": several,
+    "Search": search,
+    "Map": draw,
+    "Fine-tune": tune,
+    "Evaluate": evaluate,
+    "Models": models,
+}
 
 
 def shoot(url: str, folder: Path, *, only: list[str]) -> list[str]:
@@ -71,15 +87,12 @@ def shoot(url: str, folder: Path, *, only: list[str]) -> list[str]:
                 page.on("pageerror", lambda error: complaints.append(str(error)))
                 page.goto(f"{url}/?__theme={scheme}")
                 page.wait_for_selector("#similarity-compare", timeout=LONG)
-                for title, act in (
-                    ("Similarity", similarity), ("Several", several), ("Search", search), ("Map", draw),
-                    ("Fine-tune", lambda page: tune(page, train=not trained)), ("Evaluate", evaluate), ("Models", models),
-                ):  # fmt: skip
+                for title, act in ACTS.items():
                     if only and title not in only:
                         continue
                     if title != "Several":
                         choose_tab(page, title)
-                    act(page)
+                    act(page, not trained)
                     trained = trained or title == "Fine-tune"
                     page.wait_for_timeout(500)
                     page.screenshot(path=folder / f"{title.lower()}-{scheme}-{shape}.png", full_page=True)

@@ -94,7 +94,9 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
     params = ClusterParams(method="kmeans", count=int(clusters)) if clusters.isdecimal() else ClusterParams()
-    drawn = studio.map(studio.corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None)
+    drawn = studio.map(
+        studio.corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
+    )
     return {**drawn.to_json(), "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
 
 
@@ -171,7 +173,9 @@ def build(page: Page) -> None:
     """Add the endpoints to the page, behind components that nobody sees."""
     with gr.Column(visible=False):
         file, dev = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev"))
-        model, column, query, a, b, name, run_id = (gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id"))
+        model, column, query, a, b, name, run_id = (
+            gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id")
+        )
         k, top, after = (gr.Number(value, precision=0, label=label) for label, value in (("k", 10), ("top", 10), ("after", 0)))
         dimensions = gr.Number(2, precision=0, label="dimensions")
         mode = gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label="mode")

@@ -146,4 +146,3 @@ def _warm_up(studio: Studio) -> None:
 
 def _has_mcp() -> bool:
     return importlib.util.find_spec("mcp") is not None
-

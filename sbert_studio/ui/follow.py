@@ -21,6 +21,7 @@ _WORDS = {
     "failed": "Failed",
     "interrupted": "Interrupted; it can go on from its last checkpoint",
 }
+METHOD_WORDS = {"full": "all weights", "lora": "LoRA"}
 NO_RUN = "Nothing is training yet. Choose data, then press Start training; the loss and the scores are drawn here as they come."
 
 
@@ -83,7 +84,9 @@ class Follow:
             message = f"{waiting} run{'s' if waiting > 1 else ''} before it."
         value: Value = {
             "title": run.name,
-            "subtitle": f"{_WORDS.get(run.status, run.status)} · {run.objective} · {'LoRA' if run.method == 'lora' else 'all weights'} · from {run.model}",
+            "subtitle": " · ".join(
+                (_WORDS.get(run.status, run.status), run.objective, METHOD_WORDS.get(run.method, run.method), f"from {run.model}")
+            ),
             "status": run.status,
             "live": live,
             "step": max(run.step, int(last.get("step") or 0)),

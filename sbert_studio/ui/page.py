@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 FILE_TYPES = [".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".parquet"]
 _CORPORA, _MAPS = 48, 24
+# The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.
+PROGRESS = gr.Progress()
 
 
 @dataclass

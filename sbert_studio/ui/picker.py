@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from .page import FILE_TYPES, Page, guarded, told
+from .page import FILE_TYPES, PROGRESS, Page, guarded, told
 from .views import Value, facts, view
 
 if TYPE_CHECKING:
@@ -95,12 +95,14 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
     column = gr.Dropdown(label="Column with the texts", choices=[], visible=False, elem_id=f"{elem_id}-column")
     summary = view("facts", elem_id=f"{elem_id}-summary")
 
-    def on_file(path: str | None, progress: Any = gr.Progress()) -> str | None:  # noqa: B008  Gradio fills it in
+    def on_file(path: str | None, progress: Any = PROGRESS) -> str | None:
         return take_file(page, path, progress)
 
     events = [file.upload(guarded(on_file, stop=True), file, page.corpus, api_visibility="private")]
     for item, button in zip(samples, buttons, strict=True):
         events.append(button.click(guarded(partial(take_sample, page, item.id), stop=True), None, page.corpus, api_visibility="private"))
-    events.append(column.input(guarded(partial(take_column, page), stop=True), [page.corpus, column], page.corpus, api_visibility="private"))
+    events.append(
+        column.input(guarded(partial(take_column, page), stop=True), [page.corpus, column], page.corpus, api_visibility="private")
+    )
     page.corpus.change(guarded(partial(describe, page)), page.corpus, [column, summary], api_visibility="private", show_progress="hidden")
     return Picked(tuple(events), file)

@@ -53,7 +53,14 @@ def map_value(view: MapView, fields: Mapping[str, Sequence[str]], *, colour: str
 def colouring_by_cluster(view: MapView) -> Value:
     """Groups of a map by its clusters, with labels on the map itself."""
     names = [{"id": info.id, "label": info.label, "size": info.size} for info in view.clusters]
-    return {"groups": _packed(view.ids.astype("<i4")), "names": names, "shades": None, "shade_name": "", "labels": True, "legend_title": CLUSTERS}
+    return {
+        "groups": _packed(view.ids.astype("<i4")),
+        "names": names,
+        "shades": None,
+        "shade_name": "",
+        "labels": True,
+        "legend_title": CLUSTERS,
+    }
 
 
 def colouring_by_column(name: str, cells: Sequence[str]) -> Value:
@@ -75,7 +82,9 @@ def colouring_by_column(name: str, cells: Sequence[str]) -> Value:
     return {"groups": _packed(groups), "names": names, "shades": None, "shade_name": "", "labels": False, "legend_title": name}
 
 
-def map_html(view: MapView, texts: Sequence[str], fields: Mapping[str, Sequence[str]], path: Path, *, title: str = "Map of sentences") -> Path:
+def map_html(
+    view: MapView, texts: Sequence[str], fields: Mapping[str, Sequence[str]], path: Path, *, title: str = "Map of sentences"
+) -> Path:
     """Write the map as one file that needs no network: plotly.js, the drawing code and the texts are inside.
 
     The texts travel as JSON and are shown as text content, so that none is ever read as HTML.
@@ -84,7 +93,10 @@ def map_html(view: MapView, texts: Sequence[str], fields: Mapping[str, Sequence[
         ``path``.
     """
     shown = list(fields)[:_EXPORTED_COLUMNS]
-    colourings = [{"name": CLUSTERS, **colouring_by_cluster(view)}, *({"name": name, **colouring_by_column(name, fields[name])} for name in shown)]
+    colourings = [
+        {"name": CLUSTERS, **colouring_by_cluster(view)},
+        *({"name": name, **colouring_by_column(name, fields[name])} for name in shown),
+    ]
     data = plain({"title": title, "map": map_value(view, fields), "texts": list(texts), "colourings": colourings})
     parts = {
         "css": css(),

@@ -5,33 +5,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
-from gradio.themes.utils import colors, fonts, sizes
-
 PAGE = Path(__file__).resolve().parents[2] / "assets" / "page"
 SCRIPTS = ("core.js", "views.js", "training.js", "scene.js", "map.js")
-
-_TEAL = colors.Color(
-    name="sbert-teal",
-    c50="#effaf8", c100="#d5f2ed", c200="#ade4dc", c300="#78cfc5", c400="#43b3a8",
-    c500="#1f978d", c600="#127a73", c700="#12625e", c800="#134e4c", c900="#14413f", c950="#052624",
-)  # fmt: skip
-_STONE = colors.Color(
-    name="sbert-stone",
-    c50="#fafaf8", c100="#f3f3f0", c200="#e6e6e1", c300="#d3d3cd", c400="#a1a19a",
-    c500="#74746d", c600="#55554f", c700="#3a3b39", c800="#242625", c900="#181a1a", c950="#101212",
-)  # fmt: skip
 
 
 def theme() -> Any:
     """The Gradio theme; both colour schemes share one set of names in ``studio.css``."""
+    import gradio as gr
+    from gradio.themes.utils import colors, fonts, sizes
+
+    teal = colors.Color(
+        name="sbert-teal",
+        c50="#effaf8", c100="#d5f2ed", c200="#ade4dc", c300="#78cfc5", c400="#43b3a8",
+        c500="#1f978d", c600="#127a73", c700="#12625e", c800="#134e4c", c900="#14413f", c950="#052624",
+    )  # fmt: skip
+    stone = colors.Color(
+        name="sbert-stone",
+        c50="#fafaf8", c100="#f3f3f0", c200="#e6e6e1", c300="#d3d3cd", c400="#a1a19a",
+        c500="#74746d", c600="#55554f", c700="#3a3b39", c800="#242625", c900="#181a1a", c950="#101212",
+    )  # fmt: skip
     # Gradio brings these two whole in regular and bold only; its other weights lack most letters.
     sans = (fonts.LocalFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "Segoe UI", "sans-serif")
     mono = (fonts.LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "Consolas", "monospace")
     base = gr.themes.Base(
-        primary_hue=_TEAL,
-        secondary_hue=_TEAL,
-        neutral_hue=_STONE,
+        primary_hue=teal,
+        secondary_hue=teal,
+        neutral_hue=stone,
         font=sans,
         font_mono=mono,
         text_size=sizes.text_md,

@@ -9,8 +9,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import gradio as gr
-
 Value = dict[str, Any]
 _MOUNT = """(function mount() {{
   if (!window.SB) return setTimeout(mount, 30);
@@ -19,7 +17,12 @@ _MOUNT = """(function mount() {{
 
 
 def view(
-    name: str, value: Value | None = None, *, elem_id: str | None = None, server: Sequence[Callable[..., Any]] = (), classes: Sequence[str] = ()
+    name: str,
+    value: Value | None = None,
+    *,
+    elem_id: str | None = None,
+    server: Sequence[Callable[..., Any]] = (),
+    classes: Sequence[str] = (),
 ) -> Any:
     """A component that draws JSON.
 
@@ -28,6 +31,8 @@ def view(
         value: what it draws; ``None`` hides it.
         server: functions that its JavaScript may call; each takes one argument from the browser, not to be trusted.
     """
+    import gradio as gr
+
     return gr.HTML(
         value=plain(value),
         html_template='<div class="sb-view" hidden></div>',
@@ -70,7 +75,8 @@ def table(
     """The value of a ``table`` view.
 
     Args:
-        ids: what a row sends when it is chosen, as ``evt.index`` of ``select``; ``action`` names that choice, ``event`` is its ``evt.value``.
+        ids: what a row sends when it is chosen, as the ``index`` of a ``select`` event.
+        action: what that choice does, in words; event: the ``value`` of its event.
     """
     value: Value = {"columns": list(columns), "rows": [list(row) for row in rows], "caption": caption, "note": note, "empty": empty}
     if action:

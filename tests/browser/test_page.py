@@ -18,7 +18,9 @@ TOPICS = {
 
 def corpus_csv(seed: int = 0) -> str:
     """Forty short texts in three topics, no two alike."""
-    rows = [f"{text}{suffix},{topic}" for topic, texts in TOPICS.items() for text in texts for suffix in ("", " please", " today", " again")]
+    rows = [
+        f"{text}{suffix},{topic}" for topic, texts in TOPICS.items() for text in texts for suffix in ("", " please", " today", " again")
+    ]
     random.Random(seed).shuffle(rows)
     return "message,topic\n" + "\n".join(rows) + "\n"
 
@@ -61,7 +63,9 @@ def test_an_upload_is_searched_drawn_and_lassoed(visit: Callable[..., Visitor]) 
     page.fill("#search-query textarea, #search-query input", "the ATM took my card")
     page.click("#search-go")
     page.wait_for_function("document.querySelectorAll('#search-hits tbody tr').length === 10")
-    page.wait_for_function("[...document.querySelectorAll('#search-hits tbody tr')].slice(0, 5).every(row => row.innerText.includes('card'))")
+    page.wait_for_function(
+        "[...document.querySelectorAll('#search-hits tbody tr')].slice(0, 5).every(row => row.innerText.includes('card'))"
+    )
     visitor.tab("Map")
     visitor.see("#map-summary dl")
     page.click("#map-draw")
@@ -93,7 +97,8 @@ def test_a_click_on_the_map_lists_the_neighbours_and_colours_follow_a_column(vis
     assert page.get_attribute("#map-view [data-drawn]", "data-drawn") == before
     # The hits of a WebGL layer are found by the pointer's place, which only plotly knows: ask it where a point lies.
     spot = page.evaluate("""() => {
-      const plot = document.querySelector('#map-view .sb-plot'), box = plot.getBoundingClientRect(), data = plot._fullData[0], axes = plot._fullLayout;
+      const plot = document.querySelector('#map-view .sb-plot'), box = plot.getBoundingClientRect();
+      const data = plot._fullData[0], axes = plot._fullLayout;
       return [box.x + axes.xaxis._offset + axes.xaxis.d2p(data.x[0]), box.y + axes.yaxis._offset + axes.yaxis.d2p(data.y[0])];
     }""")
     page.mouse.move(spot[0] - 30, spot[1])

@@ -9,7 +9,15 @@ from collections.abc import Callable
 from .conftest import Visitor
 from .test_page import corpus_csv
 
-HOSTILE = ["<img src=x onerror=alert(1)>", "${alert(1)}", "`${alert(1)}`", "=cmd|' /C calc'!A1", "../../etc/passwd", "{{constructor}}", "</script><script>alert(1)</script>"]
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "${alert(1)}",
+    "`${alert(1)}`",
+    "=cmd|' /C calc'!A1",
+    "../../etc/passwd",
+    "{{constructor}}",
+    "</script><script>alert(1)</script>",
+]
 NAME = "<img src=x onerror=alert(1)> ${alert(1)}.csv"
 
 

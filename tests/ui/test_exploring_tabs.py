@@ -22,7 +22,9 @@ def test_two_texts_become_a_gauge(page: Page) -> None:
     assert value["words"] == "They say the same"
 
 
-@pytest.mark.parametrize(("cosine", "words"), [(0.9, "They say the same"), (0.6, "Close in meaning"), (0.1, "Unrelated"), (-0.4, "Unrelated")])
+@pytest.mark.parametrize(
+    ("cosine", "words"), [(0.9, "They say the same"), (0.6, "Close in meaning"), (0.1, "Unrelated"), (-0.4, "Unrelated")]
+)
 def test_scores_have_plain_words(cosine: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.studio.results import Similarity
 
@@ -44,7 +46,7 @@ def test_the_matrix_is_symmetric_and_needs_two_lines(page: Page) -> None:
 
 def test_scored_pairs_are_written_without_live_formulas(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
-    path.write_text('text1,text2\n"=cmd|\' /C calc\'!A1",cat dog\n@sum,-0.5 moon\n', encoding="utf-8")
+    path.write_text("text1,text2\n\"=cmd|' /C calc'!A1\",cat dog\n@sum,-0.5 moon\n", encoding="utf-8")
     scores = similarity.pairs(page.studio, path, None)
     with similarity.write_pairs(scores, tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
         rows = list(csv.DictReader(source))
@@ -98,7 +100,12 @@ def drawn(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> str
 
     def fake(corpus: Any, projection: Any, clusters: Any, model: Any, progress: Any) -> MapView:
         n = len(corpus.texts)
-        return MapView(np.zeros((n, projection.dimensions), np.float32), np.arange(n) % 2, (ClusterInfo(0, "even", n // 2), ClusterInfo(1, "odd", n // 2)), "k")
+        return MapView(
+            np.zeros((n, projection.dimensions), np.float32),
+            np.arange(n) % 2,
+            (ClusterInfo(0, "even", n // 2), ClusterInfo(1, "odd", n // 2)),
+            "k",
+        )
 
     monkeypatch.setattr(page.studio, "map", fake)
     key = picker.take_file(page, str(corpus_file))

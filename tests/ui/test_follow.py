@@ -14,11 +14,24 @@ def step(number: int, loss: float | None = 0.5) -> dict[str, Any]:
 
 
 def run(**values: Any) -> Run:
-    return Run(**{"id": "run-0123456789", "owner": "local", "name": "x", "status": "running", "created": "2026-01-01T00:00:00+00:00", "model": "m", **values})
+    return Run(
+        **{
+            "id": "run-0123456789",
+            "owner": "local",
+            "name": "x",
+            "status": "running",
+            "created": "2026-01-01T00:00:00+00:00",
+            "model": "m",
+            **values,
+        }
+    )
 
 
 def test_events_in_parts_give_the_same_as_events_at_once() -> None:
-    events: list[tuple[int, dict[str, Any]]] = [(1, {"type": "started", "dev_rows": 4}), (2, {"type": "evaluated", "step": 0, "metric": "cosine_spearman", "score": 0.5})]
+    events: list[tuple[int, dict[str, Any]]] = [
+        (1, {"type": "started", "dev_rows": 4}),
+        (2, {"type": "evaluated", "step": 0, "metric": "cosine_spearman", "score": 0.5}),
+    ]
     events += [(number + 2, step(number, 1 / number)) for number in range(1, 30)]
     whole = Follow("run-0123456789").absorb(events)
     parts = Follow("run-0123456789").absorb(events[:7]).absorb(events[7:])
@@ -59,7 +72,10 @@ def test_the_panel_shows_scores_only_at_the_end() -> None:
 
 
 def test_a_failure_is_told_with_its_hint() -> None:
-    assert Follow("r").panel(run(status="failed", message="out of memory", hint="choose a smaller batch"))["message"] == "Out of memory. Choose a smaller batch."
+    assert (
+        Follow("r").panel(run(status="failed", message="out of memory", hint="choose a smaller batch"))["message"]
+        == "Out of memory. Choose a smaller batch."
+    )
 
 
 @pytest.mark.parametrize(("words", "shown"), [("", ""), ("a b.", "A b."), ("Größe", "Größe.")])

@@ -25,7 +25,14 @@ class Params:
 def test_each_kind_of_field_has_its_control() -> None:
     drawn = forms.controls(fields_of(Params), elem_id="x")
     kinds = {name: type(control) for name, control in drawn.items()}
-    assert kinds == {"rate": gr.Textbox, "share": gr.Slider, "steps": gr.Textbox, "pooling": gr.Dropdown, "note": gr.Textbox, "on": gr.Checkbox}
+    assert kinds == {
+        "rate": gr.Textbox,
+        "share": gr.Slider,
+        "steps": gr.Textbox,
+        "pooling": gr.Dropdown,
+        "note": gr.Textbox,
+        "on": gr.Checkbox,
+    }
     assert drawn["rate"].value == "2e-05"
     assert drawn["share"].minimum == 0 and drawn["share"].maximum == 1
 
@@ -46,7 +53,9 @@ def shown_raw(shown: dict[str, object]) -> list[object]:
     return raw + [forms.as_shown(item, shown.get(f"{name}.{item.name}", item.default)) for name, item in settings_form.objective_fields()]
 
 
-@pytest.mark.parametrize("values", [{}, {"learning_rate": 1.23456789e-5, "epochs": 10 / 3, "objective": "triplet", "warmup_ratio": 0.123456}])
+@pytest.mark.parametrize(
+    "values", [{}, {"learning_rate": 1.23456789e-5, "epochs": 10 / 3, "objective": "triplet", "warmup_ratio": 0.123456}]
+)
 def test_untouched_controls_override_nothing(values: dict[str, object]) -> None:
     shown = settings_form.shown_of(TrainSpec(**{"objective": "cosine", **values}), {})
     assert settings_form.overrides(shown_raw(shown), shown, {}) == {}

@@ -15,7 +15,9 @@ HOSTILE = "</script><script>alert(1)</script> ${alert(2)} <img src=x onerror=ale
 
 def view(n: int = 6, dims: int = 2) -> MapView:
     points = np.arange(n * dims, dtype=np.float32).reshape(n, dims)
-    return MapView(points, np.array([0, 0, 1, 1, -1, 0][:n]), (ClusterInfo(0, HOSTILE, 3), ClusterInfo(1, "b", 2), ClusterInfo(-1, "none", 1)), "key")
+    return MapView(
+        points, np.array([0, 0, 1, 1, -1, 0][:n]), (ClusterInfo(0, HOSTILE, 3), ClusterInfo(1, "b", 2), ClusterInfo(-1, "none", 1)), "key"
+    )
 
 
 def decoded(text: str, kind: str) -> np.ndarray:

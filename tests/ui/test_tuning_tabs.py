@@ -11,6 +11,7 @@ from sbert_studio.ui.follow import Follow
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs import models, tune
 from sbert_studio.ui.tuning import data_panel, drafts, run_panel, settings_form
+
 from .test_forms import shown_raw
 
 

@@ -10,7 +10,7 @@ import gradio as gr
 
 from ...errors import StudioError
 from ..follow import metric_words
-from ..page import Page, guarded, told
+from ..page import PROGRESS, Page, guarded, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
 
@@ -51,7 +51,9 @@ def judge(studio: Studio, models: Sequence[str], path: Path, task: str, name: st
         raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {_MOST_MODELS}")
     titles = {card.name: card.title for card in studio.models()}
     data = studio.read(path)
-    reports = [(titles.get(model, model), studio.evaluate(model, data, task, told(progress, "Encoding") if progress else None)) for model in names]
+    reports = [
+        (titles.get(model, model), studio.evaluate(model, data, task, told(progress, "Encoding") if progress else None)) for model in names
+    ]
     return main_table(reports, name), all_table(reports)
 
 
@@ -81,7 +83,10 @@ def all_table(reports: Sequence[tuple[str, Report]]) -> Value:
     for title, report in reports:
         groups = {name: value for name, value in report.scores.items() if isinstance(value, Mapping)}
         alone = {name: value for name, value in report.scores.items() if isinstance(value, int | float)}
-        lines += [(title, name, {key: value for key, value in scores.items() if isinstance(value, int | float)}) for name, scores in groups.items()]
+        lines += [
+            (title, name, {key: value for key, value in scores.items() if isinstance(value, int | float)})
+            for name, scores in groups.items()
+        ]
         lines += [(title, "", alone)] if alone else []
     names = list(dict.fromkeys(key for _, _, scores in lines for key in scores))
     columns = [column("Model"), column("Similarity"), *(column(metric_words(key), "number", digits=4) for key in names)]
@@ -96,7 +101,12 @@ def build(studio: Studio, page: Page) -> None:
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
             models = gr.Dropdown(
-                page.model_choices(None), value=[studio.settings.default_model], multiselect=True, allow_custom_value=True, label="Models", elem_id="evaluate-models"
+                page.model_choices(None),
+                value=[studio.settings.default_model],
+                multiselect=True,
+                allow_custom_value=True,
+                label="Models",
+                elem_id="evaluate-models",
             )
             file = upload("A file of scored pairs, triplets or labelled texts", "evaluate-file")
             buttons = sample_buttons(samples, "evaluate")
@@ -106,15 +116,21 @@ def build(studio: Studio, page: Page) -> None:
             scores = view("table", nothing(_BLANK), elem_id="evaluate-scores")
             details = view("table", elem_id="evaluate-details")
 
-    def on_judge(models: list[str], path: str | None, task: str, progress: Any = gr.Progress()) -> tuple[Value, Value]:  # noqa: B008
+    def on_judge(models: list[str], path: str | None, task: str, progress: Any = PROGRESS) -> tuple[Value, Value]:
         if path is None:
             return judge(studio, models, samples[0].path, task, samples[0].title, progress)
         return judge(studio, models, Path(path), task, Path(path).name, progress)
 
-    def on_sample(number: int, models: list[str], task: str, progress: Any = gr.Progress()) -> tuple[Value, Value]:  # noqa: B008
+    def on_sample(number: int, models: list[str], task: str, progress: Any = PROGRESS) -> tuple[Value, Value]:
         return judge(studio, models, samples[number].path, task, samples[number].title, progress)
 
-    common = {"outputs": [scores, details], "api_visibility": "private", "show_progress_on": scores, "concurrency_limit": 2, "concurrency_id": "evaluate"}
+    common = {
+        "outputs": [scores, details],
+        "api_visibility": "private",
+        "show_progress_on": scores,
+        "concurrency_limit": 2,
+        "concurrency_id": "evaluate",
+    }
     button.click(guarded(on_judge), [models, file, task], **common)
     for number, one in enumerate(buttons):
         one.click(guarded(bound(on_sample, number)), [models, task], **common)
@@ -135,9 +151,7 @@ def build(studio: Studio, page: Page) -> None:
 def bound(handler: Any, number: int) -> Any:
     """``handler`` with its first argument given, and still with a signature that Gradio can read."""
 
-    def call(models: list[str], task: str, progress: Any = gr.Progress()) -> Any:  # noqa: B008
+    def call(models: list[str], task: str, progress: Any = PROGRESS) -> Any:
         return handler(number, models, task, progress)
 
     return call
-
-

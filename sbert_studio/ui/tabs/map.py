@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 import numpy as np
 
-from ..page import Page, download_button, guarded, told
+from ..page import PROGRESS, Page, download_button, guarded, told
 from ..picker import corpus_picker
 from ..plots import CLUSTERS, map_html, map_value
 from ..session import Drawn
@@ -110,7 +110,9 @@ def texts(page: Page, request: Any) -> list[str]:
 def write_html(page: Page, map_key: str | None) -> Path:
     """The map as a file that opens anywhere."""
     drawn = page.maps.get(map_key)
-    return map_html(drawn.view, drawn.corpus.texts, drawn.corpus.fields, page.downloads.path("map.html"), title=f"Map of {drawn.corpus.name}")
+    return map_html(
+        drawn.view, drawn.corpus.texts, drawn.corpus.fields, page.downloads.path("map.html"), title=f"Map of {drawn.corpus.name}"
+    )
 
 
 def write_table(page: Page, map_key: str | None) -> Path:
@@ -120,7 +122,12 @@ def write_table(page: Page, map_key: str | None) -> Path:
     drawn = page.maps.get(map_key)
     labels = {info.id: info.label for info in drawn.view.clusters}
     ids = [int(number) for number in drawn.view.ids]
-    made: dict[str, Any] = {"row": drawn.corpus.lines, "text": drawn.corpus.texts, "cluster": ids, "cluster_label": [labels[number] for number in ids]}
+    made: dict[str, Any] = {
+        "row": drawn.corpus.lines,
+        "text": drawn.corpus.texts,
+        "cluster": ids,
+        "cluster_label": [labels[number] for number in ids],
+    }
     made |= {axis: drawn.view.points[:, at].tolist() for at, axis in zip(range(drawn.view.points.shape[1]), "xyz", strict=False)}
     columns = made | {name if name not in made else f"{name}_": cells for name, cells in drawn.corpus.fields.items()}
     target = page.downloads.path("map.csv")
@@ -155,7 +162,13 @@ def _table(drawn: Drawn, rows: list[int], scores: dict[int, float], caption: str
     scored = [column("Cosine", "bar")] if scores else []
     columns = [column("Row", "row"), column("Text", main=True), *scored, column("Cluster"), *(column(name) for name in names)]
     cells = [
-        [corpus.lines[row], corpus.texts[row], *([scores[row]] if scores else []), labels[int(drawn.view.ids[row])], *(corpus.fields[name][row] for name in names)]
+        [
+            corpus.lines[row],
+            corpus.texts[row],
+            *([scores[row]] if scores else []),
+            labels[int(drawn.view.ids[row])],
+            *(corpus.fields[name][row] for name in names),
+        ]
         for row in rows[:_LISTED]
     ]
     more = len(rows) - len(cells)
@@ -165,7 +178,13 @@ def _table(drawn: Drawn, rows: list[int], scores: dict[int, float], caption: str
 
 def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
-    view("intro", {"title": "See the whole corpus at once", "text": "Texts that mean alike lie close together. Circle a patch to read it, or click a point for its neighbours."})
+    view(
+        "intro",
+        {
+            "title": "See the whole corpus at once",
+            "text": "Texts that mean alike lie close together. Circle a patch to read it, or click a point for its neighbours.",
+        },
+    )
     map_key = gr.State(None)
     with gr.Row(elem_classes=["sb-map-row"]):
         with gr.Column(elem_classes=["sb-panel"], min_width=280, scale=1):
@@ -173,7 +192,9 @@ def build(studio: Studio, page: Page) -> None:
             colour = gr.Dropdown([CLUSTERS], value=CLUSTERS, label="Colour by", elem_id="map-colour")
             with gr.Accordion("Layout and clusters", open=False):
                 dimensions = gr.Radio(["2-D", "3-D"], value="2-D", label="Dimensions", elem_id="map-dimensions")
-                neighbours = gr.Slider(2, 100, 15, step=1, label="Neighbours", info="Few: fine detail. Many: the broad picture.", elem_id="map-neighbours")
+                neighbours = gr.Slider(
+                    2, 100, 15, step=1, label="Neighbours", info="Few: fine detail. Many: the broad picture.", elem_id="map-neighbours"
+                )
                 distance = gr.Slider(0.0, 0.99, 0.1, step=0.01, label="Least distance", info="Small: tight clumps.", elem_id="map-distance")
                 method = gr.Dropdown(_METHODS, value="auto", label="Clusters", elem_id="map-method")
                 count = gr.Slider(2, 60, 10, step=1, label="How many", visible=False, elem_id="map-count")
@@ -188,13 +209,13 @@ def build(studio: Studio, page: Page) -> None:
             shown = _map_view(page)
             listed = view("table", nothing(_CHOOSE), elem_id="map-table")
 
-    def on_draw(key: str | None, model: str, d: str, n: int, m: float, how: str, number: int, least: float, by: str, progress: Any = gr.Progress()) -> Any:  # noqa: B008
-        key, drawn = draw(page, key, model, projection_params(d, n, m), cluster_params(how, number, least), progress)
+    def on_draw(key: str | None, model: str, d: str, n: int, m: float, how: str, number: int, least: float, by: str) -> Any:
+        key, drawn = draw(page, key, model, projection_params(d, n, m), cluster_params(how, number, least), PROGRESS)
         return key, drawn, *shown_map(page, drawn, by), *[gr.update(visible=True)] * 2
 
-    def on_setting(map_key: str | None, *args: Any, progress: Any = gr.Progress()) -> Any:  # noqa: B008
+    def on_setting(map_key: str | None, *controls: Any) -> Any:
         # Nothing to move before the first map.
-        return gr.skip() if map_key is None else on_draw(*args, progress=progress)
+        return gr.skip() if map_key is None else on_draw(*controls)
 
     def on_choice(map_key: str | None, event: gr.SelectData) -> Value:
         return chosen_rows(page, map_key, event.value, event.index)
@@ -220,4 +241,9 @@ def _map_view(page: Page) -> Any:
     def map_texts(request: Any) -> list[str]:
         return texts(page, request)
 
-    return view("map", plain(nothing("Press Draw the map, or choose a corpus: a few hundred texts take some seconds.")), elem_id="map-view", server=[map_texts])
+    return view(
+        "map",
+        plain(nothing("Press Draw the map, or choose a corpus: a few hundred texts take some seconds.")),
+        elem_id="map-view",
+        server=[map_texts],
+    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ..follow import METHOD_WORDS, Follow, before_after
 from ..forms import shown_number
-from ..follow import Follow, before_after
 from ..page import Page, download_button, guarded
 from ..tuning.run_panel import look, use, write_zip
 from ..views import Value, facts, nothing, plain, view
@@ -40,7 +39,7 @@ def _model_card(card: ModelCard) -> Value:
 
 
 def _run_card(run: Run) -> Value:
-    method = "LoRA" if run.method == "lora" else "all weights"
+    method = METHOD_WORDS.get(run.method, run.method)
     scores = before_after(run)
     shown = f"{scores['before']:.4f} → {scores['after']:.4f}" if scores else ""
     when = run.created[:16].replace("T", " ")
@@ -55,10 +54,20 @@ def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | No
     if run is None:
         return (facts(_model_facts(card), title=card.title, notes=[card.note] if card.note else []) if card else None), None, None
     _, panel, curves, _ = look(page, Follow(run.id))
-    known = [("Id", run.id), ("From", run.model), ("Objective", run.objective), ("Rows", f"{run.rows:,}"), ("Held out", f"{run.dev_rows:,}")]
+    known = [
+        ("Id", run.id),
+        ("From", run.model),
+        ("Objective", run.objective),
+        ("Rows", f"{run.rows:,}"),
+        ("Held out", f"{run.dev_rows:,}"),
+    ]
     known += _model_facts(card)[1:] if card else []
     spec = run.spec
-    known += [(words, shown_number(spec[key])) for words, key in (("Epochs", "epochs"), ("Batch", "batch_size"), ("Learning rate", "learning_rate"), ("Seed", "seed")) if key in spec]
+    known += [
+        (words, shown_number(spec[key]))
+        for words, key in (("Epochs", "epochs"), ("Batch", "batch_size"), ("Learning rate", "learning_rate"), ("Seed", "seed"))
+        if key in spec
+    ]
     return facts(known, notes=[card.note] if card and card.note else []), panel, curves
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..page import Page, guarded, told
+from ..page import PROGRESS, Page, guarded, told
 from ..picker import corpus_picker
 from ..views import Value, column, nothing, table, view
 
@@ -97,7 +97,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
         button = gr.Button("Search", variant="primary", elem_id="search-go")
     hits = view("table", nothing("Results appear here, the closest first."), elem_id="search-hits")
 
-    def on_search(key: str | None, query: str, k: int, mode: str, model: str, progress: Any = gr.Progress()) -> tuple[str, Value]:  # noqa: B008
+    def on_search(key: str | None, query: str, k: int, mode: str, model: str, progress: Any = PROGRESS) -> tuple[str, Value]:
         return find(page, key, query, k, mode, model, progress)
 
     def on_row(key: str | None, k: int, model: str, event: gr.SelectData) -> Value:
@@ -116,7 +116,7 @@ def _duplicates(page: Page) -> None:
         button = gr.Button("Find near-duplicates", variant="primary", elem_id="mine-go")
     found = view("table", nothing("The most similar pairs of the corpus appear here."), elem_id="mine-table")
 
-    def on_mine(key: str | None, top: int, model: str, progress: Any = gr.Progress()) -> tuple[str, Value]:  # noqa: B008
+    def on_mine(key: str | None, top: int, model: str, progress: Any = PROGRESS) -> tuple[str, Value]:
         return duplicates(page, key, top, model, progress)
 
     button.click(guarded(on_mine), [page.corpus, top, page.model], [page.corpus, found], api_visibility="private", show_progress_on=found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..page import Page, download_button, guarded, told
+from ..page import PROGRESS, Page, download_button, guarded, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, plain, table, view
 
@@ -41,7 +41,12 @@ def compare(studio: Studio, a: str, b: str, model: str | None) -> Value:
     """Two texts as the value of a gauge."""
     found = studio.similarity(a, b, model)
     words, explain = next((words, explain) for least, words, explain in _WORDS if found.cosine >= least or least == -1.0)
-    shown = [("Cosine", found.cosine), ("Dot product", found.dot), ("Euclidean distance", found.euclidean), ("Manhattan distance", found.manhattan)]
+    shown = [
+        ("Cosine", found.cosine),
+        ("Dot product", found.dot),
+        ("Euclidean distance", found.euclidean),
+        ("Manhattan distance", found.manhattan),
+    ]
     scale = ["unrelated", "loosely", "related", "close", "the same"]
     value = {"cosine": found.cosine, "place": found.cosine, "words": words, "explain": explain, "facts": shown, "scale": scale}
     return plain(value)  # type: ignore[no-any-return]
@@ -80,13 +85,22 @@ def write_pairs(scores: PairScores, target: Path) -> Path:
     a, b = scores.columns
     numbers = {name: [getattr(one.similarity, name) for one in scores.rows] for name in ("cosine", "dot", "euclidean", "manhattan")}
     left, right = (a, b) if a != b else (f"{a}_1", f"{b}_2")
-    write_csv(target, {"row": [one.row for one in scores.rows], left: [one.a for one in scores.rows], right: [one.b for one in scores.rows], **numbers})
+    write_csv(
+        target,
+        {"row": [one.row for one in scores.rows], left: [one.a for one in scores.rows], right: [one.b for one in scores.rows], **numbers},
+    )
     return target
 
 
 def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
-    view("intro", {"title": "How alike are they?", "text": "Compare texts by meaning. The model turns each into a vector; the angle between two vectors says how close they are."})
+    view(
+        "intro",
+        {
+            "title": "How alike are they?",
+            "text": "Compare texts by meaning. The model turns each into a vector; the angle between two vectors says how close they are.",
+        },
+    )
     with gr.Tabs(elem_classes=["sb-subtabs"]):
         with gr.Tab("Two texts"):
             _two(studio, page)
@@ -139,7 +153,7 @@ def _file(studio: Studio, page: Page) -> None:
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=2):
             shown = view("table", nothing("Each row of the file appears here with its score."), elem_id="pairs-table")
 
-    def on_pairs(path: str | None, model: str, progress: Any = gr.Progress()) -> Any:  # noqa: B008  Gradio fills it in
+    def on_pairs(path: str | None, model: str, progress: Any = PROGRESS) -> Any:
         if path is None:
             return None, nothing("Each row of the file appears here with its score."), gr.update(visible=False)
         found = pairs(studio, Path(path), model, progress)
@@ -149,7 +163,7 @@ def _file(studio: Studio, page: Page) -> None:
     file.change(guarded(on_pairs), [file, page.model], outputs, api_visibility="private", show_progress_on=shown)
     for item, button in zip(samples, buttons, strict=True):
 
-        def on_sample(model: str, progress: Any = gr.Progress(), path: Path = item.path) -> Any:  # noqa: B008
+        def on_sample(model: str, progress: Any = PROGRESS, path: Path = item.path) -> Any:
             return on_pairs(str(path), model, progress)
 
         button.click(guarded(on_sample), page.model, outputs, api_visibility="private", show_progress_on=shown)
@@ -157,5 +171,3 @@ def _file(studio: Studio, page: Page) -> None:
 
 def _saved(page: Page, key: str | None) -> Path:
     return write_pairs(page.pair_scores.get(key), page.downloads.path("similarity.csv"))
-
-

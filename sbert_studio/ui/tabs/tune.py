@@ -71,7 +71,9 @@ def build(studio: Studio, page: Page) -> None:
         with gr.Column(min_width=320, scale=5):
             with gr.Column(elem_classes=["sb-panel"]):
                 form = settings_form.draw()
-                name = gr.Textbox(label="Name of the new model", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="tune-name")
+                name = gr.Textbox(
+                    label="Name of the new model", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="tune-name"
+                )
                 go = gr.Button("Start training", variant="primary", elem_id="tune-start")
             run = RunPanel(page, follow)
     plan_outputs = [*form.inputs, *form.groups.values(), form.lora, why, terminal]
@@ -80,7 +82,13 @@ def build(studio: Studio, page: Page) -> None:
         shown, kind = shown_of(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
         groups = [gr.update(visible=one == shown["acting"]) for one in form.groups]
         line = {"title": "The same from a terminal", "command": drafts.command(draft, model, studio.settings.default_model)}
-        return [*settings_form.updates(kind, shown), *groups, gr.update(visible=shown["method"] == "lora"), reasons(draft), line if draft.advice else None]
+        return [
+            *settings_form.updates(kind, shown),
+            *groups,
+            gr.update(visible=shown["method"] == "lora"),
+            reasons(draft),
+            line if draft.advice else None,
+        ]
 
     def on_setting(key: str | None, model: str, method: str, *raw: Any) -> Any:
         planned = replan(page, key, [method, *raw], model)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..page import Page, download_button, guarded, told
+from ..page import PROGRESS, Page, download_button, guarded, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
 from . import drafts
@@ -37,7 +37,9 @@ def preview(draft: Draft) -> Value:
     names = list(draft.table.columns)
     rows = [[int(line), *cells] for line, cells in zip(draft.table.lines, draft.table.head(_PREVIEW), strict=False)]
     notes = " ".join(note.message for note in draft.table.notes)
-    return table([column("Row", "row"), *(column(name) for name in names)], rows, caption=f"{draft.name} · {len(draft.table):,} rows", note=notes)
+    return table(
+        [column("Row", "row"), *(column(name) for name in names)], rows, caption=f"{draft.name} · {len(draft.table):,} rows", note=notes
+    )
 
 
 def write_mended(page: Page, key: str | None) -> Path:
@@ -64,7 +66,9 @@ class DataPanel:
                 self.columns = gr.Dropdown([], multiselect=True, label="Text columns, in order", elem_id="tune-columns", min_width=200)
                 self.target = gr.Dropdown([], label="Score or label", elem_id="tune-target", min_width=140)
             self.findings = view("findings", elem_id="tune-findings")
-            self.save = download_button("Download the mended file", partial(write_mended, page), [draft], elem_id="tune-mended", visible=False)
+            self.save = download_button(
+                "Download the mended file", partial(write_mended, page), [draft], elem_id="tune-mended", visible=False
+            )
             with gr.Accordion("Judge by a file of my own", open=False):
                 self.dev = upload("Held-out examples with the same columns; otherwise a part of the rows is held out", "tune-dev")
 
@@ -97,9 +101,17 @@ class DataPanel:
         def shown(draft: Draft, model: str) -> list[Any]:
             return [*self.show(page.drafts.put(draft), draft), *plan(draft, model)]
 
-        def on_file(path: str | None, model: str, progress: Any = gr.Progress()) -> Any:  # noqa: B008  Gradio fills it in
+        def on_file(path: str | None, model: str, progress: Any = PROGRESS) -> Any:
             if path is None:
-                return [None, FIRST, gr.update(visible=False), *[gr.skip()] * 3, None, gr.update(visible=False), *[gr.skip()] * len(plan_outputs)]
+                return [
+                    None,
+                    FIRST,
+                    gr.update(visible=False),
+                    *[gr.skip()] * 3,
+                    None,
+                    gr.update(visible=False),
+                    *[gr.skip()] * len(plan_outputs),
+                ]
             return shown(take(page, Path(path), model, progress=progress), model)
 
         def on_sample(sample: Sample, model: str) -> Any:

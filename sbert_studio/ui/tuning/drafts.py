@@ -25,7 +25,14 @@ KIND_WORDS = {
     "triplets": "Triplets: anchor, positive, negative",
     "sentences": "Sentences alone",
 }
-_FLAGS = {"objective": "--objective", "method": "--method", "epochs": "--epochs", "batch_size": "--batch-size", "learning_rate": "--lr", "seed": "--seed"}
+_FLAGS = {
+    "objective": "--objective",
+    "method": "--method",
+    "epochs": "--epochs",
+    "batch_size": "--batch-size",
+    "learning_rate": "--lr",
+    "seed": "--seed",
+}
 
 
 @dataclass(frozen=True)
@@ -97,9 +104,10 @@ def mended(studio: Studio, draft: Draft, index: Any, model: str | None) -> Draft
         StudioError: that finding has no mend.
     """
     findings = draft.diagnosis.findings if draft.diagnosis else ()
-    if not isinstance(index, int) or not 0 <= index < len(findings) or findings[index].mend is None:
+    mend = findings[index].mend if isinstance(index, int) and 0 <= index < len(findings) else None
+    if mend is None:
         raise StudioError("that finding has no mend", "check the file again")
-    table = studio.mend(draft.table, findings[index].mend)
+    table = studio.mend(draft.table, mend)
     names = set(table.columns)
     kind, columns, target = draft.asked
     still = set(columns or ()) <= names and (target is None or target in names)
@@ -116,7 +124,13 @@ def start(studio: Studio, draft: Draft, model: str | None, owner: str, name: str
         raise StudioError(draft.problem or "this file cannot be trained on", "choose its kind and its columns")
     data = draft.table if draft.mended else draft.path
     return studio.submit(
-        data, dev=draft.dev, roles=draft.diagnosis.roles, overrides=draft.overrides, model=model, owner=owner, name=name.strip() or Path(draft.name).stem
+        data,
+        dev=draft.dev,
+        roles=draft.diagnosis.roles,
+        overrides=draft.overrides,
+        model=model,
+        owner=owner,
+        name=name.strip() or Path(draft.name).stem,
     )
 
 

@@ -53,7 +53,9 @@ class RunPanel:
                 self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="tune-stop")
                 self.resume = gr.Button("Resume", variant="primary", visible=False, elem_id="tune-resume")
                 self.use = gr.Button("Use this model", variant="primary", visible=False, elem_id="tune-use")
-                self.save = download_button("Download zip", lambda follow: write_zip(page, follow.run_id), [follow], elem_id="tune-zip", visible=False)
+                self.save = download_button(
+                    "Download zip", lambda follow: write_zip(page, follow.run_id), [follow], elem_id="tune-zip", visible=False
+                )
             self.curves = view("curves", elem_id="tune-curves")
 
     @property
@@ -92,7 +94,14 @@ class RunPanel:
         def on_load(owner: Any) -> Any:
             return self.show(attach(page, owner))
 
-        page.timer.tick(guarded(on_tick), [self.follow, page.runs_changed], [*self.outputs, page.runs_changed], queue=False, trigger_mode="once", **quiet)
+        page.timer.tick(
+            guarded(on_tick),
+            [self.follow, page.runs_changed],
+            [*self.outputs, page.runs_changed],
+            queue=False,
+            trigger_mode="once",
+            **quiet,
+        )
         loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
         self.stop.click(guarded(on_stop), self.follow, self.outputs, **private)
         self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)

@@ -64,7 +64,9 @@ def draw() -> SettingsForm:
         for name in _BASIC:
             controls[name] = forms.control(fields[name], elem_id=f"tune-{name}", min_width=110, info=None)
     with gr.Accordion("Advanced settings", open=False, elem_id="tune-advanced"):
-        objective = gr.Dropdown(objective_choices(None), value="auto", label="Objective", info="What is minimised.", elem_id="tune-objective")
+        objective = gr.Dropdown(
+            objective_choices(None), value="auto", label="Objective", info="What is minimised.", elem_id="tune-objective"
+        )
         groups, own = _objective_groups()
         with gr.Group(visible=False) as lora:
             controls |= forms.controls([fields[name] for name in _LORA], elem_id="tune")
@@ -130,7 +132,7 @@ def defaults_shown() -> dict[str, Any]:
     return shown_of(TrainSpec(), {})
 
 
-def updates(kind: str, shown: Mapping[str, Any]) -> list[Any]:
+def updates(kind: str | None, shown: Mapping[str, Any]) -> list[Any]:
     """Updates of ``SettingsForm.inputs`` to what :func:`shown_of` says."""
     from ...objectives import OBJECTIVES
 
