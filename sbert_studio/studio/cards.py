@@ -48,7 +48,7 @@ def _card_languages(folder: Path | None) -> tuple[str, ...]:
         return ()
     head = card.read_text(encoding="utf-8", errors="replace")[:20_000].split("\n---", 1)[0]
     found = _LANGUAGE.search(head)
-    words = re.findall(r"[A-Za-z-]+", found[1]) if found else []
+    words = re.findall(r"[A-Za-z]+(?:-[A-Za-z]+)*", found[1]) if found else []
     return () if any(len(word) != 2 for word in words) else tuple(word.lower() for word in words)
 
 
