@@ -16,6 +16,7 @@ from ..encoders.transformer import TransformerEncoder
 from .advisor import default_objective
 from .judge import hold_out
 from .optimiser import Optimiser
+from .packing import pack_batches
 from .parts import Parts
 from .prepare import prepare
 from .processes import Processes
@@ -64,6 +65,8 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: TransformerEncoder
     learned, held, _ = hold_out(spec, examples, dev)
     processes = Processes(encoder.device)
     objective = prepare(spec, encoder, learned, processes)
+    if processes.device.type == "cpu":
+        pack_batches(encoder.backbone)
     # A sample of rows is enough to be tokenised: of a million, that alone would take minutes.
     places = np.random.default_rng(spec.seed).permutation(len(learned))[: 64 * spec.batch_size]
     rows = TrainingRows.read(learned.take(places), encoder)

@@ -19,6 +19,7 @@ from .events import Event, Finished, Notice, Started, Stopped
 from .export import export
 from .judge import Judge, hold_out
 from .loop import Loop, starting_state
+from .packing import pack_batches
 from .parts import Parts
 from .prepare import prepare
 from .processes import Processes
@@ -127,7 +128,11 @@ def train(
         parts.say(Notice(f"nothing measures how good the model is, and its last weights are kept: {unjudged}"))
     if resume:
         loop.resume()
-    reached = loop.run(should_stop)
+    unpack = pack_batches(encoder.backbone) if processes.device.type == "cpu" else lambda: None
+    try:
+        reached = loop.run(should_stop)
+    finally:
+        unpack()
     return _finish(parts, loop, reached, base)
 
 

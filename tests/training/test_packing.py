@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertModel, RobertaConfig, RobertaModel
+
+from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.training.packing import Packing, pack_batches
+
+from .tiny import sentences, tiny_encoder
+
+
+def roberta() -> TransformerEncoder:
+    plain = tiny_encoder()
+    config = RobertaConfig(
+        vocab_size=plain.backbone.config.vocab_size, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=80, pad_token_id=0,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    return TransformerEncoder(RobertaModel(config, add_pooling_layer=False), plain.tokenizer, EncoderConfig(max_length=64))
+
+
+def without_dropout(encoder: TransformerEncoder) -> TransformerEncoder:
+    for module in encoder.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return encoder.train()
+
+
+@pytest.mark.parametrize("make", [tiny_encoder, roberta])
+def test_packed_vectors_and_gradients_are_those_of_the_padded_batch(make: type[BertModel]) -> None:
+    def run(packed: bool) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        encoder = without_dropout(make())
+        if packed:
+            pack_batches(encoder.backbone)
+        batch = encoder.collate(encoder.tokenize(sentences(9)))
+        assert (batch["attention_mask"] == 0).any()
+        vectors = encoder(batch)
+        (vectors * torch.arange(9.0)[:, None].sin()).sum().backward()
+        return vectors.detach(), {name: item.grad for name, item in encoder.named_parameters() if item.grad is not None}
+
+    padded, packed = run(False), run(True)
+    torch.testing.assert_close(packed[0], padded[0], atol=1e-6, rtol=1e-5)
+    assert packed[1].keys() == padded[1].keys()
+    for name, gradient in padded[1].items():
+        torch.testing.assert_close(packed[1][name], gradient, atol=1e-5, rtol=1e-4)
+
+
+def test_no_padded_token_reaches_the_layers() -> None:
+    encoder, seen = without_dropout(tiny_encoder()), []
+    pack_batches(encoder.backbone)
+    encoder.backbone.encoder.layer[0].register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].shape))
+    rows = encoder.tokenize(sentences(9))
+    encoder(encoder.collate(rows))
+    assert seen == [(1, sum(map(len, rows)), 32)]
+
+
+def test_a_model_with_an_adapter_is_packed_too() -> None:
+    from sbert_studio.encoders.adapters import LoraSettings, apply_lora
+
+    encoder = tiny_encoder()
+    apply_lora(encoder, LoraSettings(r=4, alpha=8, dropout=0.0))
+    batch = encoder.collate(encoder.tokenize(sentences(9)))
+    padded, seen = without_dropout(encoder)(batch), []
+    pack_batches(encoder.backbone)
+    encoder.backbone.base_model.model.encoder.layer[0].register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].shape[0]))
+    torch.testing.assert_close(encoder(batch), padded, atol=1e-6, rtol=1e-5)
+    assert seen == [1]
+
+
+def test_dropout_falls_on_packed_batches_too() -> None:
+    encoder = tiny_encoder().train()
+    pack_batches(encoder.backbone)
+    batch = encoder.collate(encoder.tokenize(sentences(9)))
+    assert not torch.allclose(encoder(batch), encoder(batch))
+
+
+def test_encoding_is_not_packed_and_undoing_leaves_nothing() -> None:
+    encoder, texts = tiny_encoder(), sentences(9)
+    before = encoder.encode(texts)
+    undo = pack_batches(encoder.backbone)
+    np.testing.assert_array_equal(encoder.encode(texts), before)
+    undo()
+    assert encoder.backbone.config._attn_implementation == "sdpa"
+    assert not encoder.backbone._forward_hooks
+    assert not encoder.backbone._forward_pre_hooks
+
+
+def test_spreading_and_packing_undo_each_other() -> None:
+    packing = Packing.of(torch.tensor([[1, 1, 0], [1, 1, 1]]))
+    tokens = torch.randn(5, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.equal(packing.pack(packing.spread(tokens)), tokens)
+    assert packing.spread(tokens)[0, 2].tolist() == [0.0] * 4
+    torch.autograd.gradcheck(packing.spread, (tokens,))
+    torch.autograd.gradcheck(packing.pack, (torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True),))
