@@ -18,6 +18,8 @@
   }
   const median = (values) => { values.sort((a, b) => a - b); return values[values.length >> 1]; };
   const faded = (hex, alpha) => hex + Math.round(alpha * 255).toString(16).padStart(2, "0");
+  // In 3-D, transparent points hide what lies behind them; there a colour is mixed with the ground instead.
+  const mixed = (hex, ground, share) => "#" + [1, 3, 5].map((at) => Math.round(parseInt(hex.slice(at, at + 2), 16) * share + parseInt(ground.slice(at, at + 2), 16) * (1 - share)).toString(16).padStart(2, "0")).join("");
 
   function scene(root, hooks) {
     const plot = el("div", { class: "sb-plot", role: "img", "aria-label": "Map of the sentences; the table beside it lists what is chosen" });
@@ -58,10 +60,12 @@
       const dimmed = focus !== null || marked.length > 0;
       const bright = new Set(marked);
       const marker = { size, line: { width: 0 } };
+      const ground = token("--sb-ground");
       if (shades && !dimmed) Object.assign(marker, { color: Array.from(shades), colorscale: "Viridis", showscale: true, colorbar: { title: { text: plain(value.shade_name) }, thickness: 10, len: 0.5, outlinewidth: 0, tickfont: { color: token("--sb-dim") } } });
       else marker.color = Array.from(groups, (group, row) => {
         const lit = !dimmed || (marked.length ? bright.has(row) : group === focus);
-        return faded(colour(group), lit ? (group < 0 ? 0.55 : 0.85) : 0.1);
+        const share = lit ? (group < 0 ? 0.55 : 0.85) : 0.1;
+        return value.dims === 3 ? mixed(colour(group), ground, share) : faded(colour(group), share);
       });
       const type = value.dims === 3 ? "scatter3d" : "scattergl";
       const main = { type, mode: "markers", hoverinfo: "none", marker, ...coordinates(null) };
@@ -73,10 +77,20 @@
       if (value.dims === 3 || !value.labels) return [];
       const places = new Map();
       groups.forEach((group, row) => { if (group >= 0) { if (!places.has(group)) places.set(group, []); places.get(group).push(row); } });
-      return value.names.filter((name) => name.id >= 0 && places.has(name.id)).slice(0, plot.clientWidth < 520 ? 7 : 22).map((name) => ({
-        x: median(places.get(name.id).map((row) => points[row * 2])), y: median(places.get(name.id).map((row) => points[row * 2 + 1])),
-        text: plain(name.label.length > 28 ? `${name.label.slice(0, 27)}…` : name.label), showarrow: false, captureevents: false,
-        font: { size: 12, color: token("--sb-ink") }, bgcolor: token("--sb-veil"), borderpad: 2, opacity: focus === null || focus === name.id ? 1 : 0.25,
+      // The largest groups are named first; a name that would cover another is left to the legend.
+      const [left, right, low, high] = [0, 1].flatMap((at) => { const all = axis(at, null); return [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))]; });
+      const scale = Math.min((plot.clientWidth || 800) / (right - left || 1), (plot.clientHeight || 600) / (high - low || 1)) * 0.9;
+      const placed = [];
+      for (const name of value.names.filter((one) => one.id >= 0 && places.has(one.id)).slice(0, 40)) {
+        const rows = places.get(name.id);
+        const text = name.label.length > 28 ? `${name.label.slice(0, 27)}…` : name.label;
+        const label = { name, text, x: median(rows.map((row) => points[row * 2])), y: median(rows.map((row) => points[row * 2 + 1])), half: text.length * 3.4 + 4 };
+        const covers = (other) => Math.abs(label.x - other.x) * scale < label.half + other.half && Math.abs(label.y - other.y) * scale < 19;
+        if (!placed.some(covers)) placed.push(label);
+      }
+      return placed.map((label) => ({
+        x: label.x, y: label.y, text: plain(label.text), showarrow: false, captureevents: false,
+        font: { size: 12, color: token("--sb-ink") }, bgcolor: token("--sb-veil"), borderpad: 2, opacity: focus === null || focus === label.name.id ? 1 : 0.25,
       }));
     }
 

@@ -100,7 +100,7 @@
           on: { click: (event) => { event.stopPropagation(); act(index); } } }, value.action.mark || "→")) : null));
       root.replaceChildren(
         ...(value.caption ? [el("p", { class: "sb-caption" }, value.caption)] : []),
-        el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" },
+        el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" + (value.columns.some((column) => column.main) ? " sb-stack" : "") },
           el("thead", {}, el("tr", {}, head, value.action ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action.label)) : null)),
           el("tbody", {}, body))),
         ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));

@@ -109,19 +109,14 @@ def test_a_click_on_the_map_lists_the_neighbours_and_colours_follow_a_column(vis
     assert "Nearest to row" in visitor.text("#map-table")
 
 
-def test_a_narrow_page_has_no_sideways_scroll(visit: Callable[..., Visitor]) -> None:
-    visitor = visit()
-    visitor.page.set_viewport_size({"width": 375, "height": 800})
-    visitor.page.wait_for_timeout(400)
-    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 375
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_colour_scheme_of_the_system_is_followed_and_can_be_switched(visit: Callable[..., Visitor], scheme: str) -> None:
-    page = visit(color_scheme=scheme).page
+def test_a_narrow_page_fits_and_its_colours_follow_the_system_until_they_are_switched(visit: Callable[..., Visitor], scheme: str) -> None:
+    visitor = visit(color_scheme=scheme)
+    page = visitor.page
+    page.set_viewport_size({"width": 375, "height": 800})
+    page.wait_for_function("document.documentElement.scrollWidth <= 375")
     page.wait_for_function(f"document.body.classList.contains('dark') === {str(scheme == 'dark').lower()}")
     page.get_by_label("Switch between light and dark").click()
     page.wait_for_function(f"document.body.classList.contains('dark') === {str(scheme != 'dark').lower()}")
-    page.reload()
-    page.wait_for_selector("#similarity-compare")
+    visitor.reload()
     page.wait_for_function(f"document.body.classList.contains('dark') === {str(scheme != 'dark').lower()}")

@@ -49,26 +49,19 @@ def test_a_reload_while_training_finds_the_run_and_the_tuned_model_is_used(visit
     assert download.value.suggested_filename == "My first model.zip"
 
 
-def test_stop_keeps_the_model_and_offers_to_resume(visit: Callable[..., Visitor]) -> None:
+def test_a_refused_setting_is_told_in_words_and_stop_keeps_the_model(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     page = visitor.page
     visitor.tab("Fine-tune")
     page.click("#tune-triplets")
     visitor.see("#tune-findings .sb-verdict")
+    page.fill("#tune-epochs input, #tune-epochs textarea", "many")
+    page.click("#tune-start")
+    visitor.see(".toast-body")
+    assert "not a number" in visitor.text(".toast-body")
     page.fill("#tune-epochs input, #tune-epochs textarea", "200")
     page.click("#tune-start")
     page.wait_for_function("/Step\\s+[1-9]/.test(document.querySelector('#tune-run').innerText)", timeout=LONG)
     page.click("#tune-stop")
     visitor.see("#tune-run .sb-stopped", timeout=LONG)
     visitor.see("#tune-resume")
-
-
-def test_a_setting_that_is_refused_is_told_in_words(visit: Callable[..., Visitor]) -> None:
-    visitor = visit()
-    visitor.tab("Fine-tune")
-    visitor.page.click("#tune-scored_pairs")
-    visitor.see("#tune-findings .sb-verdict")
-    visitor.page.fill("#tune-epochs input, #tune-epochs textarea", "many")
-    visitor.page.click("#tune-start")
-    visitor.see(".toast-body")
-    assert "not a number" in visitor.text(".toast-body")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError, describe_rows
+from ..follow import sentence
 from ..views import Value, plain
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def findings(draft: Draft) -> Value:
     shown = [
         {
             "severity": item.severity,
-            "message": item.message,
+            "message": sentence(item.message),
             "where": describe_rows(item.rows).capitalize() if item.rows else "",
             "mend": item.mend.label if item.mend else "",
             "index": number,

@@ -68,7 +68,7 @@ def draw() -> SettingsForm:
             objective_choices(None), value="auto", label="Objective", info="What is minimised.", elem_id="tune-objective"
         )
         groups, own = _objective_groups()
-        with gr.Group(visible=False) as lora:
+        with gr.Column(visible=False) as lora:
             controls |= forms.controls([fields[name] for name in _LORA], elem_id="tune")
         controls |= forms.controls([item for name, item in fields.items() if name not in controls], elem_id="tune")
     return SettingsForm(method, objective, {name: controls[name] for name in fields}, tuple(own), groups, lora)
@@ -81,7 +81,7 @@ def _objective_groups() -> tuple[dict[str, Any], list[tuple[str, Field, Any]]]:
     for name, item in objective_fields():
         by_objective.setdefault(name, []).append(item)
     for name, items in by_objective.items():
-        with gr.Group(visible=False) as groups[name]:
+        with gr.Column(visible=False) as groups[name]:
             own += [(name, item, forms.control(item, elem_id=f"tune-{name}-{item.name}")) for item in items]
     return groups, own
 
