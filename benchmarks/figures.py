@@ -47,16 +47,22 @@ def untuned(data: Path, _out: Path) -> Iterator[Row]:
 
 def encode(data: Path, _out: Path) -> Iterator[Row]:
     """10,000 distinct sentences, beside sentence-transformers."""
-    found = studio(
-        "bench", "encode", "--data", data / "stsb/train.csv", "--limit", 10_000, "--precision", "float32,bfloat16", "--repeats", 3
-    )
+    found = studio("bench", "encode", "--data", data / "stsb/train.csv", "--limit", 10_000, "--repeats", 3)
     yield (
         f"encode {found['texts']:,} sentences, float32",
         f"{found['ours']:.0f} sentences/s, {found['ratio']:.2f} × sentence-transformers ({found['peer']:.0f}); "
         f"least cosine between the two {found['min_cosine']['float32']:.7f}",
     )
-    half = found["variants"]["bfloat16"]
-    yield "the same, bfloat16", f"{half['ours']:.0f} sentences/s, {half['ratio']:.2f} ×; least cosine {found['min_cosine']['bfloat16']:.5f}"
+
+
+def encode_bfloat16(data: Path, _out: Path) -> Iterator[Row]:
+    """The same in bfloat16, which is worth it only where the processor multiplies it."""
+    found = studio("bench", "encode", "--data", data / "stsb/train.csv", "--limit", 10_000, "--repeats", 3, "--precision", "bfloat16")
+    yield (
+        f"encode {found['texts']:,} sentences, bfloat16",
+        f"{found['ours']:.0f} sentences/s, {found['ratio']:.2f} × sentence-transformers in float32 ({found['peer']:.0f}); "
+        f"least cosine between the two {found['min_cosine']['bfloat16']:.5f}",
+    )
 
 
 def speed(data: Path, _out: Path) -> Iterator[Row]:
@@ -140,7 +146,7 @@ def mine(data: Path, out: Path) -> Iterator[Row]:
 
 
 FIGURES: dict[str, Figure] = {
-    item.__name__: item for item in (untuned, encode, search, mine, cosine, lora, speed, defaults, small, seeds)
+    item.__name__: item for item in (untuned, encode, encode_bfloat16, search, mine, cosine, lora, speed, defaults, small, seeds)
 }  # fmt: skip
 
 
