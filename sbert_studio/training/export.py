@@ -24,31 +24,43 @@ def export(parts: Parts, state: State, base: str) -> None:
 
     Args:
         parts: the encoder has the best weights; its adapter is merged.
-        base: the portable id of the model that the run started from.
+        base: the id of the model that the run started from, or its folder.
     """
     spec, encoder, folder = parts.spec, parts.encoder, parts.folder
     if spec.method == "lora":
         from ..encoders.adapters import merge_lora, save_adapter
 
-        save_adapter(encoder, folder / "adapter", base)
+        save_adapter(encoder, folder / "adapter", adapter_base(spec.model))
         merge_lora(encoder)
-    if encoder.base is None and not Path(base).is_absolute():
-        encoder.base = base
-    encoder.save(folder / "model", card=model_card(encoder, _facts(spec, state, base)))
+    portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
+    encoder.base = encoder.base or portable
+    encoder.save(folder / "model", card=model_card(encoder, _facts(spec, state, portable)))
     if parts.judge is not None:
         _write_held_out(parts.judge.dev, folder / HELD_OUT)
 
 
-def _facts(spec: TrainSpec, state: State, base: str) -> CardFacts:
+def adapter_base(model: str) -> str:
+    """The id of the very weights that an adapter was trained on: a hub id, a run, or a folder's name without the way to it.
+
+    Not what a tuned model's card calls its base: on the weights before that tuning the adapter would give other vectors.
+    """
+    from ..encoders.catalog import BUNDLED
+
+    if model in BUNDLED:
+        return BUNDLED[model].hub_id
+    path = Path(model)
+    return path.resolve().name if path.is_dir() or path.is_absolute() else model
+
+
+def _facts(spec: TrainSpec, state: State, base: str | None) -> CardFacts:
     scores: tuple[Score, ...] = ()
     if state.after:
         scores = (Score("held-out rows", state.after["metric"], state.after["score"], state.before.get("score"), state.after["rows"]),)
     values = spec.to_json()
     training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in _SHOWN]
     training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
-    portable = None if Path(base).is_absolute() else base
     return CardFacts(
-        base_model=portable, scores=scores, training=tuple((name, str(value)) for name, value in [*training, ("steps", state.step)])
+        base_model=base, scores=scores, training=tuple((name, str(value)) for name, value in [*training, ("steps", state.step)])
     )
 
 

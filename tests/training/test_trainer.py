@@ -10,6 +10,7 @@ import torch
 from sbert_studio.encoders.storage import load_folder
 from sbert_studio.errors import StudioError
 from sbert_studio.training.events import Evaluated, Finished, Notice, Saved, Started, Step, Stopped
+from sbert_studio.training.export import adapter_base
 from sbert_studio.training.trainer import train
 
 from .tiny import (
@@ -137,7 +138,7 @@ def test_a_finished_run_that_is_resumed_says_again_how_it_ended(tmp_path: Path) 
 
 
 def test_lora_is_merged_and_its_adapter_kept(tmp_path: Path) -> None:
-    spec = small_spec(method="lora", learning_rate=1e-2, lora_r=4)
+    spec = small_spec(model="tiny/tiny", method="lora", learning_rate=1e-2, lora_r=4)
     encoder, texts = tiny_encoder(), sentences(20)
     untuned = tiny_encoder().encode(texts)
     outcome = train(spec, scored_pairs(), Told(), never, encoder=encoder, folder=tmp_path)
@@ -151,6 +152,20 @@ def test_lora_is_merged_and_its_adapter_kept(tmp_path: Path) -> None:
     load_adapter(unmerged, outcome.adapter)
     np.testing.assert_allclose(unmerged.eval().encode(texts), tuned, atol=1e-5)
     assert json.loads((outcome.adapter / "adapter_config.json").read_text())["base_model_name_or_path"] == "tiny/tiny"
+
+
+def test_an_adapter_names_the_weights_it_was_trained_on_without_a_path_of_this_machine(tmp_path: Path) -> None:
+    assert adapter_base("all-MiniLM-L6-v2") == "sentence-transformers/all-MiniLM-L6-v2"
+    assert adapter_base("run-0123456789") == "run-0123456789"
+    assert adapter_base(str(tmp_path)) == tmp_path.name
+    local = tiny_encoder()
+    local.base = None
+    spec = small_spec(model=str(tmp_path), method="lora", epochs=1)
+    outcome = train(spec, scored_pairs(), Told(), never, encoder=local, folder=tmp_path / "run")
+    assert outcome.adapter is not None
+    written = [path.read_text() for path in (outcome.adapter / "adapter_config.json", outcome.model / "README.md")]
+    assert json.loads(written[0])["base_model_name_or_path"] == tmp_path.name
+    assert not any(str(tmp_path) in text for text in written)
 
 
 def test_the_softmax_head_learns_and_stays_with_the_checkpoint(tmp_path: Path) -> None:
