@@ -45,7 +45,6 @@ def tune(page: Page, first: bool) -> None:
     page.click("#tune-scored_pairs")
     page.wait_for_selector("#tune-findings .sb-verdict", timeout=LONG)
     if first:
-        page.fill("#tune-epochs input, #tune-epochs textarea", "1")
         page.click("#tune-start")
         page.wait_for_selector("#tune-run .sb-finished", timeout=LONG)
     page.wait_for_timeout(1200)

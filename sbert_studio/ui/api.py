@@ -192,11 +192,11 @@ def build(page: Page) -> None:
             (run, "run", [run_id, after]),
             (evaluate, "evaluate", [file, model, task]),
         ):
-            gr.Button().click(_answering(verb, page), inputs, found, api_name=endpoint, show_progress="hidden")
+            gr.Button().click(_answering(verb, endpoint, page), inputs, found, api_name=endpoint, show_progress="hidden")
 
 
-def _answering(verb: Callable[..., dict[str, Any]], page: Page) -> Callable[..., Any]:
-    """The verb without its first argument, its errors in words."""
+def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -> Callable[..., Any]:
+    """The verb without its first argument, under the endpoint's name (MCP shows it), its errors in words."""
     first = page if verb is train else page.studio
 
     def call(*args: Any) -> Any:
@@ -209,6 +209,7 @@ def _answering(verb: Callable[..., dict[str, Any]], page: Page) -> Callable[...,
             raise gr.Error("something went wrong on the server's side; it has been logged", print_exception=False) from None
 
     functools.update_wrapper(call, verb)
+    call.__name__ = endpoint
 
     signature = inspect.signature(verb)
     call.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])  # type: ignore[attr-defined]
