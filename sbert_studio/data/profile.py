@@ -49,8 +49,8 @@ class ColumnProfile:
 
     @property
     def is_number(self) -> bool:
-        """Nearly all cells are numbers."""
-        return self.filled > 0 and self.numeric >= 0.9
+        """Nearly all cells are numbers; half of them do in a column that is called a score, where people write n/a too."""
+        return self.filled > 0 and self.numeric >= (0.5 if self.key in SCORE else 0.9)
 
     @property
     def is_category(self) -> bool:

@@ -92,6 +92,13 @@ def test_what_cannot_be_had_is_refused_in_words(arguments: dict[str, object], wo
         detect_roles(table(text=A, label=["x", "y"] * 20), **arguments)  # type: ignore[arg-type]
 
 
+def test_a_column_called_score_may_hold_a_few_words_for_no_score() -> None:
+    cells = ["n/a" if row % 5 == 0 else str(row % 6) for row in range(40)]
+    assert detect_roles(table(sentence1=A, sentence2=B, score=cells)).kind == "scored_pairs"
+    cells = ["n/a" if row % 5 == 0 else f"{row / 8:.3f}" for row in range(40)]
+    assert detect_roles(table(sentence1=A, sentence2=B, similarity=cells)).target == "similarity"
+
+
 def test_words_are_refused_as_scores_and_sentences_as_labels() -> None:
     pairs = table(sentence1=A, sentence2=B, label=["x", "y"] * 20, remark=C)
     with pytest.raises(StudioError, match="words, not scores"):
