@@ -57,7 +57,7 @@ class Settings:
         env = os.environ if environ is None else environ
         space = bool(env.get("SPACE_ID")) or env.get("SYSTEM") == "spaces"
         return cls(
-            home=Path(env["SBERT_STUDIO_HOME"]).expanduser() if env.get("SBERT_STUDIO_HOME") else _default_home(env, space),
+            home=_expanded(env["SBERT_STUDIO_HOME"]) if env.get("SBERT_STUDIO_HOME") else _default_home(env, space),
             host=env.get("SBERT_STUDIO_HOST") or ("0.0.0.0" if space else "127.0.0.1"),
             port=_whole_number(env, "SBERT_STUDIO_PORT", 7860),
             device=env.get("SBERT_STUDIO_DEVICE") or "auto",
@@ -74,7 +74,14 @@ def _default_home(env: Mapping[str, str], space: bool) -> Path:
     if space and os.access(persistent, os.W_OK):
         return persistent / "sbert-studio"
     data_home = env.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(data_home).expanduser() / "sbert-studio"
+    return _expanded(data_home) / "sbert-studio"
+
+
+def _expanded(folder: str) -> Path:
+    try:
+        return Path(folder).expanduser()
+    except RuntimeError:
+        raise StudioError(f"there is no home folder for {folder!r}", "set SBERT_STUDIO_HOME to a folder you may write") from None
 
 
 def _whole_number(env: Mapping[str, str], name: str, default: int) -> int:

@@ -93,6 +93,34 @@ def file_name(name: str, default: str = "file") -> str:
     return cleaned[:120] or default
 
 
+def existing(name: str | Path) -> Path | None:
+    """The file or folder that ``name`` leads to, ``~`` understood; None where there is none, or it cannot be a path."""
+    try:
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, RuntimeError, ValueError):  # too long a name; the home folder of nobody; a NUL
+        return None
+
+
+def require_room(target: Path, *sources: Path | None) -> None:
+    """Find out before long work that a file can be written; its folder is made.
+
+    Raises:
+        StudioError: it cannot, is a folder, or is one of the ``sources`` that are read.
+    """
+    try:
+        if target.is_dir():
+            raise StudioError(f"{target.name or target} is a folder", "name a file")
+        if target.exists() and any(source is not None and source.exists() and target.samefile(source) for source in sources):
+            raise StudioError(f"{target.name} is the file that is read", "name another file to write")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, probe = tempfile.mkstemp(prefix=".part-", dir=target.parent)
+        os.close(handle)
+        Path(probe).unlink()
+    except OSError as error:
+        raise StudioError(f"{target} cannot be written: {error.strerror}", "choose another folder, or make room") from error
+
+
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``target``; on a clean exit it is flushed to disk and renamed over ``target``."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import errno
+import io
 import json
 import re
 import signal
@@ -19,7 +21,7 @@ from tiny_studio import sentences, write_model, write_pairs
 
 from sbert_studio import __version__
 from sbert_studio.cli import main as entry
-from sbert_studio.cli.answers import Answer, duration, plain
+from sbert_studio.cli.answers import Answer, duration, plain, write
 from sbert_studio.cli.main import app, run
 from sbert_studio.data.samples import sample
 
@@ -203,7 +205,17 @@ def test_what_a_user_can_mend_is_said_in_one_line_with_exit_code_2(cli: Any, cor
         ["encode", corpus, "--out", tmp_path / "x.npy", "--column", "nothing"],
         ["encode", corpus],
         ["encode", corpus, "--out", tmp_path / "x.npy", "--precision", "float3"],
+        ["encode", corpus, "--out", tmp_path],
+        ["encode", corpus, "--out", corpus],
+        ["encode", corpus, "--out", corpus / "x.npy"],
+        ["encode", corpus, "--out", tmp_path / f"{'x' * 300}.npy"],
+        ["map", corpus, "--out", tmp_path],
+        ["similarity", "--pairs", pairs, "--out", pairs],
         ["search", tmp_path / "absent.csv", "x"],
+        ["search", "x" * 300, "x"],
+        ["search", "~nobody-of-this-name/x.csv", "x"],
+        ["search", corpus, "x", "--model", "x" * 300],
+        ["search", corpus, "x", "--model", "~nobody-of-this-name"],
         ["search", corpus, "x", "--mode", "psychic"],
         ["search", corpus, "x", "-k", 0],
         ["search", empty, "x"],
@@ -216,6 +228,10 @@ def test_what_a_user_can_mend_is_said_in_one_line_with_exit_code_2(cli: Any, cor
         ["train", pairs, "--epochs", "two"],
         ["train", pairs, "--set", "epochs"],
         ["train", pairs, "--set", "sped=9"],
+        ["train", pairs, "--set", "batch_size=0"],
+        ["train", pairs, "--set", "batch_size=many"],
+        ["train", pairs, "--set", "objective_params=x"],
+        ["train", pairs, "--set", "model=other"],
         ["train", "--resume", "run-0000000000"],
         ["evaluate", "all-MiniLM-L6-v2", "--data", pairs, "--task", "astrology"],
         ["export", "run-0000000000", "--out", tmp_path / "x.zip"],
@@ -227,6 +243,53 @@ def test_what_a_user_can_mend_is_said_in_one_line_with_exit_code_2(cli: Any, cor
     for command in commands:
         line = refused(cli(*command, "--json"))
         assert " hint: " in line, line
+
+
+def test_a_file_that_is_read_is_never_written_over(cli: Any, corpus: Path, pairs: Path) -> None:
+    before = corpus.read_bytes(), pairs.read_bytes()
+    link = corpus.with_name("link.csv")
+    link.symlink_to(corpus)
+    for command in (["encode", corpus, "--out", link], ["map", corpus, "--out", corpus], ["similarity", "--pairs", pairs, "--out", pairs]):
+        assert "is the file that is read" in refused(cli(*command, "--json"))
+    assert (corpus.read_bytes(), pairs.read_bytes()) == before
+
+
+def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "/somewhere")
+
+    monkeypatch.setattr("sbert_studio.studio.Studio.similarity", full)
+    assert refused(cli("similarity", "a", "b", "--json")).startswith("error: /somewhere cannot be used: No space left on device.")
+
+
+def test_without_a_command_the_help_is_shown_as_it_is_laid_out(cli: Any) -> None:
+    told = cli()
+    assert told.code == 2
+    assert not told.err
+    assert re.search(r"^  similarity +Compare", told.out, re.MULTILINE)
+
+
+def test_a_name_cannot_steer_the_terminal(cli: Any, tmp_path: Path) -> None:
+    file = tmp_path / "texts.csv"
+    file.write_text("te\x1b[31mxt,\u202eb\nthe red cat on the mat,one blue dog\na slow dog in the park,two white stars\n")
+    told = cli("search", file, "cat", "--column", "absent", "--json")
+    assert "te [31mxt" in refused(told)
+    assert not re.search("[\x1b\u202e]", told.err)
+    told = cli("check", file)
+    assert told.code == 0
+    assert not re.search("[\x1b\u202e]", told.out)
+
+
+def test_an_answer_fits_a_stdout_that_lacks_its_letters() -> None:
+    raw = io.BytesIO()
+    narrow = io.TextIOWrapper(raw, encoding="latin-1", newline="")
+    answer = Answer({"text": "卡 é \u2028"}, ["卡 é"])
+    for as_json in (True, False):
+        write(answer, as_json, narrow)
+    narrow.flush()
+    found, words = raw.getvalue().decode("latin-1").splitlines()
+    assert json.loads(found) == {"text": "卡 é \u2028"}
+    assert words == "? é"
 
 
 def test_rows_at_fault_are_named_as_a_spreadsheet_numbers_them(cli: Any, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ Model = Annotated[
 ]
 Column = Annotated[str | None, typer.Option("--column", help="The column of texts.", show_default="the one that looks like text")]
 
+# What a terminal would act on, or show in another order: control characters, line separators, changes of direction.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _EVERY = 5.0  # seconds between two lines of progress where no one watches a terminal
 
 
@@ -36,12 +39,17 @@ class Answer:
 
 
 def write(answer: Answer, as_json: bool, stdout: TextIO) -> None:
-    """Print an answer."""
+    """Print an answer, whatever characters ``stdout`` has."""
+    encoding = stdout.encoding or "utf-8"
     if as_json:
-        stdout.write(json.dumps(plain(answer.data), ensure_ascii=False, allow_nan=False) + "\n")
+        data = plain(answer.data)
+        text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False, allow_nan=False))
+        if text.encode(encoding, "replace").decode(encoding, "replace") != text:
+            text = json.dumps(data, allow_nan=False)
+        stdout.write(text + "\n")
         return
     for line in _aligned(answer.lines):
-        stdout.write(line + "\n")
+        stdout.write(shown(line).encode(encoding, "replace").decode(encoding, "replace") + "\n")
 
 
 def plain(value: Any) -> Any:
@@ -59,7 +67,7 @@ def plain(value: Any) -> Any:
 
 def say(words: str) -> None:
     """A line to stderr."""
-    sys.stderr.write(words + "\n")
+    sys.stderr.write(shown(words) + "\n")
     sys.stderr.flush()
 
 
@@ -68,9 +76,14 @@ def number(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def shown(line: str) -> str:
+    """``line`` with a blank for each character that a terminal would act on; columns, files and runs may be called anything."""
+    return _UNSAFE.sub(" ", line)
+
+
 def one_line(text: str, width: int = 100) -> str:
-    """A text on one line, with no control character that a terminal would act on."""
-    flat = "".join(char if char.isprintable() else " " for char in text)
+    """The beginning of a text, on one line."""
+    flat = shown(text)
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import StudioError
+from ..workspace import atomic_file, require_room
 from .answers import Answer, Column, Json, Model, number, one_line, progress
 from .studio import open_studio
 
@@ -37,6 +38,8 @@ def similarity(
             return Answer(found.to_json(), [[name, value] for name, value in found.to_json().items()])
         if a is not None:
             raise StudioError("both texts and --pairs were given", "give the one or the other")
+        if out is not None:
+            require_room(out, pairs)
         with progress("encoding") as show:
             scores = studio.similarity_pairs(pairs, model, show)
     if out is not None:
@@ -57,10 +60,9 @@ def encode(
     json: Json = False,
 ) -> Answer:
     """Turn a column of texts into vectors."""
-    from ..workspace import atomic_file
-
     with open_studio() as studio:
         corpus = studio.corpus(file, column)
+        require_room(out, file)
         with progress("encoding") as show:
             found = studio.encode(corpus, model, precision, show)
     import numpy as np
@@ -128,6 +130,7 @@ def map(
 
     with open_studio() as studio:
         corpus = studio.corpus(file, column)
+        require_room(out, file)
         with progress("drawing", "steps") as show:
             view = studio.map(corpus, ProjectionParams(seed=-1 if seed is None else seed), grouping, model, show)
     map_html(view, corpus.texts, corpus.fields, out)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from .answers import duration, say
+from .answers import duration, say, shown
 
 if TYPE_CHECKING:
     from ..training.events import Event
@@ -73,7 +73,7 @@ class Follower:
 
     def _line(self, words: str) -> None:
         if self._bar is not None:
-            self._bar.console.print(words, markup=False, highlight=False)
+            self._bar.console.print(shown(words), markup=False, highlight=False)
         else:
             say(words)
 

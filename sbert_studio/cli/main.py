@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from . import benching, exploring, judging, serving, tuning
 from .answers import Answer, say, write
 
 DONE, BUG, MENDABLE, INTERRUPTED = 0, 1, 2, 130
+# What a disk or its owner says no to; a file that is not there is caught where it is named.
+_DISK = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EIO}
 
 app = typer.Typer(
     name="sbert-studio",
@@ -61,11 +64,11 @@ def run(arguments: Sequence[str]) -> int:
     try:
         # Libraries that print would spoil the one JSON object.
         with redirect_stdout(sys.stderr) if as_json else nullcontext():
-            answer = app(given, prog_name="sbert-studio", standalone_mode=False)
+            answer = app(given or ["--help"], prog_name="sbert-studio", standalone_mode=False)
         if isinstance(answer, Answer):
             write(answer, as_json, stdout)
             stdout.flush()
-        return answer if isinstance(answer, int) else DONE
+        return MENDABLE if not given else answer if isinstance(answer, int) else DONE
     except StudioError as error:
         return _refused(error, as_json, stdout)
     except TyperException as error:
@@ -81,26 +84,42 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.close()
         return DONE
     except Exception as error:
-        return _bug(error, as_json, stdout)
+        return _failed(error, as_json, stdout)
 
 
 def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
     say(f"error: {error}")
     if as_json:
-        write(Answer({"error": error.message, "hint": error.hint, "rows": list(error.rows)}), True, stdout)
+        _answer_with(error.message, error.hint, error.rows, stdout)
     return MENDABLE
+
+
+def _failed(error: Exception, as_json: bool, stdout: Any) -> int:
+    """The disk, or a bug."""
+    if not isinstance(error, OSError) or error.errno not in _DISK:
+        return _bug(error, as_json, stdout)
+    place = error.filename2 or error.filename or "the output"
+    return _refused(StudioError(f"{place} cannot be used: {error.strerror}", "check the path and the room on its disk"), as_json, stdout)
 
 
 def _bug(error: Exception, as_json: bool, stdout: Any) -> int:
     """One line for the user, the whole story in a file."""
     log = _log_file()
-    log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    with suppress(OSError):
+        log.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     first = next(iter(str(error).strip().splitlines()), "")
     message = f"this is a bug in SBERT Studio: {type(error).__name__}{': ' + first[:200] if first else ''}"
     say(f"error: {message}. hint: report it with {log}.")
     if as_json:
-        write(Answer({"error": message, "hint": f"report it with {log}", "rows": []}), True, stdout)
+        _answer_with(message, f"report it with {log}", (), stdout)
     return BUG
+
+
+def _answer_with(error: str, hint: str, rows: Sequence[int], stdout: Any) -> None:
+    """The JSON object of an error, where stdout still takes one: the error may be that it does not."""
+    with suppress(OSError):
+        write(Answer({"error": error, "hint": hint, "rows": list(rows)}), True, stdout)
+        stdout.flush()
 
 
 def _log_file() -> Path:

@@ -121,14 +121,17 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
     """``key=value`` pairs as a dictionary; the values are parsed where the keys are known.
 
     Raises:
-        StudioError: one has no ``=``.
+        StudioError: one has no ``=``, or names the model.
     """
     found = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
+        name = key.strip().replace("-", "_")
+        if not equals or not name:
             raise StudioError(f"--set {pair!r} has no value", "write --set key=value, such as --set warmup_ratio=0.1")
-        found[key.strip().replace("-", "_")] = value.strip()
+        if name == "model":
+            raise StudioError("the model is not chosen by --set", f"write --model {value.strip()}")
+        found[name] = value.strip()
     return found
 
 

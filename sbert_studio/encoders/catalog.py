@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import StudioError
-from ..workspace import Workspace, digest_file
+from ..workspace import Workspace, digest_file, existing
 from .adapters import load_adapter, merge_lora
 from .backbone import read_json
 from .cross import CrossEncoder, load_cross
@@ -106,7 +106,7 @@ class Catalog:
             if not model.is_dir():
                 raise StudioError(f"the run {name} has no finished model", "choose another model, or wait until the run is done")
             return Source("run", name, model, noted_base(model))
-        if folders and (path := Path(name).expanduser()).is_dir():
+        if folders and (path := existing(name)) is not None and path.is_dir():
             return Source("folder", name, path, noted_base(path))
         if HUB_ID.fullmatch(name) and ".." not in name:
             return Source("hub", name, None, name)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import StudioError
+from ..workspace import existing
 from .cards import languages_of
 from .services import Services
 
@@ -78,9 +79,9 @@ def existing_file(path: str | Path) -> Path:
     Raises:
         StudioError: nothing does, or a folder.
     """
-    path = Path(path).expanduser()
-    if path.is_dir():
-        raise StudioError(f"{path.name or path} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
-    if not path.is_file():
-        raise StudioError(f"there is no file {path.name or str(path)!r}", "check the path, or quote it if it holds spaces")
-    return path
+    found = existing(path)
+    if found is not None and found.is_dir():
+        raise StudioError(f"{found.name or found} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+    if found is None or not found.is_file():
+        raise StudioError(f"there is no file {(Path(path).name or str(path))[:200]!r}", "check the path, or quote it if it holds spaces")
+    return found

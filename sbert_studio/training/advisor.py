@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +59,11 @@ def advise(
     chosen = {
         name: value for name, value in (overrides or {}).items() if value is not None and not (name == "objective" and value == "auto")
     }
+    # Checked before anything is made of them: a batch size of 0 would be divided by.
+    settings = {item.name: item for item in TrainSpec.settings()}
+    chosen = {name: settings[name].parse(value) if name in settings else value for name, value in chosen.items()}
     advisor = _Advisor(examples, info, device.partition(":")[0], lengths, chosen)
-    spec_names = {item.name for item in fields(TrainSpec)}
+    spec_names = set(settings) | ({"objective_params"} if isinstance(chosen.get("objective_params"), Mapping) else set())
     own = {name: value for name, value in chosen.items() if name not in spec_names}
     spec = TrainSpec.from_json({**advisor.settings(), **{name: value for name, value in chosen.items() if name in spec_names}})
     known = [item.name for item in fields_of(OBJECTIVES[spec.objective].Params)]
