@@ -8,6 +8,7 @@ import io
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -260,6 +261,13 @@ def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("sbert_studio.studio.Studio.similarity", full)
     assert refused(cli("similarity", "a", "b", "--json")).startswith("error: /somewhere cannot be used: No space left on device.")
+
+
+def test_a_port_that_is_taken_is_told_before_the_page_is_built(cli: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        told = cli("app", "--port", taken.getsockname()[1])
+    assert told.code == 2
+    assert re.fullmatch(r"error: 127\.0\.0\.1 port \d+ cannot be used: .+ hint: choose another --port or --host\.\n", told.err)
 
 
 def test_without_a_command_the_help_is_shown_as_it_is_laid_out(cli: Any) -> None:
