@@ -15,7 +15,7 @@ import gradio as gr
 from . import api, tabs, theme
 from .page import Page, guarded
 from .plots import plotly_folder
-from .session import new_owner
+from .session import is_owner, new_owner
 from .views import view
 
 if TYPE_CHECKING:
@@ -108,13 +108,15 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
 def _models(page: Page, owner: Any, chosen: str) -> Any:
     choices = page.model_choices(owner)
     gone = isinstance(chosen, str) and chosen.startswith("run-") and chosen not in {name for _, name in choices}
-    return gr.update(choices=choices, value=page.studio.settings.default_model if gone else chosen)
+    # Only what is gone is replaced: the visitor may have chosen another one while this was on its way.
+    return gr.update(choices=choices, value=page.studio.settings.default_model) if gone else gr.update(choices=choices)
 
 
 def _named(owner: Any) -> dict[str, str]:
     """The visitor's name, given on their first visit."""
     known = owner if isinstance(owner, dict) else {}
-    return {"owner": str(known.get("owner") or new_owner()), "job": str(known.get("job") or "")}
+    name = known.get("owner")
+    return {"owner": str(name) if is_owner(name) else new_owner(), "job": str(known.get("job") or "")}
 
 
 def _tabs() -> list[Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ..errors import StudioError
-from .session import Chosen, Downloads, Drawn, Shelf, new_owner
+from .session import Chosen, Downloads, Drawn, Shelf, is_owner, new_owner
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -64,7 +64,7 @@ class Page:
         if not self.shared:
             return "local"
         name = owner.get("owner") if isinstance(owner, dict) else None
-        return name if isinstance(name, str) and name else new_owner()
+        return str(name) if is_owner(name) else new_owner()
 
     def model_choices(self, owner: Any) -> list[tuple[str, str]]:
         """What a model chooser offers: (title, name) of each bundled model and each finished run of the visitor."""

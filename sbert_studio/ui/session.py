@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 import tempfile
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _AN_HOUR = 3600.0
+_OWNER = re.compile(r"visitor-[0-9a-f]{16}")
 
 
 class Shelf(Generic[T]):
@@ -99,3 +101,8 @@ class Downloads:
 def new_owner() -> str:
     """A name for a visitor on a shared page: it tells their runs from others', and protects nothing by itself."""
     return f"visitor-{secrets.token_hex(8)}"
+
+
+def is_owner(name: object) -> bool:
+    """Whether ``name`` could be one of :func:`new_owner`; the browser sends it, and may send any other ("local", "api")."""
+    return isinstance(name, str) and _OWNER.fullmatch(name) is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 import gradio as gr
 
+from ...errors import StudioError
 from ..follow import Follow, no_run
 from ..page import Page, download_button, guarded
 from ..views import Value, plain, view
@@ -94,6 +95,12 @@ class RunPanel:
         def on_load(owner: Any) -> Any:
             return self.show(attach(page, owner))
 
+        def on_change(follow: Follow) -> Any:
+            # The run may have been deleted in the Models tab.
+            known = {run.id for run in page.studio.runs()}
+            return gr.skip() if not follow.run_id or follow.run_id in known else self.show(Follow())
+
+        page.runs_changed.change(guarded(on_change), self.follow, self.outputs, **quiet)
         page.timer.tick(
             guarded(on_tick),
             [self.follow, page.runs_changed],
@@ -109,8 +116,14 @@ class RunPanel:
 
 
 def use(page: Page, follow: Follow, owner: Any) -> Any:
-    """Choose the run's model in the header."""
+    """Choose the run's model in the header.
+
+    Raises:
+        StudioError: it was deleted meanwhile.
+    """
     choices = page.model_choices(owner)
-    title = next((title for title, name in choices if name == follow.run_id), follow.run_id)
+    title = next((title for title, name in choices if name == follow.run_id), None)
+    if title is None:
+        raise StudioError("this model is no longer there", "choose another one")
     gr.Info(f"{html.escape(title)} now answers in every tab.", title="Model chosen")
     return gr.update(choices=choices, value=follow.run_id)
