@@ -112,7 +112,7 @@
   views.findings = (root, host) => (value) => {
     if (value.empty) return root.replaceChildren(empty(value.empty));
     const items = value.findings.map((finding) => el("li", { class: `sb-finding sb-${finding.severity}` },
-      el("span", { class: "sb-sign", "aria-label": finding.severity }, signs[finding.severity] || "i"),
+      el("span", { class: "sb-sign", role: "img", "aria-label": finding.severity }, signs[finding.severity] || "i"),
       el("div", {}, el("p", {}, finding.message), finding.where ? el("p", { class: "sb-dim" }, finding.where) : null),
       finding.mend ? el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "mend", finding.index) } }, finding.mend) : null));
     root.replaceChildren(el("p", { class: "sb-verdict" }, value.verdict),

@@ -9,6 +9,7 @@ from tiny_studio import write_pairs
 from sbert_studio.errors import StudioError
 from sbert_studio.ui.follow import Follow
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.session import new_owner
 from sbert_studio.ui.tabs import models, tune
 from sbert_studio.ui.tuning import data_panel, drafts, run_panel, settings_form
 
@@ -47,6 +48,8 @@ def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Pa
     draft = drafts.with_roles(page.studio, data_panel.take(page, path, None), "scored_pairs", [], "", None)
     assert draft.diagnosis is None
     assert drafts.findings(draft)["findings"][0]["severity"] == "error"
+    controls = settings_form.updates(None, tune.shown_of(draft))
+    assert controls[1]["value"] == "auto" and controls[1]["choices"][0][1] == "auto"
     with pytest.raises(StudioError):
         drafts.start(page.studio, draft, None, "local", "")
 
@@ -103,6 +106,8 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
     assert run_id in {name for _, name in page.model_choices(None)}
     assert run_panel.write_zip(page, run_id).stat().st_size > 1000
     page.studio.delete_run(run_id)
+    with pytest.raises(StudioError, match="no longer there"):
+        run_panel.use(page, follow, None)
     assert run_id not in models.listing(page, None, "")[0]
     assert run_panel.attach(page, {"job": run_id}) == Follow()
 
@@ -110,7 +115,7 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
 def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
     key = draft_of(shared, pairs)
-    mine, theirs = {"owner": "visitor-a", "job": ""}, {"owner": "visitor-b", "job": ""}
+    mine, theirs = ({"owner": new_owner(), "job": ""} for _ in range(2))
     _, run_id = tune.start(shared, key, raw(shared.drafts.get(key), epochs="0.2"), None, mine, "")
     shared.studio.runner.wait(run_id, 60)
     assert run_id in models.listing(shared, mine, "")[0]
@@ -118,3 +123,11 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
     assert models.details(shared, theirs, run_id) == (None, None, None)
     assert run_panel.attach(shared, theirs) == Follow()
     assert shared.visitor(None) != shared.visitor(None)
+
+
+def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
+    shared = Page(page.studio, shared=True)
+    runs = [page.studio.submit(pairs, overrides={"epochs": 0.2}, owner=owner) for owner in ("local", "api")]
+    for forged in ("local", "api", "visitor-a", "", None, ["local"]):
+        assert models.listing(shared, {"owner": forged}, "")[0] == models.listing(shared, None, "")[0]
+        assert run_panel.attach(shared, {"owner": forged, "job": runs[0].id}) == Follow()

@@ -60,7 +60,9 @@ def matrix(studio: Studio, lines: str, model: str | None) -> Value:
     """
     texts = [line.strip() for line in (lines or "").splitlines() if line.strip()]
     if not 2 <= len(texts) <= _MOST_TEXTS:
-        raise StudioError(f"there are {len(texts)} sentences here", f"write 2 to {_MOST_TEXTS}, one a line")
+        raise StudioError(
+            f"there {'is one sentence' if len(texts) == 1 else f'are {len(texts)} sentences'} here", f"write 2 to {_MOST_TEXTS}, one a line"
+        )
     return {"labels": texts, "values": studio.similarity_matrix(texts, model).tolist()}
 
 

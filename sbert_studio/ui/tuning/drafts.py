@@ -79,7 +79,9 @@ def checked(studio: Studio, draft: Draft, model: str | None) -> Draft:
         roles = detect_roles(draft.table, kind, columns, target)  # type: ignore[arg-type]
         diagnosis = studio.check(draft.table, dev=draft.dev, roles=roles, model=model)
     except StudioError as error:
-        return replace(draft, diagnosis=None, advice=None, problem=str(error))
+        rows = f" ({describe_rows(error.rows)})" if error.rows else ""
+        words = " ".join(sentence(part) for part in (error.message + rows, error.hint) if part)
+        return replace(draft, diagnosis=None, advice=None, problem=words.rstrip("."))
     return planned(studio, replace(draft, diagnosis=diagnosis, problem=""), model, draft.overrides)
 
 
@@ -138,7 +140,7 @@ def start(studio: Studio, draft: Draft, model: str | None, owner: str, name: str
 def findings(draft: Draft) -> Value:
     """The value of a ``findings`` view."""
     if draft.diagnosis is None:
-        trouble = {"severity": "error", "message": draft.problem, "where": "", "mend": "", "index": -1}
+        trouble = {"severity": "error", "message": sentence(draft.problem), "where": "", "mend": "", "index": -1}
         return {"verdict": "This file cannot be trained on as it is.", "findings": [trouble]}
     roles, found = draft.diagnosis.roles, draft.diagnosis.findings
     verdict = f"{draft.diagnosis.rows:,} rows · {KIND_WORDS[roles.kind]}" + (f" · {roles.note}" if roles.note else "")

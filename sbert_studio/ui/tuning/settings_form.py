@@ -14,6 +14,7 @@ from .. import forms
 _BASIC = ("epochs", "batch_size", "learning_rate")
 _LORA = ("lora_r", "lora_alpha", "lora_dropout")
 _AUTO = ("Chosen for your data", "auto")
+_MINIMISED = "What is minimised."
 METHODS = [("All weights", "full"), ("LoRA: small adapters", "lora")]
 
 
@@ -64,9 +65,7 @@ def draw() -> SettingsForm:
         for name in _BASIC:
             controls[name] = forms.control(fields[name], elem_id=f"tune-{name}", min_width=110, info=None)
     with gr.Accordion("Advanced settings", open=False, elem_id="tune-advanced"):
-        objective = gr.Dropdown(
-            objective_choices(None), value="auto", label="Objective", info="What is minimised.", elem_id="tune-objective"
-        )
+        objective = gr.Dropdown(objective_choices(None), value="auto", label="Objective", info=_MINIMISED, elem_id="tune-objective")
         groups, own = _objective_groups()
         with gr.Column(visible=False) as lora:
             controls |= forms.controls([fields[name] for name in _LORA], elem_id="tune")
@@ -136,12 +135,13 @@ def updates(kind: str | None, shown: Mapping[str, Any]) -> list[Any]:
     """Updates of ``SettingsForm.inputs`` to what :func:`shown_of` says."""
     from ...objectives import OBJECTIVES
 
-    acting = str(shown["acting"])
-    title = OBJECTIVES[acting].title
-    choices = [(f"{_AUTO[0]}: {title}", "auto") if shown["objective"] == "auto" else _AUTO, *objective_choices(kind)[1:]]
+    # Nothing acts yet where the file fits no kind.
+    acting = OBJECTIVES[str(shown["acting"])] if shown["acting"] in OBJECTIVES else None
+    auto = (f"{_AUTO[0]}: {acting.title}", "auto") if acting and shown["objective"] == "auto" else _AUTO
+    choices = [auto, *objective_choices(kind)[1:]]
     return [
         gr.update(value=shown["method"]),
-        gr.update(choices=choices, value=shown["objective"], info=OBJECTIVES[acting].summary),
+        gr.update(choices=choices, value=shown["objective"], info=acting.summary if acting else _MINIMISED),
         *forms.updates(spec_fields(), shown),
         *(
             gr.update(value=forms.as_shown(item, shown[f"{name}.{item.name}"])) if f"{name}.{item.name}" in shown else gr.skip()
