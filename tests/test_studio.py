@@ -175,6 +175,18 @@ def test_training_judges_by_the_held_out_file_where_one_is_given(studio: Studio,
     assert run.after["score"] == pytest.approx(studio.evaluate(run.id, dev).to_json()["cosine"]["spearman"], abs=1e-6)
 
 
+def test_a_report_on_the_rows_that_a_model_learned_says_so(studio: Studio, tmp_path: Path) -> None:
+    path, other = write_pairs(tmp_path / "pairs.csv", 50), write_pairs(tmp_path / "other.csv", 20, seed=7)
+    run = studio.train(path, overrides=quick(epochs=0.2), name="Mine")
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_text(other.read_text() + "".join(path.read_text().splitlines(keepends=True)[1:4]))
+    again = studio.train(other, model=run.id, overrides=quick(epochs=0.2), name="Again")
+    assert studio.evaluate(None, path).notes == studio.evaluate(run.id, other).notes == ()
+    assert studio.evaluate(run.id, path).notes[-1].startswith("50 of these 50 rows are in the file that Mine was tuned on")
+    assert studio.evaluate(run.id, mixed).notes[-1].startswith("3 of these 23 rows")
+    assert ["Again" in studio.evaluate(again.id, mixed).notes[-2], "Mine" in studio.evaluate(again.id, mixed).notes[-1]] == [True, True]
+
+
 def test_a_tuned_model_can_be_tuned_on(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     first = studio.train(path, overrides=quick())

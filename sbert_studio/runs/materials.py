@@ -71,6 +71,15 @@ class Materials:
         dev, _ = build_like(self._table(source["dev"]), roles)
         return data, dev
 
+    def rows(self) -> set[tuple[str, ...]]:
+        """The texts of each row of the data, as its cells hold them, in the order of the roles' text columns.
+
+        Raises:
+            StudioError: a file is missing.
+        """
+        table = self._table(self.source()["data"])
+        return set(zip(*(table.column(name) for name in self.roles().texts), strict=True))
+
     def _table(self, entry: dict[str, Any]) -> Table:
         return read_table(self.folder / entry["file"], name=entry["name"])
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import StudioError
 from .cards import describe_folder
 from .reading import Reading
 from .results import ModelCard
@@ -20,16 +22,38 @@ class Judging(Reading):
     """Models → scores."""
 
     def evaluate(self, model: str | None, path: str | Path | Table, task: str = "auto", progress: Progress | None = None) -> Report:
-        """A model judged on a file of pairs, triplets or labelled texts."""
+        """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows."""
         from ..evaluation.suite import evaluate
 
-        return evaluate(self.catalog.load(model or self.settings.default_model), self._table(path), task, progress)
+        name, table = model or self.settings.default_model, self._table(path)
+        report = evaluate(self.catalog.load(name), table, task, progress)
+        return replace(report, notes=(*report.notes, *self._learned(name, table)))
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
         """The bundled models and the finished runs (of one owner), newest first; none of them is loaded."""
         bundled = [self._model_card(name, "bundled", name) for name in self.catalog.bundled()]
         done = [run for run in self.store.runs(owner) if run.model_path is not None and run.model_path.is_dir()]
         return bundled + [self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done]
+
+    def _learned(self, model: str, table: Table) -> list[str]:
+        """A note where rows of the table lie in the file that a run was tuned on, or a run that it began from."""
+        from ..runs.materials import Materials
+
+        notes: list[str] = []
+        known = {run.id: run for run in self.store.runs()} if model.startswith("run-") else {}
+        while (run := known.pop(model, None)) is not None:
+            materials, model = Materials(self.workspace.run(run.id)), run.model
+            try:
+                names, learned = materials.roles().texts, materials.rows()
+            except StudioError:
+                continue  # Its folder was tidied by hand; what it learned can no longer be told.
+            if not set(names) <= set(table.columns):
+                continue
+            seen = sum(row in learned for row in zip(*(table.column(name) for name in names), strict=True))
+            if seen:
+                rows = f"{seen:,} of these {len(table):,} rows are" if len(table) > 1 else "This row is"
+                notes.append(f"{rows} in the file that {run.name} was tuned on, so its score here flatters it.")
+        return notes
 
     def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelCard:
         folder = self.catalog.resolve(name).path

@@ -46,7 +46,7 @@ def judge(studio: Studio, models: Sequence[str], path: Path, task: str, name: st
     Raises:
         StudioError: no model is chosen, too many are, or the file does not hold what the task needs.
     """
-    names = list(dict.fromkeys(models))
+    names = list(dict.fromkeys(name for name in models or () if name))
     if not 1 <= len(names) <= _MOST_MODELS:
         raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {_MOST_MODELS}")
     titles = {card.name: card.title for card in studio.models()}
@@ -63,6 +63,7 @@ def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
 
     found = [(title, *primary(report), report.scores.get("interval")) for title, report in reports]
     first, report = found[0][2], reports[0][1]
+    notes = dict.fromkeys(note for _, one in reports for note in one.notes)
     columns = [column("Model"), column(metric_words(found[0][1]), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if any(item[3] for item in found) else []
     columns += [column("Difference", "delta")] if len(found) > 1 else []
@@ -74,7 +75,7 @@ def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
         if len(found) > 1:
             row.append(score - first if title != found[0][0] else None)
         rows.append(row)
-    return table(columns, rows, caption=f"{name} · {report.task} · {report.rows:,} rows", note=" ".join(report.notes))
+    return table(columns, rows, caption=f"{name} · {report.task} · {report.rows:,} rows", note=" ".join(notes))
 
 
 def all_table(reports: Sequence[tuple[str, Report]]) -> Value:
@@ -135,17 +136,21 @@ def build(studio: Studio, page: Page) -> None:
     for number, one in enumerate(buttons):
         one.click(guarded(bound(on_sample, number)), [models, task], **common)
 
-    def on_models(owner: Any, model: str, chosen: list[str]) -> Any:
-        # The model in the header joins the comparison; what is gone leaves it.
+    typed = gr.State("")
+
+    def on_models(owner: Any, model: str | None, chosen: list[str] | None, typed: str) -> Any:
+        # The model in the header joins the comparison; what is gone leaves it, and so does a name that was typed there before.
         choices = page.model_choices(owner)
         known = {name for _, name in choices}
-        kept = [name for name in chosen if name in known or not name.startswith("run-")]
-        return gr.update(choices=choices, value=list(dict.fromkeys([*kept, model]))[:_MOST_MODELS])
+        asked = [name for name in [*(name for name in chosen or () if name != typed), model] if name]
+        kept = [name for name in asked if name in known or not name.startswith("run-")]
+        shown = gr.update(choices=choices, value=list(dict.fromkeys(kept))[:_MOST_MODELS])
+        return shown, "" if model in known else model or ""
 
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     for event in (page.model.change, page.runs_changed.change):
-        event(guarded(on_models), [page.owner, page.model, models], models, **quiet)
-    page.on_load.append(lambda loaded: loaded.then(guarded(on_models), [page.owner, page.model, models], models, **quiet))
+        event(guarded(on_models), [page.owner, page.model, models, typed], [models, typed], **quiet)
+    page.on_load.append(lambda loaded: loaded.then(guarded(on_models), [page.owner, page.model, models, typed], [models, typed], **quiet))
 
 
 def bound(handler: Any, number: int) -> Any:
