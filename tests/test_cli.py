@@ -163,6 +163,7 @@ def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path
     assert models[0]["parameters"] == 22_713_216
 
     by_run, by_folder = (ok(cli("evaluate", model, "--data", pairs, "--json")) for model in (found["run"], found["model"]))
+    assert "was tuned on" in by_run.pop("notes")[0]  # the folder does not say what it was tuned on
     assert by_run == by_folder
     assert (by_run["task"], by_run["rows"]) == ("sts", 60)
     assert -1 <= by_run["cosine"]["spearman"] <= 1
