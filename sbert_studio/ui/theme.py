@@ -99,7 +99,7 @@ def theme() -> Any:
         button_primary_background_fill="*primary_600",
         button_primary_background_fill_dark="*primary_600",
         button_primary_background_fill_hover="*primary_700",
-        button_primary_background_fill_hover_dark="*primary_500",
+        button_primary_background_fill_hover_dark="*primary_700",
         button_primary_border_color="transparent",
         button_primary_border_color_dark="transparent",
         button_primary_text_color="white",
