@@ -23,10 +23,11 @@ _WARMUP, _DECAY, _LONGEST_GRADIENT = 0.1, 0.01, 1.0
 
 
 def bench_train(studio: Studio, options: BenchOptions, progress: Progress | None) -> Duel:
-    """Pairs a second of cosine regression on scored pairs, everything between the loaded model and the trained one counted.
+    """Pairs a second of cosine regression on scored pairs, everything between the loaded model and the trained one on disk counted.
 
-    Ours tokenises, trains, and writes a checkpoint and the model's folder; the peer's tokenises and trains. Round ``i`` uses
-    seed ``options.seed + i``. With ``options.test``, both sides' models are judged by the same code.
+    Both sides tokenise, train, and write the last checkpoint and the model's folder. Round ``i`` uses seed ``options.seed + i``. A limit
+    takes rows at even distances, since files are often sorted and the first rows short. With ``options.test``, both sides'
+    models are judged by the same code.
     """
     from .benching import folder_of
 
@@ -104,7 +105,8 @@ class _Match:
                     weight_decay=_DECAY,
                     max_grad_norm=_LONGEST_GRADIENT,
                     seed=options.seed + turn,
-                    save_strategy="no",
+                    save_strategy="epoch",
+                    save_total_limit=1,
                     logging_strategy="no",
                     report_to="none",
                     disable_tqdm=True,
@@ -113,7 +115,7 @@ class _Match:
                 )
                 loss = peer_library("sentence_transformers.losses").CosineSimilarityLoss(model)
                 trainer = library.SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=loss)
-                speed = self._rate(trainer.train)
+                speed = self._rate(lambda: (trainer.train(), model.save_pretrained(f"{scratch}/model")))
             if self.test is not None:
                 self.scores.setdefault("peer", []).append(_judge(model, self.test))
             return speed
@@ -134,7 +136,8 @@ def _pairs(studio: Studio, path: Path | None, limit: int | None) -> Examples:
     examples, _ = build_examples(table, detect_roles(table))
     if examples.kind != "scored_pairs":
         raise StudioError(f"{table.name} holds {examples.kind.replace('_', ' ')}", "the training bench needs pairs with a score")
-    return examples.take(range(min(len(examples), limit or len(examples))))
+    count = min(len(examples), limit or len(examples))
+    return examples.take([place * len(examples) // count for place in range(count)])
 
 
 def _judge(model: Any, test: Examples) -> float:
