@@ -81,6 +81,31 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One of several trainings of a run begins: a first stage, a seed, a fold. What was told of steps starts anew.
+
+    Attributes:
+        number: from 1 to ``of``.
+        title: such as "seed 13" or "first stage".
+    """
+
+    number: int
+    of: int
+    title: str
+
+
+@dataclass(frozen=True)
+class PartEnded:
+    """The training that :class:`Part` announced is done; ``before`` and ``after`` as in :class:`Finished`."""
+
+    number: int
+    of: int
+    title: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Finished:
     """All steps were taken. ``before`` and ``after``: ``{"metric", "score", "step", **scores}``, empty without held-out rows."""
 
@@ -112,9 +137,9 @@ class Failed:
     hint: str = field(default="")
 
 
-Event: TypeAlias = Started | Step | Evaluated | Saved | Notice | Finished | Stopped | Failed
+Event: TypeAlias = Started | Step | Evaluated | Saved | Notice | Part | PartEnded | Finished | Stopped | Failed
 _TYPES: dict[str, type[Event]] = {
-    kind.__name__.lower(): kind for kind in (Started, Step, Evaluated, Saved, Notice, Finished, Stopped, Failed)
+    kind.__name__.lower(): kind for kind in (Started, Step, Evaluated, Saved, Notice, Part, PartEnded, Finished, Stopped, Failed)
 }
 
 

@@ -40,11 +40,19 @@ class Judge:
         return {"metric": metric, "score": score, **report.to_json()}
 
 
+def stratified(spec: TrainSpec) -> bool | None:
+    """``spec.stratify`` as the split has it; ``None`` leaves it to the kind of the examples."""
+    return {"auto": None, "yes": True, "no": False}[spec.stratify]
+
+
 def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple[Examples, Examples | None, str]:
     """Rows to learn from and rows to be judged by: those given, else a part of ``examples`` that shares no text with the rest.
 
     Returns:
         The two parts, and why there are no rows to be judged by where there are none.
+
+    Raises:
+        StudioError: a split by group is asked for, and there are no groups.
     """
     if dev is not None and len(dev) and dev.kind in SCORED_KINDS:
         return examples, dev, ""
@@ -52,8 +60,10 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
         return examples, None, "bare sentences say nothing of how alike two of them are"
     if not spec.dev_fraction:
         return examples, None, "no rows are held out"
+    if spec.by_group and not examples.groups:
+        raise StudioError("a split by group was asked for, but no column holds groups", "choose the group column")
     try:
-        rest, held = split(examples, spec.dev_fraction, spec.seed)
+        rest, held = split(examples, spec.dev_fraction, spec.seed, groups=spec.by_group, stratify=stratified(spec))
     except StudioError as error:
         return examples, None, error.message
     return (rest, held, "") if len(held) > 1 and len(rest) else (examples, None, f"{len(examples)} rows are too few to hold some out")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -43,13 +44,15 @@ class Loop:
         schedule: which batch each step takes.
         precision: of the forward pass.
         state: where it stands; a resumed run's is the checkpoint's.
+        untuned: the scores that the result is compared with; empty for those at the first step.
 
     Attributes:
         state: kept up to date.
     """
 
-    def __init__(self, parts: Parts, schedule: Schedule, precision: str, state: State) -> None:
+    def __init__(self, parts: Parts, schedule: Schedule, precision: str, state: State, untuned: Mapping[str, Any]) -> None:
         self.state = state
+        self._known = untuned
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
         self._steps = Steps(parts, precision, state.micro_batch)
         self._learning = parts.learning()
@@ -129,7 +132,7 @@ class Loop:
         untuned = self.state.step == 0
         better = not untuned and (self.state.best < 0 or scores["score"] > self.state.after["score"])
         if untuned:
-            self.state = replace(self.state, before=scores)
+            self.state = replace(self.state, before=dict(self._known) or scores)
         elif better:
             self.state = replace(self.state, after=scores, best=self.state.step)
         self._parts.say(Evaluated(self.state.step, scores["metric"], scores["score"], scores, better))

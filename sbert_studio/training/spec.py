@@ -12,7 +12,7 @@ from ..registry import Field, fields_of, setting
 from ..settings import DEFAULT_MODEL
 
 Method = Literal["full", "lora"]
-_FREE = ("objective_params",)
+_FREE = ("objective_params", "first")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class TrainSpec:
     """One run. The same spec on the same examples gives the same model, to the bit on a CPU.
 
     A number that is 0 and a text that is empty, where the help says so, stand for "as the model has it".
-    ``objective_params`` holds the settings of the objective's own ``Params``, by name.
+    ``objective_params`` holds the settings of the objective's own ``Params``, by name; ``first`` holds the spec of a stage
+    that comes before, on other examples (NLI before scored pairs, say), or nothing.
 
     Raises:
         StudioError: a value of the wrong type, out of its bounds or not a choice.
@@ -28,6 +29,14 @@ class TrainSpec:
 
     model: str = setting(DEFAULT_MODEL, "The model to start from: a bundled name, a run, a folder or a hub id.")
     objective: str = setting("auto", "What is minimised; auto chooses by the kind of the examples.")
+    architecture: str = setting(
+        "siamese",
+        "Compare the vectors of two texts (siamese), or read both at once (cross): slower, more exact, for re-ranking.",
+        choices=("siamese", "cross"),
+    )
+    head: str = setting(
+        "linear", "What a cross-encoder scores by: one linear layer, or 512 units with ReLU before it.", choices=("linear", "mlp")
+    )
     method: str = setting("full", "Tune all weights, or small low-rank adapters beside them.", choices=("full", "lora"))
     epochs: float = setting(4.0, "How often each row is seen.", min=0.01, max=1000, step=0.5)
     batch_size: int = setting(32, "Rows a step.", min=1, max=65536, step=1)
@@ -58,14 +67,26 @@ class TrainSpec:
     dev_fraction: float = setting(
         0.1, "The part of the rows held out to judge by, where no held-out file is given.", min=0, max=0.9, step=0.01
     )
+    by_group: bool = setting(False, "Keep all rows of a group on one side of every split: training on some topics, judging on others.")
+    stratify: str = setting(
+        "auto", "Keep classes in proportion on both sides of a split; auto does so for labels.", choices=("auto", "yes", "no")
+    )
+    folds: int = setting(
+        0, "Cross-validation: train this many times, each time judged by another part of the rows; 0 for one split.", min=0, max=100
+    )
+    seeds: int = setting(1, "Train this many times, with one seed after the other, to see how much chance decides.", min=1, max=100, step=1)
     evaluations_per_epoch: int = setting(1, "How often an epoch the held-out rows are judged.", min=1, max=1000, step=1)
     checkpoint_every: int = setting(0, "Steps between checkpoints; 0 writes one about every minute and a half.", min=0, max=10**9, step=1)
     objective_params: Mapping[str, Any] = field(default_factory=dict)
+    first: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for item in self.settings():
             object.__setattr__(self, item.name, item.parse(getattr(self, item.name)))
         object.__setattr__(self, "objective_params", dict(self.objective_params))
+        object.__setattr__(self, "first", TrainSpec.from_json(self.first).to_json() if self.first else {})
+        if self.folds == 1:
+            raise StudioError("one fold is no cross-validation", "choose 2 or more, or 0 for a single split")
         if -1 < self.dropout < 0:
             raise StudioError(f"dropout is {self.dropout:g}", "choose -1 (as the model has it) or a value from 0 to 0.95")
         _ = self.widths

@@ -74,6 +74,7 @@ def train(
     dev: Examples | None = None,
     resume: bool = False,
     reasons: Sequence[str] = (),
+    untuned: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Tune ``encoder`` on ``examples``.
 
@@ -86,6 +87,7 @@ def train(
         resume: go on from the newest checkpoint in ``folder``, to the same weights as if nothing had happened; start over
             where there is none. Otherwise what an earlier run left in ``folder`` is removed.
         reasons: why these settings, to be shown with the start.
+        untuned: the scores to compare with, where ``encoder`` already comes from an earlier stage; else it is judged first.
 
     Raises:
         StudioError: something that a person can mend; checkpoints that were written are intact.
@@ -115,7 +117,7 @@ def train(
     precision = resolve_precision(spec.precision, processes.device)
     sampler = Sampler(rows.lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes.count)
     schedule = Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch)
-    loop = Loop(parts, schedule, precision, state)
+    loop = Loop(parts, schedule, precision, state, untuned or {})
     parts.say(
         Started(
             schedule.steps, spec.epochs, len(rows), 0 if held is None else len(held), spec.objective, spec.method,
