@@ -4,39 +4,21 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
 from .backbone import read_json
+from .targets import find_targets, has_transposed
 from .transformer import EncoderConfig, TransformerEncoder
 
-# The last part of a linear layer's name, in the architectures' own words, that attention and the feed-forward net use.
-_ATTENTION = {
-    *("query", "key", "value"),  # BERT, RoBERTa, ELECTRA, ALBERT
-    *("q_proj", "k_proj", "v_proj"),  # Llama, Qwen, Mistral, Gemma, OPT, BART
-    *("q_lin", "k_lin", "v_lin"),  # DistilBERT
-    *("query_proj", "key_proj", "value_proj"),  # DeBERTa
-    *("c_attn", "query_key_value", "qkv_proj", "Wqkv", "in_proj"),  # one matrix for all three: GPT-2, NeoX, Phi-3, ModernBERT, DeBERTa
-}
-_T5_ATTENTION = {"q", "k", "v"}
-_FEED_FORWARD = {
-    *("gate_proj", "up_proj", "down_proj", "gate_up_proj"),
-    *("lin1", "lin2", "fc1", "fc2", "ffn", "ffn_output"),
-    *("c_fc", "dense_h_to_4h", "dense_4h_to_h", "Wi", "wi", "wo", "wi_0", "wi_1"),
-}
-# BERT calls every layer "dense": these endings mark the two of the feed-forward net, and not the attention's output.
-_DENSE = re.compile(r"(?:^|\.)(?:layer|layers)\.\d+\.(?:intermediate|output)\.dense$")
 # What a full model's folder says in its modules stands in an adapter's folder in these two files of ours.
 _HEAD, _PROJECTION = "encoder.json", "projection.safetensors"
-_MPNET_ATTENTION = re.compile(r"\.attn\.[qkv]$")
 
 
 @dataclass(frozen=True)
@@ -62,55 +44,65 @@ class LoraSettings:
             )
 
 
-def find_targets(backbone: nn.Module) -> list[str]:
-    """The full names of the linear layers that an adapter should sit beside, found by the names the architecture gives them.
+def lora_config(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> Any:
+    """peft's own settings for an adapter on ``model``: a bare backbone, or a model for classification.
+
+    Args:
+        model: a ``PreTrainedModel``; it is only looked at.
+        heads: names of modules that learn in full and are kept with the adapter, peft's ``modules_to_save``: what
+            :func:`~sbert_studio.encoders.targets.find_heads` finds in a model for classification.
 
     Raises:
-        StudioError: the architecture has none that is known.
+        StudioError: no target layer is known in this architecture.
     """
-    found = [name for name, module in backbone.named_modules() if _is_linear(module) and _is_target(name)]
-    if not found:
-        raise StudioError(
-            "this model's attention layers have names that are not known here", "name them in the adapter's targets, or tune in full"
-        )
-    return found
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=settings.r,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules=list(settings.targets) if settings.targets else find_targets(model),
+        modules_to_save=list(heads) or None,
+        fan_in_fan_out=has_transposed(model),
+    )
 
 
-def _is_linear(module: nn.Module) -> bool:
-    return isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"  # GPT-2's transposed linear layer
+def add_lora(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> Any:
+    """``model`` as peft wraps it: frozen but for a new adapter and its ``heads``; see :func:`lora_config`.
 
+    Raises:
+        StudioError: an adapter already is there, or a target or head that was asked for is not.
+    """
+    from peft import get_peft_model
 
-def _is_target(name: str) -> bool:
-    last = name.rsplit(".", 1)[-1]
-    known = last in _ATTENTION or last in _FEED_FORWARD or (last in _T5_ATTENTION and "Attention" in name)
-    return known or bool(_DENSE.search(name)) or bool(_MPNET_ATTENTION.search(name))
+    if hasattr(model, "peft_config"):
+        raise StudioError("this model already has an adapter", "merge it first")
+    config = lora_config(model, settings, heads)
+    names = [name for name, _ in model.named_modules()]
+    absent = [head for head in heads if not any(name.endswith(head) for name in names)]
+    if absent:
+        raise StudioError(f"the model has no head {absent[0]!r}", "leave the heads out")
+    training = model.training
+    try:
+        adapted = get_peft_model(model, config)
+    except ValueError as error:
+        listed = ", ".join(sorted(config.target_modules)[:5])
+        raise StudioError(f"the adapter's targets {listed} are not in this model", "leave the targets out") from error
+    return adapted.train(training)  # new layers come in training mode, whose dropout an encoding must not see
 
 
 def apply_lora(encoder: TransformerEncoder, settings: LoraSettings) -> None:
     """Freeze the backbone and put an adapter beside its target layers; a projection stays trainable in full.
 
+    The projection stands behind the backbone, where peft does not see it: it needs no ``modules_to_save``, and
+    :func:`save_adapter` keeps it in a file of its own.
+
     Raises:
         StudioError: no target layer is there, or an adapter already is.
     """
-    from peft import LoraConfig, get_peft_model
-
-    if is_adapted(encoder):
-        raise StudioError("this model already has an adapter", "merge it first")
-    targets = list(settings.targets) if settings.targets else find_targets(encoder.backbone)
-    config = LoraConfig(
-        r=settings.r,
-        lora_alpha=settings.alpha,
-        lora_dropout=settings.dropout,
-        target_modules=targets,
-        fan_in_fan_out=any(type(module).__name__ == "Conv1D" for module in encoder.backbone.modules()),
-    )
-    try:
-        encoder.backbone = get_peft_model(encoder.backbone, config)
-    except ValueError as error:
-        raise StudioError(f"the adapter's targets {', '.join(targets[:5])} are not in this model", "leave the targets out") from error
+    encoder.backbone = add_lora(encoder.backbone, settings)
     if encoder.projection is not None:
         encoder.projection.requires_grad_(True)
-    encoder.train(encoder.training)  # peft's new layers come in training mode, whose dropout an encoding must not see
 
 
 def is_adapted(encoder: TransformerEncoder) -> bool:
@@ -144,14 +136,8 @@ def save_adapter(encoder: TransformerEncoder, folder: Path, base_id: str) -> Non
 
     if not is_adapted(encoder):
         raise StudioError("this model has no adapter to save", "tune it with the method lora")
-    if Path(base_id).is_absolute() or "\\" in base_id:
-        raise StudioError("an adapter needs the id of its base model, not a folder of this machine", "give a hub id")
-    config = encoder.backbone.peft_config["default"]
     with atomic_folder(folder) as part:
-        settings = config.to_dict() | {"base_model_name_or_path": base_id, "inference_mode": True}
-        write_json(part / "adapter_config.json", {key: _plain(value) for key, value in settings.items()})
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in _adapter_state(encoder).items()}
-        save_file(tensors, part / "adapter_model.safetensors", metadata={"format": "pt"})
+        write_adapter(encoder.backbone, part, base_id)
         write_json(part / _HEAD, dataclasses.asdict(encoder.config))
         if encoder.projection is not None:
             weights = {key: tensor.cpu().contiguous() for key, tensor in encoder.projection.state_dict().items()}
@@ -192,11 +178,25 @@ def _restore_head(encoder: TransformerEncoder, head: dict[str, Any]) -> None:
     encoder.limit(config.max_length)
 
 
-def _adapter_state(encoder: TransformerEncoder) -> dict[str, torch.Tensor]:
-    from peft import get_peft_model_state_dict
+def write_adapter(adapted: Any, folder: Path, base_id: str) -> None:
+    """Write peft's two files of an adapter, its heads among the tensors, into ``folder``; see :func:`save_adapter`.
 
-    state: dict[str, torch.Tensor] = get_peft_model_state_dict(encoder.backbone)
-    return state
+    Args:
+        adapted: what :func:`add_lora` returned, unmerged.
+
+    Raises:
+        StudioError: ``base_id`` is an absolute path.
+    """
+    from peft import get_peft_model_state_dict
+    from safetensors.torch import save_file
+
+    if Path(base_id).is_absolute() or "\\" in base_id:
+        raise StudioError("an adapter needs the id of its base model, not a folder of this machine", "give a hub id")
+    settings = adapted.peft_config["default"].to_dict() | {"base_model_name_or_path": base_id, "inference_mode": True}
+    write_json(folder / "adapter_config.json", {key: _plain(value) for key, value in settings.items()})
+    state: dict[str, torch.Tensor] = get_peft_model_state_dict(adapted)
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
+    save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
 
 
 def _plain(value: Any) -> Any:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.adapters import LoraSettings, apply_lora, find_targets, is_adapted, load_adapter, merge_lora, save_adapter
+from sbert_studio.encoders.adapters import LoraSettings, apply_lora, is_adapted, load_adapter, merge_lora, save_adapter
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.targets import find_targets
 from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
 from sbert_studio.errors import StudioError
 
