@@ -63,6 +63,16 @@ def angle(columns: Columns, t: Tensor) -> Tensor:
     return ranking([20.0 * complex_angle(u, v) for u, v in zip(*columns, strict=True)], t)
 
 
+def angle_in_batch(columns: Columns, positive: Sequence[bool], scale: float = 20.0) -> Tensor:
+    """AnglE's in-batch term: the sum of the numerator's logarithms runs over positive pairs, the denominator's over all of the batch."""
+    terms = []
+    for i, (x, y) in enumerate(zip(*columns, strict=True)):
+        if positive[i]:
+            bottom = sum((scale * cos(x, other)).exp() for other in columns[1])
+            terms.append(-((scale * cos(x, y)).exp() / bottom).log())
+    return mean(terms)
+
+
 def triplet(columns: Columns, metric: str, margin: float) -> Tensor:
     anchor, positive, *negatives = columns
     return mean(

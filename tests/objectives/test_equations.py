@@ -79,6 +79,46 @@ def test_angle_takes_the_absolute_value_of_pairs_that_point_away() -> None:
     agree(make("angle"), away, lambda columns: equations.angle(columns, data.targets))
 
 
+@pytest.mark.parametrize(
+    ("kind", "positive"),
+    [("scored_pairs", [t >= 0.6 for t in (0, 0.75, 0.25, 1, 0.5, 0, 0.75, 0.25, 1)]), ("labelled_pairs", [t == 2 for t in (0, 2, 1) * 3])],
+)
+def test_the_whole_of_angle_is_the_weighted_sum_of_its_three_terms(kind: str, positive: list[bool]) -> None:
+    data = batch(kind)
+
+    def loop(columns: Sequence[Tensor]) -> Tensor:
+        terms = equations.cosent(columns, data.targets), equations.angle_in_batch(columns, positive), equations.angle(columns, data.targets)
+        return 0.5 * terms[0] + 3 * terms[1] + terms[2]
+
+    agree(make("angle", cosine_weight=0.5, in_batch_weight=3.0), data, loop)
+
+
+def test_a_text_that_stands_in_the_batch_twice_is_no_negative_of_itself_for_angle() -> None:
+    data = batch("labelled_pairs", 4)
+    # Row 0 is positive; row 1 pairs the same anchor with another positive, row 2 with a negative; row 3 repeats row 0's partner.
+    ids = [torch.tensor([0, 0, 0, 3]), torch.tensor([10, 11, 12, 10])]
+    targets = torch.tensor([1, 1, 0, 0])
+    value = make("angle", labels=2, in_batch_weight=1.0)(data.columns, targets, ids) - make("angle", labels=2)(data.columns, targets)
+    first, second = data.columns
+
+    def term(anchor: int, candidates: tuple[int, ...]) -> Tensor:
+        scores = {other: (20 * equations.cos(first[anchor], second[other])).exp() for other in candidates}
+        return -(scores[anchor] / sum(scores.values())).log()
+
+    assert value.item() == pytest.approx((term(0, (0, 2)) + term(1, (1, 2, 3))).item() / 2, abs=1e-9)
+
+
+def test_angle_with_in_batch_negatives_asks_for_batches_without_repeats_and_survives_one_without_positives() -> None:
+    whole = make("angle", labels=2, in_batch_weight=1.0)
+    assert whole.in_batch and not make("angle").in_batch
+    data = binary()
+    none = torch.zeros(9, dtype=torch.int64)
+    leaves = data.leaves()
+    loss = whole(leaves, none)
+    loss.backward()
+    assert loss.item() == 0 and all(bool((leaf.grad == 0).all()) for leaf in leaves)
+
+
 @pytest.mark.parametrize("metric", DISTANCES)
 @pytest.mark.parametrize("negatives", [1, 3])
 def test_triplet(metric: str, negatives: int) -> None:

@@ -34,6 +34,17 @@ class Given(nn.Module):
         return DIM
 
 
+class _WeightedAnglE(nn.Module):
+    """AnglE's weighted sum put together from the peer's own losses; for positive pairs its in-batch term is the peer's ranking."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terms = [(2.0, peer.CoSENTLoss(Given())), (3.0, peer.MultipleNegativesRankingLoss(Given())), (1.0, peer.AnglELoss(Given()))]
+
+    def forward(self, features: Any, targets: Tensor) -> Any:
+        return sum(weight * loss(features, targets) for weight, loss in self.terms)
+
+
 def binary(rows: int = 9, **settings: Any) -> Batch:
     data = batch("labelled_pairs", rows, **settings)
     return Batch(data.columns, (torch.arange(rows) // 2 + torch.arange(rows)) % 2, data.ids)
@@ -60,6 +71,11 @@ CASES: dict[str, Callable[[], tuple[Objective, nn.Module, Batch]]] = {
     "cosent, ordered classes, λ 5": lambda: (make("cosent", scale=5.0), peer.CoSENTLoss(Given(), 5.0), batch("labelled_pairs", 40)),
     "angle, scores": lambda: (make("angle"), peer.AnglELoss(Given()), batch("scored_pairs", 40)),
     "angle, odd width": lambda: (make("angle"), peer.AnglELoss(Given()), batch("scored_pairs", dim=7)),
+    "angle, with CoSENT and in-batch negatives": lambda: (
+        make("angle", labels=2, cosine_weight=2.0, in_batch_weight=3.0),
+        _WeightedAnglE(),
+        Batch(batch("labelled_pairs").columns, torch.ones(9, dtype=torch.int64), []),
+    ),
     "contrastive, cosine": lambda: (make("contrastive", labels=2), peer.ContrastiveLoss(Given()), binary()),
     "contrastive, euclidean": lambda: (
         make("contrastive", labels=2, distance="euclidean", margin=3.0),
