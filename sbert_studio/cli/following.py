@@ -43,7 +43,7 @@ class Follower:
 
     def emit(self, event: Event) -> None:
         """Tell of one event."""
-        from ..training.events import Evaluated, Notice, Started, Step
+        from ..training.events import Evaluated, Notice, Part, PartEnded, Started, Step
 
         if isinstance(event, Started):
             for reason in event.reasons:
@@ -60,6 +60,10 @@ class Follower:
             self._line(f"{when}: {event.metric} {event.score:.4f}{' (best so far)' if event.best else ''}")
         elif isinstance(event, Notice):
             self._line(f"note: {event.message}")
+        elif isinstance(event, Part):
+            self._line(f"part {event.number} of {event.of}: {event.title}")
+        elif isinstance(event, PartEnded) and event.after:
+            self._line(f"{event.title}: {event.after['metric']} {event.before['score']:.4f} → {event.after['score']:.4f}")
 
     def _step(self, step: int, steps: int, loss: float, rate: float, left: float) -> None:
         words = f"loss {loss:.4f} · {rate:,.0f} rows/s · {duration(left)} left"

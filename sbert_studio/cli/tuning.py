@@ -48,6 +48,9 @@ def train(
     lr: Annotated[float | None, typer.Option(help="The highest learning rate.", show_default="chosen by the advisor")] = None,
     seed: Annotated[int | None, typer.Option(help="Decides the split, the order and dropout.", show_default="12")] = None,
     dev: Dev = None,
+    first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
+    folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Put a copy of the tuned model here.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with a run that ended early.")] = None,
     name: Annotated[str | None, typer.Option(help="What the lists call the run.", show_default="the file's name")] = None,
@@ -58,13 +61,16 @@ def train(
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
     from ..runs.companions import is_main
+    from ..training.members import scores_in_words
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
+    overrides |= {"folds": folds, "seeds": seeds}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
         run = studio.train(
             file,
             dev=dev,
+            first=first,
             overrides=overrides,
             model=model,
             out=out,
@@ -89,7 +95,8 @@ def train(
     }
     lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({run.pairs_per_second:,.0f} rows/s): {tuned}"]
     if run.before and run.after:
-        lines.append(f"{run.after['metric']} on held-out rows: {run.before['score']:.4f} untuned, {run.after['score']:.4f} tuned")
+        scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
+        lines.append(f"{run.after['metric']} on held-out rows: {scores}")
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)

@@ -23,19 +23,33 @@ _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
 class Materials:
     """The folder of a run, read and written.
 
-    ``data.*`` and ``dev.*`` are the uploaded files, byte for byte (a table that was mended is kept as Parquet);
-    ``source.json`` holds their names and digests, ``reasons.json`` the advisor's reasons.
+    ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table that was mended is kept as Parquet);
+    ``source.json`` holds their names and digests, ``roles.json`` and ``first_roles.json`` what their columns are, and
+    ``reasons.json`` the advisor's reasons.
     """
 
     folder: Path
 
     def write(
-        self, spec: TrainSpec, roles: Roles, data: Path | Table, dev: Path | Table | None = None, reasons: Sequence[str] = ()
+        self,
+        spec: TrainSpec,
+        roles: Roles,
+        data: Path | Table,
+        dev: Path | Table | None = None,
+        reasons: Sequence[str] = (),
+        first: tuple[Path | Table, Roles] | None = None,
     ) -> None:
-        """Copy the files and write the rest as JSON; each file is whole or absent."""
+        """Copy the files and write the rest as JSON; each file is whole or absent.
+
+        Args:
+            first: the file of the first stage, with the roles of its columns.
+        """
         source = {"data": self._keep(data, "data")}
         if dev is not None:
             source["dev"] = self._keep(dev, "dev")
+        if first is not None:
+            source["first"] = self._keep(first[0], "first")
+            write_json(self.folder / "first_roles.json", first[1].to_json())
         write_json(self.folder / "source.json", source)
         write_json(self.folder / "roles.json", roles.to_json())
         write_json(self.folder / "reasons.json", list(reasons))
@@ -54,7 +68,7 @@ class Materials:
         return tuple(self._json("reasons.json"))
 
     def source(self) -> dict[str, dict[str, Any]]:
-        """Of ``data`` and, where given, ``dev``: ``file`` (in this folder), ``name`` (as uploaded), ``sha256``, ``bytes``."""
+        """Of ``data`` and, where given, ``dev`` and ``first``: ``file`` (in this folder), ``name`` (as uploaded), ``sha256``, ``bytes``."""
         found: dict[str, dict[str, Any]] = self._json("source.json")
         return found
 
@@ -70,6 +84,17 @@ class Materials:
             return data, None
         dev, _ = build_like(self._table(source["dev"]), roles)
         return data, dev
+
+    def first(self) -> Examples | None:
+        """The examples of the first stage, where there is one.
+
+        Raises:
+            StudioError: the file is missing, or holds no usable row.
+        """
+        source = self.source()
+        if "first" not in source:
+            return None
+        return build_examples(self._table(source["first"]), Roles.from_json(self._json("first_roles.json")))[0]
 
     def rows(self) -> set[tuple[str, ...]]:
         """The texts of each row of the data, as its cells hold them, in the order of the roles' text columns.

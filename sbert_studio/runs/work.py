@@ -6,17 +6,22 @@ import errno
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..training.events import Event, Failed, to_json
+from ..training.events import Event, Failed, Notice, to_json
 from ..workspace import Workspace
 from .materials import Materials
 from .store import Store
+from .tensorboard import TensorBoardLog
 
 if TYPE_CHECKING:
+    from ..data.examples import Examples
     from ..encoders.catalog import Catalog
+    from ..encoders.transformer import TransformerEncoder
+    from ..training.spec import TrainSpec
     from ..training.trainer import Outcome
 
 _ASK_EVERY = 0.5  # seconds between two looks at the store for a wish to stop
@@ -43,13 +48,23 @@ def perform(
         What went wrong, already recorded, or ``None``.
     """
 
+    known = bool(store.get(run_id).before)
+
     def record(event: Event) -> None:
+        nonlocal known
         body = to_json(event)
-        store.record(run_id, body, **_changes(body))
+        changes = _changes(body)
+        if known:  # of several trainings in a run, the first has told of the untuned model
+            changes.pop("before", None)
+        known = known or "before" in changes
+        store.record(run_id, body, **changes)
+        if trouble := board.write(body):
+            store.record(run_id, to_json(Notice(trouble)))
         if emit is not None:
             emit(event)
 
     folder = workspace.run(run_id)
+    board = TensorBoardLog(folder)
     try:
         store.record(run_id, status="running", message="", hint="")
         outcome = _train(folder, catalog(), _either(should_stop, run_id, store), record)
@@ -70,6 +85,8 @@ def perform(
         (folder / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
         record(Failed(message=_plain(error), hint=f"the full report is in the run's error.log ({run_id})"))
         return error
+    finally:
+        board.close()
     return None
 
 
@@ -79,13 +96,30 @@ def accompany(folder: Path, catalog: Catalog, should_stop: Callable[[], bool]) -
 
 
 def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> Outcome:
-    from ..training.trainer import train
+    from ..training.course import run_course
 
     materials = Materials(folder)
-    spec = materials.spec()
     examples, dev = materials.examples()
-    encoder = catalog.load_fresh(spec.model)
-    return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=True, reasons=materials.reasons())
+    return run_course(
+        materials.spec(),
+        examples,
+        emit,
+        should_stop,
+        load=partial(_fresh, catalog),
+        folder=folder,
+        dev=dev,
+        first=materials.first(),
+        reasons=materials.reasons(),
+    )
+
+
+def _fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
+    """The model to train: the spec's, or what an earlier stage left in ``source``."""
+    if source is None:
+        return catalog.load_fresh(spec.model)
+    encoder = catalog.load_fresh(str(source), allow_folders=True)
+    encoder.base = catalog.resolve(spec.model).base
+    return encoder
 
 
 def _changes(body: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..training.advisor import Advice
     from ..training.events import Event
 
+_FIRST = "first."
 _SAMPLE = 2_000  # texts of each column whose length the advisor sees
 
 
@@ -37,6 +38,7 @@ class Tuning(Reading):
         path: str | Path | Table,
         *,
         dev: str | Path | Table | None = None,
+        first: str | Path | Table | None = None,
         roles: Roles | None = None,
         overrides: Mapping[str, Any] | None = None,
         model: str | None = None,
@@ -47,10 +49,12 @@ class Tuning(Reading):
 
         Args:
             path, dev: files, or tables that were mended.
+            first: a file to learn from before, in a stage of its own, such as NLI before scored pairs.
             roles: what the columns are; detected where not given.
-            overrides: fields of :class:`~sbert_studio.training.spec.TrainSpec`; the advisor chooses the rest.
+            overrides: fields of :class:`~sbert_studio.training.spec.TrainSpec`, those of the first stage as ``first.epochs``;
+                the advisor chooses the rest.
         """
-        run = self._new_run(path, dev=dev, roles=roles, overrides=overrides or {}, model=model, owner=owner, name=name)
+        run = self._new_run(path, dev=dev, first=first, roles=roles, overrides=overrides or {}, model=model, owner=owner, name=name)
         self.runner.submit(run.id)
         return run
 
@@ -59,6 +63,7 @@ class Tuning(Reading):
         path: str | Path | Table | None = None,
         *,
         dev: str | Path | Table | None = None,
+        first: str | Path | Table | None = None,
         roles: Roles | None = None,
         overrides: Mapping[str, Any] | None = None,
         model: str | None = None,
@@ -94,7 +99,7 @@ class Tuning(Reading):
             elif path is None:
                 raise StudioError("there is no file to train on", "name a file, or a run to resume")
             else:
-                run = self._new_run(path, dev=dev, roles=roles, overrides=chosen, model=model, owner=owner, name=name)
+                run = self._new_run(path, dev=dev, first=first, roles=roles, overrides=chosen, model=model, owner=owner, name=name)
             if began is not None:
                 began(run)
             return run.id
@@ -177,6 +182,7 @@ class Tuning(Reading):
         path: str | Path | Table,
         *,
         dev: str | Path | Table | None,
+        first: str | Path | Table | None,
         roles: Roles | None,
         overrides: Mapping[str, Any],
         model: str | None,
@@ -190,7 +196,17 @@ class Tuning(Reading):
         roles = roles or detect_roles(table)
         examples, _ = build_examples(table, roles)
         judged = None if dev is None else build_like(self._table(dev), roles)[0]
-        advice = self._advise(examples, model, overrides)
+        chosen, chosen_first = _by_stage(overrides)
+        advice = self._advise(examples, model, chosen)
+        reasons, stage = advice.reasons, None
+        if first is None and chosen_first:
+            raise StudioError(f"there is no first stage to set {', '.join(chosen_first)} of", "name the file of the first stage")
+        if first is not None:
+            before = self._table(first)
+            stage = (Path(first) if isinstance(first, str | Path) else first, detect_roles(before))
+            earlier = self._advise(build_examples(before, stage[1])[0], model, chosen_first)
+            advice = replace(advice, spec=advice.spec.replace(first=earlier.spec.to_json()))
+            reasons = (*(f"First stage: {reason}" for reason in earlier.reasons), *reasons)
         spec = advice.spec
         run = Run(
             id=new_run_id(),
@@ -207,7 +223,7 @@ class Tuning(Reading):
         )
         data, held = (Path(item) if isinstance(item, str | Path) else item for item in (path, dev))
         assert data is not None
-        Materials(self.workspace.run(run.id)).write(spec, roles, data, held, advice.reasons)
+        Materials(self.workspace.run(run.id)).write(spec, roles, data, held, reasons, stage)
         self.store.add(run)
         return run
 
@@ -218,7 +234,9 @@ class Tuning(Reading):
         self.store.recover()
         run = self.store.get(run_id)
         asked = {**overrides, **({} if model is None else {"model": model})}
+        stage = run.spec.get("first", {})
         known = {**run.spec, **run.spec.get("objective_params", {})}
+        known |= {f"{_FIRST}{key}": value for key, value in {**stage, **stage.get("objective_params", {})}.items()}
         for name, value in asked.items():
             if value not in (None, "auto") and not _same(value, known.get(name)):
                 raise StudioError(
@@ -229,6 +247,16 @@ class Tuning(Reading):
         if isinstance(path, str | Path) and digest_file(existing_file(path)) != kept["sha256"]:
             raise StudioError(f"the run {run_id} began with another file, {kept['name']}", "leave the file out, or start a new run with it")
         return self.store.take(run_id)
+
+
+def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of the run, and those of its first stage, whose names begin with ``first.``."""
+    own: dict[str, Any] = {}
+    first: dict[str, Any] = {}
+    for name, value in overrides.items():
+        stage = first if name.startswith(_FIRST) else own
+        stage[name.removeprefix(_FIRST)] = value
+    return own, first
 
 
 def _same(asked: Any, kept: Any) -> bool:

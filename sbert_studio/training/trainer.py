@@ -100,7 +100,7 @@ def train(
     identity = _identity(spec, learned, held)
     checkpoints = Checkpoints(folder)
     processes = Processes(encoder.device)
-    if resume and (ended := _ended(folder, identity)) is not None:
+    if resume and (ended := read_outcome(folder, identity)) is not None:
         _conclude(ended, emit, processes)
         return ended
     if not resume and processes.main:
@@ -172,9 +172,9 @@ def _conclude(outcome: Outcome, emit: Callable[[Event], None], processes: Proces
         emit(kind(outcome.steps, outcome.seconds, outcome.pairs_per_second, outcome.before, outcome.after, str(outcome.model)))
 
 
-def _ended(folder: Path, identity: str) -> Outcome | None:
-    """The outcome of a run that had already reached its end."""
-    path = folder / _OUTCOME
+def read_outcome(folder: Path, identity: str, name: str = _OUTCOME) -> Outcome | None:
+    """The outcome of a run that had already reached its end; ``None`` where there is none, or it is that of other settings."""
+    path = folder / name
     if not path.is_file():
         return None
     values = json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,190 @@
+"""A run as its spec has it: one training, or a first stage on other examples and then one training for each seed and fold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..data.splitting import leaking
+from ..workspace import atomic_folder, write_json
+from .events import Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
+from .export import HELD_OUT
+from .judge import Judge
+from .members import Member, members, summary
+from .processes import Processes
+from .spec import TrainSpec
+from .trainer import Outcome, read_outcome, train
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..encoders.transformer import TransformerEncoder
+
+Load = Callable[[TrainSpec, "Examples", Path | None], "TransformerEncoder"]
+"""A fresh copy of the spec's model for these examples; of the model in a folder instead, where one is given."""
+
+_PARTS, _FIRST, _OUTCOME = "parts", "first", "course.json"
+
+
+def run_course(
+    spec: TrainSpec,
+    examples: Examples,
+    emit: Callable[[Event], None],
+    should_stop: Callable[[], bool],
+    *,
+    load: Load,
+    folder: Path,
+    dev: Examples | None = None,
+    first: Examples | None = None,
+    resume: bool = True,
+    reasons: Sequence[str] = (),
+) -> Outcome:
+    """Carry out ``spec``; the arguments are those of :func:`~sbert_studio.training.trainer.train`.
+
+    With several seeds or folds the scores are means with their standard deviation (``score``, ``sd``, ``each``), and the
+    model that is kept is that of the training which gained most.
+
+    Args:
+        load: gives each training an encoder of its own.
+        first: the examples of the first stage, where ``spec.first`` asks for one. Of these the rows that hold a text of the
+            held-out rows are left out.
+
+    Raises:
+        StudioError: as ``train``; or the folds, the groups or the held-out rows that the spec asks for cannot be had.
+    """
+    if first is None and spec.folds == 0 and spec.seeds == 1:
+        encoder = load(spec, examples, None)
+        return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=resume, reasons=reasons)
+    identity = _identity(spec, examples, dev, first)
+    if resume and (ended := read_outcome(folder, identity, _OUTCOME)) is not None:
+        emit(_conclusion(ended))
+        return ended
+    plan = members(spec, examples, dev)
+    course = _Course(folder, load, emit, should_stop, len(plan) + (first is not None), tuple(reasons), resume)
+    source, taken = None, []
+    if first is not None:
+        course.judge_untuned(plan[0])
+        stage = TrainSpec.from_json(spec.first).replace(model=spec.model)
+        taken.append(course.take(Member("first stage", stage, course.unseen(first, plan), None), folder / _FIRST, None))
+        source = taken[0].model
+    for member in plan if not taken or taken[0].status == "finished" else ():
+        taken.append(course.take(member, folder / _PARTS / member.name, source))
+        if taken[-1].status == "stopped":
+            break
+    return course.conclude(taken, taken[1:] if first is not None else taken, identity)
+
+
+class _Course:
+    """The trainings of a run, one after the other."""
+
+    def __init__(
+        self,
+        folder: Path,
+        load: Load,
+        emit: Callable[[Event], None],
+        should_stop: Callable[[], bool],
+        parts: int,
+        reasons: tuple[str, ...],
+        resume: bool,
+    ) -> None:
+        self.folder, self.load, self.should_stop = folder, load, should_stop
+        self.emit, self.parts, self.reasons, self.resume = emit, parts, reasons, resume
+        self.number, self.main = 0, True
+
+    def judge_untuned(self, member: Member) -> None:
+        """Tell how good the model is before anything is done to it, on the rows that decide at the end."""
+        if member.held is not None:
+            scores = Judge(member.held)(self.load(member.spec, member.learned, None))
+            self.emit(Evaluated(0, scores["metric"], scores["score"], scores, False))
+
+    def unseen(self, first: Examples, plan: Sequence[Member]) -> Examples:
+        """The rows of the first stage that hold no text of any held-out row."""
+        for held in (member.held for member in plan if member.held is not None):
+            known = leaking(first, held)
+            if known.any():
+                self.emit(Notice(f"{int(known.sum()):,} rows of the first stage hold a held-out text and are left out"))
+                first = first.take((~known).nonzero()[0])
+        return first
+
+    def take(self, member: Member, place: Path, source: Path | None) -> Outcome:
+        """One training, from the model in ``source``, or the spec's own; its end is told as the end of a part."""
+        self.number += 1
+        self.emit(Part(self.number, self.parts, member.title))
+        untuned = None
+        if source is not None and member.held is not None:
+            untuned = Judge(member.held)(self.load(member.spec, member.learned, None))
+        encoder = self.load(member.spec, member.learned, source)
+        self.main = Processes(encoder.device).main
+        outcome = train(
+            member.spec,
+            member.learned,
+            self._tell,
+            self.should_stop,
+            encoder=encoder,
+            folder=place,
+            dev=member.held,
+            resume=self.resume,
+            reasons=self.reasons if self.number == 1 else (),
+            untuned=untuned,
+        )
+        if outcome.status == "finished":
+            self.emit(PartEnded(self.number, self.parts, member.title, outcome.before, outcome.after))
+        return outcome
+
+    def conclude(self, taken: Sequence[Outcome], judged: Sequence[Outcome], identity: str) -> Outcome:
+        """Keep the best model, and only that, and sum up what all trainings found."""
+        best = max(judged or taken, key=_gain)
+        seconds = sum(outcome.seconds for outcome in taken)
+        outcome = Outcome(
+            taken[-1].status,
+            self.folder / "model",
+            # After a first stage the adapter's base is a model that nobody else has.
+            self.folder / "adapter" if best.adapter is not None and self.parts == len(judged) else None,
+            summary([outcome.before for outcome in judged]),
+            summary([outcome.after for outcome in judged], kept=best.after),
+            sum(outcome.steps for outcome in taken),
+            seconds,
+            sum(outcome.pairs_per_second * outcome.seconds for outcome in taken) / seconds if seconds else 0.0,
+        )
+        if self.main:
+            self._keep(best, outcome)
+            if outcome.status == "finished":
+                write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
+                for name in (_PARTS, _FIRST):
+                    shutil.rmtree(self.folder / name, ignore_errors=True)
+        self.emit(_conclusion(outcome))
+        return outcome
+
+    def _keep(self, best: Outcome, outcome: Outcome) -> None:
+        for target, source in ((outcome.model, best.model), (outcome.adapter, best.adapter)):
+            if target is not None and source is not None:
+                with atomic_folder(target) as part:
+                    shutil.copytree(source, part, dirs_exist_ok=True)
+        held = best.model.parent / HELD_OUT
+        if held.is_file():
+            shutil.copyfile(held, self.folder / HELD_OUT)
+
+    def _tell(self, event: Event) -> None:
+        """All that a training tells but its end, which is not that of the run."""
+        if not isinstance(event, Finished | Stopped):
+            self.emit(event)
+
+
+def _gain(outcome: Outcome) -> float:
+    """How much better the model became; the last of equals is as good as the first."""
+    return outcome.after["score"] - outcome.before["score"] if outcome.after and outcome.before else 0.0
+
+
+def _conclusion(outcome: Outcome) -> Event:
+    kind = Finished if outcome.status == "finished" else Stopped
+    return kind(outcome.steps, outcome.seconds, outcome.pairs_per_second, outcome.before, outcome.after, str(outcome.model))
+
+
+def _identity(spec: TrainSpec, *examples: Examples | None) -> str:
+    """Names what decides the result: the spec, but for how often checkpoints are written, and the rows."""
+    decides: dict[str, Any] = {name: value for name, value in spec.to_json().items() if name != "checkpoint_every"}
+    words = json.dumps([decides, *("" if part is None else part.digest for part in examples)], sort_keys=True)
+    return hashlib.sha256(words.encode()).hexdigest()[:32]
