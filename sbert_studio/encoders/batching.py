@@ -31,6 +31,12 @@ class TokenRows:
             flats.append(np.fromiter(chain.from_iterable(chunk), np.int32, int(sizes.sum())))
         return cls(np.concatenate(flats), np.cumsum(np.concatenate(lengths)))
 
+    @classmethod
+    def joined(cls, parts: Sequence[TokenRows]) -> TokenRows:
+        """The rows of several, one after another."""
+        lengths = [np.zeros(1, np.int64), *(part.lengths for part in parts)]
+        return cls(np.concatenate([np.empty(0, np.int32), *(part.flat for part in parts)]), np.cumsum(np.concatenate(lengths)))
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

@@ -76,7 +76,7 @@ def model_card(encoder: TransformerEncoder, facts: CardFacts | None = None) -> s
     return "\n".join([*_front_matter(encoder, facts, title), "", *_body(encoder, facts, title), ""])
 
 
-def _quoted(value: str) -> str:
+def quoted(value: str) -> str:
     """A JSON string is a YAML string too, whatever it holds."""
     return json.dumps(value, ensure_ascii=False)
 
@@ -85,26 +85,26 @@ def _front_matter(encoder: TransformerEncoder, facts: CardFacts, title: str) -> 
     lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
     lines += [
         "tags:",
-        *(f"- {_quoted(tag)}" for tag in ("sentence-transformers", "sentence-similarity", "feature-extraction", *facts.tags)),
+        *(f"- {quoted(tag)}" for tag in ("sentence-transformers", "sentence-similarity", "feature-extraction", *facts.tags)),
     ]
     base = facts.base_model or encoder.base
     if base:
-        lines.append(f"base_model: {_quoted(base)}")
+        lines.append(f"base_model: {quoted(base)}")
     if facts.license:
-        lines.append(f"license: {_quoted(facts.license)}")
+        lines.append(f"license: {quoted(facts.license)}")
     if facts.language:
-        lines += ["language:", *(f"- {_quoted(code)}" for code in facts.language)]
+        lines += ["language:", *(f"- {quoted(code)}" for code in facts.language)]
     if facts.scores:
-        lines += ["model-index:", f"- name: {_quoted(title)}", "  results:"]
+        lines += ["model-index:", f"- name: {quoted(title)}", "  results:"]
     for score in facts.scores:
-        lines += ["  - task:", f"      type: {_quoted(score.task)}", "    dataset:", f"      name: {_quoted(score.dataset)}"]
-        lines += ["      type: custom", "    metrics:", f"    - type: {_quoted(score.metric)}", f"      value: {score.value:.6f}"]
+        lines += ["  - task:", f"      type: {quoted(score.task)}", "    dataset:", f"      name: {quoted(score.dataset)}"]
+        lines += ["      type: custom", "    metrics:", f"    - type: {quoted(score.metric)}", f"      value: {score.value:.6f}"]
     return [*lines, "---"]
 
 
 def _body(encoder: TransformerEncoder, facts: CardFacts, title: str) -> list[str]:
     unit = "unit-length " if encoder.normalizes else ""
-    lines = [f"# {_plain(title)}", ""]
+    lines = [f"# {plain_text(title)}", ""]
     reads = f"reads up to {encoder.max_length} tokens, {encoder.pooling.mode} pooling"
     lines += [f"Maps a text to a {unit}vector of {encoder.dim} components; {reads}."]
     if encoder.note:
@@ -117,21 +117,33 @@ def _body(encoder: TransformerEncoder, facts: CardFacts, title: str) -> list[str
         'model = SentenceTransformer("path/to/this/folder")',
     ]
     lines += ['vectors = model.encode(["A first sentence.", "A second one."])', "```"]
-    if facts.scores:
-        lines += ["", "## Measured", "", "| data | rows | score | before tuning | after |", "| --- | --- | --- | --- | --- |"]
-    for score in facts.scores:
-        before = "" if score.before is None else f"{score.before:.4f}"
-        lines.append(f"| {_plain(score.dataset)} | {score.rows or ''} | {_plain(score.metric)} | {before} | {score.value:.4f} |")
-    if facts.training:
-        lines += ["", "## Training", "", "| setting | value |", "| --- | --- |"]
-        lines += [f"| {_plain(name)} | {_plain(value)} |" for name, value in facts.training]
+    lines += [*measured(facts), *trained(facts)]
     warnings = serving_warnings(encoder)
     if warnings:
         lines += ["", "## Where it does not run", "", *(f"- {warning}" for warning in warnings)]
     return lines
 
 
-def _plain(text: str) -> str:
+def measured(facts: CardFacts) -> list[str]:
+    """The lines of the table of scores; none where nothing was measured."""
+    if not facts.scores:
+        return []
+    lines = ["", "## Measured", "", "| data | rows | score | before tuning | after |", "| --- | --- | --- | --- | --- |"]
+    for score in facts.scores:
+        before = "" if score.before is None else f"{score.before:.4f}"
+        lines.append(f"| {plain_text(score.dataset)} | {score.rows or ''} | {plain_text(score.metric)} | {before} | {score.value:.4f} |")
+    return lines
+
+
+def trained(facts: CardFacts) -> list[str]:
+    """The lines of the table of training settings; none where there are none."""
+    if not facts.training:
+        return []
+    lines = ["", "## Training", "", "| setting | value |", "| --- | --- |"]
+    return [*lines, *(f"| {plain_text(name)} | {plain_text(value)} |" for name, value in facts.training)]
+
+
+def plain_text(text: str) -> str:
     """``text`` on one line, with no character that Markdown or HTML would act on."""
     escaped = "".join(f"\\{char}" if char in r"\`*_{}[]()#!|" else char for char in " ".join(text.split()))
     return escaped.replace("<", "&lt;").replace(">", "&gt;")

@@ -13,7 +13,8 @@ from ..errors import StudioError
 from ..workspace import Workspace, digest_file, existing
 from .adapters import load_adapter, merge_lora
 from .backbone import read_json
-from .cross import CrossEncoder, load_cross
+from .cross import CrossEncoder, Head
+from .cross_storage import is_cross_folder, load_cross, new_cross
 from .hub import HUB_ID, fetch
 from .residents import Residents
 from .runtime import resolve_device, resolve_precision
@@ -120,11 +121,12 @@ class Catalog:
         """The shared encoder ``name``, for inference only, from memory where it is resident.
 
         Raises:
-            StudioError: as :meth:`resolve`; or it cannot be fetched or read.
+            StudioError: as :meth:`resolve`; or it cannot be fetched or read; or it is a cross-encoder.
         """
         source = self.resolve(name, allow_folders=allow_folders)
         precision = resolve_precision(precision, self.device)
         folder = _fetched(source)
+        _refuse_cross(source, folder)
         key = (str(folder), _stamp(folder), precision)
         return self._encoders.get(key, lambda: self._read(source, folder).freeze(precision))
 
@@ -138,6 +140,45 @@ class Catalog:
         folder = _fetched(source)
         return self._cross.get((str(folder), _stamp(folder)), lambda: load_cross(folder, source.name, self.device))
 
+    def load_either(self, name: str, *, allow_folders: bool | None = None) -> TransformerEncoder | CrossEncoder:
+        """The shared encoder or cross-encoder ``name``, for inference only.
+
+        Raises:
+            StudioError: as :meth:`resolve`; or it cannot be fetched or read.
+        """
+        load = self.load_cross if self.is_cross(name, allow_folders=allow_folders) else self.load
+        return load(name, allow_folders=allow_folders)
+
+    def is_cross(self, name: str, *, allow_folders: bool | None = None) -> bool:
+        """Whether ``name`` is a cross-encoder, which reads pairs and has no vectors; an id of the hub is fetched.
+
+        Raises:
+            StudioError: as :meth:`resolve`; or it cannot be fetched.
+        """
+        return is_cross_folder(_fetched(self.resolve(name, allow_folders=allow_folders)))
+
+    def load_fresh_cross(
+        self, name: str, *, head: Head = "linear", labels: int = 1, seed: int = 12, allow_folders: bool | None = None
+    ) -> CrossEncoder:
+        """A new float32 cross-encoder of its owner's own, to be trained: on the backbone of ``name``, with a new head drawn from ``seed``.
+
+        Where ``name`` is a cross-encoder with such a head, its head is kept.
+
+        Raises:
+            StudioError: as :meth:`load`; or it is an adapter's folder.
+        """
+        source = self.resolve(name, allow_folders=allow_folders)
+        folder = _fetched(source)
+        if source.kind == "bundled":
+            _check_digest(source.name, folder / "model.safetensors", BUNDLED[source.name].sha256)
+        if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
+            raise StudioError(
+                f"{source.name} is an adapter alone", "begin a cross-encoder from the whole model: the run, or its model folder"
+            )
+        encoder = new_cross(folder, head=head, labels=labels, seed=seed, name=source.name).to(self.device)
+        encoder.base = source.base
+        return encoder
+
     def load_fresh(self, name: str, *, allow_folders: bool | None = None) -> TransformerEncoder:
         """A new float32 encoder of its owner's own, to be trained.
 
@@ -145,7 +186,9 @@ class Catalog:
             StudioError: as :meth:`load`.
         """
         source = self.resolve(name, allow_folders=allow_folders)
-        return self._read(source, _fetched(source))
+        folder = _fetched(source)
+        _refuse_cross(source, folder)
+        return self._read(source, folder)
 
     def _read(self, source: Source, folder: Path) -> TransformerEncoder:
         if source.kind == "bundled":
@@ -164,6 +207,14 @@ class Catalog:
         merge_lora(encoder)
         encoder.name, encoder.base = source.name, base
         return encoder
+
+
+def _refuse_cross(source: Source, folder: Path) -> None:
+    if is_cross_folder(folder):
+        raise StudioError(
+            f"{source.name} reads pairs and has no vectors: it is a cross-encoder",
+            "use it for re-ranking, or in Evaluate; choose another model here",
+        )
 
 
 def _bundled_folder(name: str, bundled: Bundled) -> Path:

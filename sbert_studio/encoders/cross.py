@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..errors import StudioError
-from ..workspace import atomic_folder
-from .backbone import read_json, require_safetensors
 from .base import EncodingStoppedError
 from .batching import TokenRows, token_batches
 from .runtime import token_budget
@@ -22,10 +20,10 @@ if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
 
 Head = Literal["linear", "mlp"]
-_MLP_WIDTH = 512
-_IDENTITY, _SIGMOID = "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"
-# The key of config.json under which sentence-transformers keeps what it adds, and ours for the head it does not know.
-_THEIRS, _OURS = "sentence_transformers", "sbert_studio"
+# The key of config.json under which we keep what sentence-transformers does not know.
+OURS = "sbert_studio"
+_MOST_TOKENS = 512
+_CHUNK = 8_192
 
 
 class CrossEncoder(nn.Module):
@@ -36,26 +34,81 @@ class CrossEncoder(nn.Module):
         tokenizer: its tokenizer.
         sigmoid: whether a single label's score is squeezed into (0, 1).
         name: what lists call it.
+        base: the portable id of the model that it was made from.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, *, sigmoid: bool = True, name: str = "") -> None:
+    def __init__(self, model: Any, tokenizer: Any, *, sigmoid: bool = True, name: str = "", base: str | None = None) -> None:
         super().__init__()
-        self.name, self.sigmoid = name, sigmoid
+        self.name, self.sigmoid, self.base = name, sigmoid, base
         self.model = model
         self.tokenizer = with_padding(tokenizer)
         self.model.config.pad_token_id = Tokens(self.tokenizer, 8).pad
         self.labels = int(model.config.num_labels)
-        positions = int(getattr(model.config, "max_position_embeddings", 0) or 512)
-        self.max_length = min(int(tokenizer.model_max_length), positions, 512)
         if not tokenizer.is_fast:
             raise StudioError(f"the tokenizer of {name!r} is of a kind that cannot read pairs here", "choose another model")
-        self._pairs = bind(tokenizer, self.max_length)
+        self.limit(int(tokenizer.model_max_length))
         self.eval()
+
+    # -- what it is ------------------------------------------------------------------------------------------------
 
     @property
     def device(self) -> torch.device:
         """Where the weights lie."""
         return next(self.parameters()).device
+
+    @property
+    def head(self) -> Head:
+        """What turns the pair's vector into logits: one linear layer, or 512 units with ReLU before it."""
+        noted = getattr(self.model.config, OURS, None)
+        return cast(Head, noted["head"]) if isinstance(noted, dict) and noted.get("head") in ("linear", "mlp") else "linear"
+
+    @property
+    def backbone(self) -> Any:
+        """The model without its head, adapters and all."""
+        plain = self.model.get_base_model() if hasattr(self.model, "peft_config") else self.model
+        return plain.base_model
+
+    @property
+    def pad(self) -> int:
+        """The id that fills a row."""
+        return int(self.model.config.pad_token_id)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The name of each class, a class' place being its id; none where there is a single score."""
+        names = self.model.config.id2label
+        return tuple(str(names[place]) for place in range(self.labels)) if self.labels > 1 else ()
+
+    def name_classes(self, names: Sequence[str]) -> None:
+        """Note the names of the classes, to be saved with the weights."""
+        self.model.config.id2label = dict(enumerate(names))
+        self.model.config.label2id = {name: place for place, name in enumerate(names)}
+
+    def limit(self, max_length: int) -> None:
+        """Read ``max_length`` tokens of a pair from now on, or as many as the backbone can if that is fewer."""
+        positions = int(getattr(self.model.config, "max_position_embeddings", 0) or _MOST_TOKENS)
+        self.max_length = min(max_length, positions, _MOST_TOKENS)
+        self._pairs = bind(self.tokenizer, self.max_length)
+
+    def describe(self) -> dict[str, Any]:
+        """Plain data for lists and cards, by the names that a sentence encoder uses; ``dim`` counts the scores of a pair."""
+        return {
+            "name": self.name,
+            "kind": "cross",
+            "backbone": str(self.model.config.model_type),
+            "dim": self.labels,
+            "parameters": sum(parameter.numel() for parameter in self.parameters()),
+            "max_length": self.max_length,
+            "pooling": "",
+            "projection": None,
+            "normalizes": False,
+            "precision": "float32",
+            "device": str(self.device),
+            "note": "",
+            "base": self.base,
+        }
+
+    # -- a pair → scores -------------------------------------------------------------------------------------------
 
     def tokenize(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         """Ids and segment numbers of each pair, the longer side cut first, not padded."""
@@ -66,16 +119,25 @@ class CrossEncoder(nn.Module):
         """``input_ids``, ``token_type_ids`` and ``attention_mask`` (b, longest) int64 on this model's device."""
         ids = TokenRows.from_lists([[row[0] for row in rows]])
         segments = TokenRows.from_lists([[row[1] for row in rows]])
-        return self._batch(ids, segments, np.arange(len(rows)))
+        batch = self.batch(ids, segments, np.arange(len(rows)))
+        return {"attention_mask": torch.ones_like(batch["input_ids"]), **batch}
 
-    def _batch(self, ids: TokenRows, segments: TokenRows, rows: np.ndarray) -> dict[str, Tensor]:
-        numbers, mask = ids.padded(rows, int(self.model.config.pad_token_id))
-        arrays = {
-            "input_ids": numbers,
-            "token_type_ids": segments.padded(rows, 0)[0],
-            "attention_mask": np.ones_like(numbers) if mask is None else mask,
-        }
-        return {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
+    def rows(self, pairs: Sequence[tuple[str, str]]) -> tuple[TokenRows, TokenRows]:
+        """Ids and segment numbers of all ``pairs``, a chunk of them as lists at a time."""
+        ids, segments = [], []
+        for start in range(0, len(pairs), _CHUNK):
+            chunk = self.tokenize(pairs[start : start + _CHUNK])
+            ids.append(TokenRows.from_lists([[row[0] for row in chunk]]))
+            segments.append(TokenRows.from_lists([[row[1] for row in chunk]]))
+        return TokenRows.joined(ids), TokenRows.joined(segments)
+
+    def batch(self, ids: TokenRows, segments: TokenRows, rows: np.ndarray) -> dict[str, Tensor]:
+        """One padded batch of ``rows``: ``input_ids``, ``token_type_ids`` and, where any is padding, ``attention_mask``."""
+        numbers, mask = ids.padded(rows, self.pad)
+        arrays = {"input_ids": numbers, "token_type_ids": segments.padded(rows, 0)[0]}
+        if mask is not None:
+            arrays["attention_mask"] = mask
+        return {name: torch.from_numpy(array).to(self.device, non_blocking=True) for name, array in arrays.items()}
 
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
         """Logits (b, labels) float32 with gradient, before any sigmoid."""
@@ -97,9 +159,8 @@ class CrossEncoder(nn.Module):
         """
         numbers: dict[tuple[str, str], int] = {}
         inverse = np.fromiter((numbers.setdefault((a, b), len(numbers)) for a, b in pairs), np.int64, len(pairs))
-        rows = self.tokenize(list(numbers))
-        ids, segments = (TokenRows.from_lists([[row[side] for row in rows]]) for side in (0, 1))
-        scores = np.empty((len(rows), self.labels), np.float32)
+        ids, segments = self.rows(list(numbers))
+        scores = np.empty((len(ids), self.labels), np.float32)
         budget, most = token_budget(self.device)
         done, training = 0, self.training
         if training:
@@ -109,100 +170,20 @@ class CrossEncoder(nn.Module):
                 for batch in token_batches(ids.lengths, budget, most):
                     if should_stop and should_stop():
                         raise EncodingStoppedError
-                    logits = self(self._batch(ids, segments, batch))
+                    logits = self(self.batch(ids, segments, batch))
                     squeezed = torch.sigmoid(logits) if self.sigmoid and self.labels == 1 else logits
                     scores[batch] = squeezed.cpu().numpy()
                     done += len(batch)
                     if progress:
-                        progress(done, len(rows))
+                        progress(done, len(ids))
         finally:
             if training:
                 self.train()
         scores = scores[inverse]
         return scores[:, 0] if self.labels == 1 else scores
 
-    def save(self, folder: Path) -> None:
-        """Write the folder that ``sentence_transformers.CrossEncoder`` reads; one with the MLP head opens here only."""
-        with atomic_folder(folder) as part:
-            self.model.config.dtype = torch.float32
-            setattr(self.model.config, _THEIRS, {"activation_fn": _SIGMOID if self.sigmoid and self.labels == 1 else _IDENTITY})
-            self.model.save_pretrained(part)
-            self.tokenizer.save_pretrained(part)
+    def save(self, folder: Path, *, card: str | None = None) -> None:
+        """Write the folder; see :func:`sbert_studio.encoders.cross_storage.save_cross`."""
+        from .cross_storage import save_cross
 
-
-def load_cross(folder: Path, name: str = "", device: torch.device | str = "cpu") -> CrossEncoder:
-    """Read a cross-encoder's folder, in float32.
-
-    Raises:
-        StudioError: files are missing or damaged, or the model has no trained head.
-    """
-    model, tokenizer, missing = _load(folder, {})
-    if missing:
-        raise StudioError(f"the model {name or folder.name!r} is no cross-encoder: it has no trained head", "choose a cross-encoder")
-    # Newer releases note it in a file of their own, those from 4.0 in config.json, older ones under a name of its own there.
-    general, noted = read_json(folder / "config_sentence_transformers.json", dict, {}), getattr(model.config, _THEIRS, None)
-    older = noted.get("activation_fn") if isinstance(noted, dict) else getattr(model.config, "sbert_ce_default_activation_function", None)
-    activation = general.get("activation_fn") or older or _SIGMOID
-    return CrossEncoder(model, tokenizer, sigmoid=str(activation).endswith("Sigmoid"), name=name or folder.name).to(device)
-
-
-def new_cross(folder: Path, *, head: Head = "linear", labels: int = 1, seed: int = 12, name: str = "") -> CrossEncoder:
-    """A cross-encoder to be trained, on the backbone of any model's folder, with a new head drawn from ``seed``.
-
-    ``linear`` is one linear layer; ``mlp`` is Linear → 512, ReLU, Linear, as in the STS-Benchmark comparison.
-
-    Raises:
-        StudioError: files are missing or damaged.
-    """
-    model, tokenizer, missing = _load(folder, {"num_labels": labels, _OURS: {"head": head}})
-    generator = torch.Generator().manual_seed(seed)
-    parts = {".".join(key.split(".")[:-1]) for key in missing}
-    for name_, module in model.named_modules():
-        within = any(name_ == part or name_.startswith(f"{part}.") for part in parts)
-        if isinstance(module, nn.Linear) and within:
-            nn.init.normal_(module.weight, std=0.02, generator=generator)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-    return CrossEncoder(model, tokenizer, name=name or folder.name)
-
-
-def _load(folder: Path, changes: dict[str, Any]) -> tuple[Any, Any, list[str]]:
-    """A classification model in float32, its tokenizer, and which of its weights the files lack."""
-    read_json(folder / "config.json", dict)
-    require_safetensors(folder)
-    from safetensors import SafetensorError
-    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        config = AutoConfig.from_pretrained(folder, **local)
-        for key, value in changes.items():
-            setattr(config, key, value)
-        kind = AutoModelForSequenceClassification._model_mapping[type(config)]
-        mlp = getattr(config, _OURS, None) == {"head": "mlp"}
-        model, report = (_with_mlp(kind) if mlp else kind).from_pretrained(
-            folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
-        )
-        tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise StudioError(f"the model in {folder.name!r} cannot be read: {reason}", "check that the whole folder was copied") from error
-    return model, tokenizer, sorted(report["missing_keys"])
-
-
-def _with_mlp(kind: Any) -> Any:
-    """The model class ``kind`` with the last layer of its head replaced by the MLP, so that its weights load by name."""
-
-    def build(self: Any, config: Any, *args: Any, **kwargs: Any) -> None:
-        kind.__init__(self, config, *args, **kwargs)
-        owner, attribute = self, "score" if hasattr(self, "score") else "classifier"
-        if not isinstance(getattr(owner, attribute), nn.Linear):
-            owner, attribute = getattr(owner, attribute), "out_proj"
-        last = getattr(owner, attribute)
-        layers = nn.Sequential(nn.Linear(last.in_features, _MLP_WIDTH), nn.ReLU(), nn.Linear(_MLP_WIDTH, last.out_features))
-        setattr(owner, attribute, layers)
-
-    return type(kind.__name__, (kind,), {"__init__": build, "__module__": kind.__module__})
+        save_cross(self, folder, card)

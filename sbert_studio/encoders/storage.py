@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -14,6 +14,12 @@ from .backbone import load_backbone, read_json, require_safetensors
 from .pooling import JOIN
 from .projection import ACTIVATIONS, Dense
 from .transformer import EncoderConfig, TransformerEncoder
+
+if TYPE_CHECKING:
+    from .cross import CrossEncoder
+
+if TYPE_CHECKING:
+    pass
 
 # Our name → the key of the old layout. In the order in which readers concatenate several.
 _OLD_POOLING = {
@@ -151,12 +157,24 @@ def save_folder(encoder: TransformerEncoder, folder: Path, card: str | None = No
         backbone = merged_backbone(encoder)
         backbone.config.dtype = torch.float32
         backbone.save_pretrained(part)
-        _save_tokenizer(encoder, part)
+        save_tokenizer(encoder, part)
         _save_modules(encoder, part)
         (part / "README.md").write_text(card or model_card(encoder), encoding="utf-8")
 
 
-def _save_tokenizer(encoder: TransformerEncoder, part: Path) -> None:
+def transformer_folder(folder: Path) -> Path:
+    """Where in a model's folder the transformer itself lies: in the folder, or in one below it that ``modules.json`` names first.
+
+    Raises:
+        StudioError: ``modules.json`` is damaged, or leads outside.
+    """
+    for module in read_json(folder / "modules.json", list, [])[:1]:
+        return _inside(folder, str(module.get("path", "")))
+    return folder
+
+
+def save_tokenizer(encoder: TransformerEncoder | CrossEncoder, part: Path) -> None:
+    """Write the tokenizer, with the length that the model reads, and without where it was loaded from."""
     encoder.tokenizer.save_pretrained(part)
     settings = read_json(part / "tokenizer_config.json", dict)
     # Newer readers take the limit from here; where the tokenizer was loaded from is nobody's concern.
