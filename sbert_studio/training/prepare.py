@@ -39,8 +39,6 @@ def prepare(spec: TrainSpec, encoder: TransformerEncoder, examples: Examples, pr
         encoder.repool(spec.pooling)
     if spec.projection:
         encoder.project(spec.projection, seed=spec.seed)
-    if spec.gradient_checkpointing:
-        encoder.backbone.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     if spec.dropout >= 0:
         _set_dropout(encoder.backbone, spec.dropout)
     torch.manual_seed(spec.seed)
@@ -48,6 +46,9 @@ def prepare(spec: TrainSpec, encoder: TransformerEncoder, examples: Examples, pr
         from ..encoders.adapters import LoraSettings, apply_lora
 
         apply_lora(encoder, LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))
+    if spec.gradient_checkpointing:
+        # After the adapter: peft would otherwise ask for the gradient of the frozen embeddings, which only reentrant checkpoints need.
+        encoder.backbone.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     objective = build_objective(
         spec.objective, spec.objective_params, dim=encoder.dim, labels=len(examples.labels), matryoshka_dims=spec.widths
     )
