@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from ..errors import StudioError
 
@@ -29,13 +31,16 @@ class Report:
         rows: how many pairs, triplets or texts were judged.
         scores: plain JSON values. ``sts``, ``pairs`` and ``triplets`` hold a dictionary for each similarity
             (``cosine``, ``dot``, ``euclidean``, ``manhattan``); correlations lie in [-1, 1], all else in [0, 1].
+            ``interval``: the 95% bootstrap interval of the main score.
         notes: in words, which rows were left out and why.
+        resampled: the main score in every bootstrap resample, by which two models on the same rows are compared.
     """
 
     task: str
     rows: int
     scores: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    resampled: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """``{"task", "rows", **scores}``, and ``notes`` where there are any."""

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .bootstrap import interval, resampled
 from .report import Report
 from .similarity import similarities
-
-_RESAMPLES = 1000
-_BLOCK = 2_000_000  # cells of a block of resamples: 16 MB a temporary
 
 
 def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray) -> Report:
@@ -28,8 +26,9 @@ def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray) -> Repor
     scores: dict[str, Any] = {
         name: {"spearman": spearman(values, gold), "pearson": pearson(values, gold)} for name, values in found.items()
     }
-    scores["interval"] = list(bootstrap_spearman(found["cosine"], gold))
-    return Report("sts", len(gold), scores)
+    drawn = resampled_spearman(found["cosine"], gold)
+    scores["interval"] = interval(drawn)
+    return Report("sts", len(gold), scores, resampled=drawn)
 
 
 def average_ranks(values: np.ndarray) -> np.ndarray:
@@ -51,25 +50,13 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
     return pearson(average_ranks(x), average_ranks(y))
 
 
-def bootstrap_spearman(x: np.ndarray, y: np.ndarray, *, resamples: int = _RESAMPLES, seed: int = 12) -> tuple[float, float]:
-    """The 95% percentile interval of Spearman's ρ over rows drawn with replacement.
+def resampled_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Spearman's ρ of (n,) x and y over rows drawn with replacement, (resamples,).
 
     A resample is a vector of counts, one for each row. The rows were sorted once, so the ranks of every resample
     are running sums of counts over groups of equal values: no resample is sorted again.
     """
-    rows = len(x)
-    if rows == 0:
-        return 0.0, 0.0
-    rng = np.random.default_rng(seed)
-    found = []
-    at_once = max(1, _BLOCK // rows)
-    for start in range(0, resamples, at_once):
-        size = min(at_once, resamples - start)
-        drawn = rng.integers(0, rows, (size, rows)) + np.arange(size)[:, None] * rows
-        counts = np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(np.float64)
-        found.append(_weighted_pearson(_resampled_ranks(x, counts), _resampled_ranks(y, counts), counts))
-    low, high = np.quantile(np.concatenate(found), (0.025, 0.975))
-    return float(low), float(high)
+    return resampled(lambda counts: _weighted_pearson(_resampled_ranks(x, counts), _resampled_ranks(y, counts), counts), len(x))
 
 
 def _resampled_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .bootstrap import interval, resampled_mean
 from .report import Report
 from .similarity import MEASURES, similarities
 
@@ -19,7 +20,8 @@ def evaluate_triplets(anchor: np.ndarray, positive: np.ndarray, negatives: Seque
         negatives: at least one (n, d) array.
 
     Returns:
-        A report of ``triplets``: ``{accuracy}`` for each similarity, and ``accuracy``, the cosine's.
+        A report of ``triplets``: ``{accuracy}`` for each similarity, and ``accuracy``, the cosine's, with
+        ``interval``, its 95% bootstrap interval.
     """
     near = similarities(anchor, positive)
     won = {name: np.ones(len(anchor), bool) for name in MEASURES}
@@ -27,4 +29,7 @@ def evaluate_triplets(anchor: np.ndarray, positive: np.ndarray, negatives: Seque
         for name, far in similarities(anchor, negative).items():
             won[name] &= near[name] > far
     scores: dict[str, Any] = {name: {"accuracy": float(rows.mean())} for name, rows in won.items()}
-    return Report("triplets", len(anchor), {"accuracy": scores["cosine"]["accuracy"], **scores})
+    drawn = resampled_mean(won["cosine"])
+    return Report(
+        "triplets", len(anchor), {"accuracy": scores["cosine"]["accuracy"], **scores, "interval": interval(drawn)}, resampled=drawn
+    )

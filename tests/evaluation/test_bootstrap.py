@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import average_precision_score
+
+from sbert_studio.evaluation.bootstrap import counts, gain, interval, resampled_mean, resamples
+from sbert_studio.evaluation.pairs import evaluate_pairs, resampled_average_precision
+from sbert_studio.evaluation.retrieval import evaluate_retrieval
+from sbert_studio.evaluation.sts import evaluate_sts, resampled_spearman
+from sbert_studio.evaluation.triplets import evaluate_triplets
+
+
+def drawn_rows(rows: int) -> list[np.ndarray]:
+    """The rows of each resample, written out."""
+    return [np.repeat(np.arange(rows), times.astype(int)) for block in counts(rows) for times in block]
+
+
+def test_resamples_are_drawn_with_replacement_and_are_the_same_each_time() -> None:
+    blocks = np.concatenate(list(counts(30)))
+    assert blocks.shape == (1000, 30)
+    assert (blocks.sum(axis=1) == 30).all()
+    assert blocks.max() > 3 and blocks.min() == 0
+    assert np.array_equal(blocks, np.concatenate(list(counts(30))))
+    assert (resamples(20_000), resamples(40_000), resamples(10**7)) == (1000, 500, 200)
+
+
+def test_average_precision_of_each_resample_equals_sklearn_on_the_drawn_rows_with_ties() -> None:
+    rng = np.random.default_rng(4)
+    scores, labels = rng.integers(0, 5, 24) / 5, rng.integers(0, 2, 24)
+    found = resampled_average_precision(scores, labels)
+    for rows, score in list(zip(drawn_rows(24), found, strict=True))[:200]:
+        expected = average_precision_score(labels[rows], scores[rows]) if labels[rows].any() else 0.0
+        assert score == pytest.approx(expected)
+    assert np.array_equal(resampled_average_precision(scores, np.zeros(24)), np.zeros(1000))
+
+
+def test_a_mean_of_each_resample_is_that_of_the_drawn_rows() -> None:
+    values = np.random.default_rng(5).normal(size=17)
+    assert resampled_mean(values) == pytest.approx([values[rows].mean() for rows in drawn_rows(17)])
+
+
+def test_the_interval_of_an_accuracy_is_that_of_the_binomial() -> None:
+    won = np.arange(400) < 300
+    low, high = interval(resampled_mean(won))
+    assert (low, high) == pytest.approx(stats.binom.interval(0.95, 400, 0.75) / np.float64(400), abs=0.006)
+
+
+@pytest.mark.parametrize("task", ["sts", "pairs", "triplets", "retrieval"])
+def test_every_task_has_an_interval_around_its_main_score(task: str) -> None:
+    rng = np.random.default_rng(6)
+    left = rng.normal(size=(80, 8)).astype(np.float32)
+    noise = rng.uniform(0, 4, 80)
+    right = left + noise[:, None].astype(np.float32) * rng.normal(size=(80, 8)).astype(np.float32)
+    texts = [str(row) for row in range(80)]
+    report = {
+        "sts": lambda: evaluate_sts(left, right, -noise),
+        "pairs": lambda: evaluate_pairs(left, right, noise < rng.uniform(1, 3, 80)),
+        "triplets": lambda: evaluate_triplets(left, right, [rng.normal(size=(80, 8)).astype(np.float32)]),
+        "retrieval": lambda: evaluate_retrieval(left, right, texts, texts),
+    }[task]()
+    from sbert_studio.evaluation.report import primary
+
+    low, high = report.to_json()["interval"]
+    assert low < primary(report)[1] < high
+    assert high - low < 0.4
+    assert report.resampled is not None and "resampled" not in report.to_json()
+
+
+def test_a_gain_is_measured_on_the_same_resamples_of_both() -> None:
+    rng = np.random.default_rng(7)
+    gold = rng.normal(size=150)
+    before = gold + rng.normal(size=150)
+    after = before + 0.3 * (gold - before)  # the same errors, all a little smaller
+    found = gain(resampled_spearman(before, gold), resampled_spearman(after, gold))["gain_interval"]
+    rows = drawn_rows(150)
+    plain = [stats.spearmanr(after[r], gold[r]).statistic - stats.spearmanr(before[r], gold[r]).statistic for r in rows]
+    assert found == pytest.approx(np.quantile(plain, (0.025, 0.975)))
+    apart = [interval(resampled_spearman(values, gold)) for values in (before, after)]
+    assert found[0] > 0 and apart[1][0] < apart[0][1], "the gain is sure although the two intervals overlap"
+
+
+def test_a_model_that_is_no_better_gains_an_interval_around_nothing() -> None:
+    rng = np.random.default_rng(8)
+    gold = rng.normal(size=100)
+    one, other = (resampled_spearman(gold + rng.normal(size=100), gold) for _ in range(2))
+    low, high = gain(one, other)["gain_interval"]
+    assert low < 0 < high
+    assert gain(one, one)["gain_interval"] == [0, 0]
+    assert gain(None, one) == gain(one, None) == gain(one, one[:5]) == {}
