@@ -137,11 +137,84 @@ def test_check_names_kind_rows_and_findings_with_their_rows_and_mends(cli: Any, 
     with pairs.open("a") as target:
         target.write(",red,2.0\n")
     found = ok(cli("check", pairs, "--json"))
-    assert set(found) == {"kind", "roles", "rows", "findings"}
+    assert set(found) == {"kind", "roles", "rows", "findings", "offers"}
     assert (found["kind"], found["rows"]) == ("scored_pairs", 61)
     blank = [finding for finding in found["findings"] if 62 in finding["rows"]]
     assert blank
     assert set(blank[0]) == {"severity", "message", "rows", "mend"}
+
+
+def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    pairs.write_text("\n".join([*lines, lines[1], "only one side,,3", "too,many,cells,4", "off,scale,55"]) + "\n", encoding="utf-8")
+    before, out = pairs.read_bytes(), tmp_path / "mended.csv"
+    found = ok(cli("check", pairs, "--mend", "--out", out, "--json"))
+    assert len(found["mended"]) >= 3 and not any(finding["mend"] for finding in found["findings"])
+    assert found["out"] == str(out) and pairs.read_bytes() == before
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 1 + found["rows"] <= 61
+    assert ok(cli("check", out, "--json"))["findings"] == found["findings"]
+    offers = {offer["name"]: offer["rows"] for offer in found["offers"]}
+    labelled = ok(cli("check", pairs, "--mend", "--convert", "scored_to_labelled", "--out", out, "--json"))
+    assert (labelled["kind"], labelled["rows"], labelled["converted"]) == (
+        "labelled_pairs",
+        offers["scored_to_labelled"],
+        "scored_to_labelled",
+    )
+    told = cli("check", pairs)
+    assert "--convert scored_to_labelled" in told.out and "--mend --out" in told.out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--mend"], "nowhere to go"),
+        (["--convert", "scored_to_labelled"], "nowhere to go"),
+        (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
+        (["--mend", "--out", "x.parquet"], "not called a CSV"),
+        (["--mend", "--out", "pairs.csv"], "is the file that is read"),
+        (["--scale", "wide"], "is no scale"),
+        (["--scale", "5-0"], "is empty"),
+        (["--kind", "quadruplets"], "no kind of examples"),
+        (["--columns", "sentence1,"], "names no columns"),
+        (["--columns", "sentence1,nothing"], "no column 'nothing'"),
+        (["--group", "nothing"], "no column 'nothing'"),
+        (["--group", "score"], "two parts"),
+        (["--kind", "positive-pairs", "--scale", "0-5"], "no scale of scores"),
+    ],
+)
+def test_what_check_cannot_do_is_said_in_one_line(
+    cli: Any, pairs: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], words: str
+) -> None:
+    monkeypatch.chdir(pairs.parent)
+    assert words in refused(cli("check", "pairs.csv", *options, "--json"))
+
+
+def test_columns_and_scale_are_chosen_by_hand(cli: Any, pairs: Path, tmp_path: Path, home: Path) -> None:
+    rows = [line.split(",") for line in pairs.read_text(encoding="utf-8").splitlines()[1:]]
+    odd = tmp_path / "odd.csv"
+    with odd.open("w", newline="", encoding="utf-8") as target:
+        writer = csv.writer(target)
+        writer.writerow(["one, two", "b", "c", "points", "part"])
+        writer.writerows([a, b, f"{b} red", score, "xyz"[number % 3]] for number, (a, b, score) in enumerate(rows))
+    options = ["--kind", "scored-pairs", "--columns", '"one, two",c', "--target", "points", "--group", "part", "--scale", "0-10"]
+    roles = ok(cli("check", odd, *options, "--json"))["roles"]
+    assert (roles["texts"], roles["target"], roles["group"], roles["low"], roles["high"]) == (["one, two", "c"], "points", "part", 0, 10)
+    assert roles["note"] == "scores 0–10, divided by 10"
+    run = ok(cli("train", odd, *options, *QUICK, "--json"))["run"]
+    assert json.loads((home / "runs" / run / "roles.json").read_text(encoding="utf-8")) == roles
+    assert "columns of its own" in refused(cli("train", "--resume", run, "--kind", "scored_pairs", "--json"))
+
+
+def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    both = tmp_path / "both.csv"
+    labels = ["label", *(["ENTAILMENT", "NEUTRAL", "CONTRADICTION"][number % 3] for number in range(len(lines) - 1))]
+    both.write_text("".join(f"{line},{label}\n" for line, label in zip(lines, labels, strict=True)), encoding="utf-8")
+    assert ok(cli("check", both, "--json"))["roles"]["target"] == "score"
+    told = cli("train", both, "--objective", "softmax", "--epochs", "0.5", "--json")
+    assert ok(told)["status"] == "finished"
+    assert "learns from labels, not from 'score'" in told.err
+    assert "does not learn from scored pairs" in refused(cli("train", pairs, "--objective", "softmax", "--json"))
 
 
 def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path, tmp_path: Path) -> None:

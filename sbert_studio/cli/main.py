@@ -15,7 +15,7 @@ from typer.exceptions import Abort, TyperException
 
 from .. import __version__
 from ..errors import StudioError
-from . import benching, exploring, judging, serving, tuning
+from . import benching, checking, exploring, judging, serving, tuning
 from .answers import Answer, say, write
 
 DONE, BUG, MENDABLE, INTERRUPTED = 0, 1, 2, 130
@@ -31,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for room in (serving, exploring, tuning, judging, benching):
+for room in (serving, exploring, checking, tuning, judging, benching):
     for command in room.COMMANDS:
         app.command()(command)
 
@@ -137,7 +137,7 @@ def _log_file() -> Path:
 def _command(arguments: Sequence[str]) -> str:
     known = {
         command.__name__.strip("_").replace("_", "-")
-        for room in (serving, exploring, tuning, judging, benching)
+        for room in (serving, exploring, checking, tuning, judging, benching)
         for command in room.COMMANDS
     }
     return next((f"{word} " for word in arguments if word in known), "")

@@ -1,40 +1,19 @@
-"""Commands by which a model is tuned: check, train, runs, export."""
+"""Commands by which a model is tuned: train, runs, export."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import StudioError, describe_rows
+from ..errors import StudioError
 from .answers import Answer, Json, Model, duration, say
+from .checking import Dev
+from .columns import Columns, Group, Kind, Scale, Target, asked
 from .following import Follower, stopping_politely
 from .studio import open_studio
-
-Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Held-out rows to judge by, in the same columns.")]
-
-
-def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
-    dev: Dev = None,
-    model: Model = None,
-    json: Json = False,
-) -> Answer:
-    """Say what the rows of a file are, and what is wrong with them."""
-    with open_studio() as studio:
-        found = studio.check(file, dev=dev, model=model)
-    lines = [f"{found.rows:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
-    lines += [found.roles.note] if found.roles.note else []
-    for finding in found.findings:
-        where = f" ({describe_rows(finding.rows)})" if finding.rows else ""
-        mend = f" – can be mended: {finding.mend.label}" if finding.mend else ""
-        lines.append(f"{finding.severity}: {finding.message}{where}{mend}")
-    counts = Counter(finding.severity for finding in found.findings)
-    lines.append(", ".join(f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts.items()) or "nothing to mend")
-    return Answer(found.to_json(), lines)
 
 
 def train(
@@ -48,6 +27,11 @@ def train(
     lr: Annotated[float | None, typer.Option(help="The highest learning rate.", show_default="chosen by the advisor")] = None,
     seed: Annotated[int | None, typer.Option(help="Decides the split, the order and dropout.", show_default="12")] = None,
     dev: Dev = None,
+    kind: Kind = None,
+    columns: Columns = None,
+    target: Target = None,
+    group: Group = None,
+    scale: Scale = None,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,
@@ -71,6 +55,7 @@ def train(
             file,
             dev=dev,
             first=first,
+            roles=asked(kind, columns, target, group, scale) or None,
             overrides=overrides,
             model=model,
             out=out,
@@ -142,4 +127,4 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-COMMANDS = (check, train, runs, export)
+COMMANDS = (train, runs, export)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,10 @@ class Offer:
     name: str
     label: str
     rows: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON: ``name, label, rows``."""
+        return {"name": self.name, "label": self.label, "rows": self.rows}
 
 
 def nli_to_triplets(examples: Examples) -> Examples:
@@ -151,6 +156,12 @@ def convert(examples: Examples, name: str) -> Examples:
     if name not in CONVERSIONS:
         raise StudioError(f"there is no conversion called {name!r}", f"the conversions are: {', '.join(CONVERSIONS)}")
     return CONVERSIONS[name][1](examples)
+
+
+def converted(examples: Examples, conversion: str, name: str) -> Table:
+    """:func:`convert` as a file of its own: a table called ``name`` whose rows are numbered from 2 on, as it would be written."""
+    found = convert(examples, conversion)
+    return examples_to_table(replace(found, lines=np.arange(2, len(found) + 2, dtype=np.int64)), name)
 
 
 def examples_to_table(examples: Examples, name: str) -> Table:

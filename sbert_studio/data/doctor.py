@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ..errors import StudioError
@@ -13,9 +14,11 @@ from .checks.leaks import leaks
 from .checks.patient import Patient
 from .checks.repeats import contradictions, duplicates, same_on_both_sides
 from .checks.texts import mojibake, truncated, wrong_language
+from .conversions import Offer, offers
 from .examples import Examples, build_examples, build_like, detect_roles
 from .findings import Finding
 from .mends import mend
+from .progress import Progress
 from .roles import Roles
 from .tables import Table
 
@@ -54,13 +57,19 @@ class Diagnosis:
     examples: Examples
     findings: tuple[Finding, ...]
 
+    @cached_property
+    def offers(self) -> tuple[Offer, ...]:
+        """The conversions that fit, each tried."""
+        return offers(self.examples)
+
     def to_json(self) -> dict[str, Any]:
-        """``kind, roles, rows, findings`` as plain data."""
+        """``kind, roles, rows, findings, offers`` as plain data."""
         return {
             "kind": self.roles.kind,
             "roles": self.roles.to_json(),
             "rows": self.rows,
             "findings": [finding.to_json() for finding in self.findings],
+            "offers": [offer.to_json() for offer in self.offers],
         }
 
 
@@ -72,6 +81,7 @@ def diagnose(
     max_tokens: int | None = None,
     *,
     languages: Sequence[str] | None = None,
+    progress: Progress | None = None,
 ) -> Diagnosis:
     """Examine a training file.
 
@@ -82,6 +92,7 @@ def diagnose(
         tokenize: gives the number of tokens of each text, special tokens included.
         max_tokens: the most tokens that the model reads.
         languages: ISO 639-1 codes of the model's languages, such as ``("en",)``; None: unknown, nothing is said.
+        progress: told how many rows' worth of the checks is done, and the number of rows.
 
     Raises:
         StudioError: no kind of examples can be had from the table, or no row is usable.
@@ -91,8 +102,10 @@ def diagnose(
     held_out, dev_findings = _held_out(dev, roles)
     patient = Patient(table, roles, examples, held_out, tokenize, max_tokens, tuple(languages) if languages else None)
     found = [*table.notes, *left_out, *dev_findings]
-    for check in _CHECKS:
+    for done, check in enumerate(_CHECKS, 1):
         found += check(patient)
+        if progress is not None:
+            progress(len(table) * done // len(_CHECKS), len(table))
     return Diagnosis(roles, len(table), examples, tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity])))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 Severity = Literal["error", "warning", "info"]
 
 
@@ -48,6 +50,17 @@ class Finding:
     message: str
     rows: tuple[int, ...] = ()
     mend: Mend | None = None
+
+    def without(self, gone: np.ndarray) -> Finding | None:
+        """What remains to be told once the rows of these numbers are left out, if leaving rows out is its mend; ``None``: nothing."""
+        if self.mend is None or self.mend.name != "drop_rows":
+            return self
+        kept = np.asarray(self.rows, dtype=np.int64)
+        rows = tuple(kept[~np.isin(kept, gone)].tolist())
+        if len(rows) == len(self.rows):
+            return self
+        message = self.message.replace(count(len(self.rows), "row"), count(len(rows), "row"), 1)
+        return Finding(self.severity, message, rows, drop_rows(rows)) if rows else None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON: ``severity, message, rows, mend``."""

@@ -68,8 +68,10 @@ class Table:
         return replace(self, lines=self.lines[places], _data=self._data.take(places))
 
     def without_lines(self, lines: Sequence[int]) -> Table:
-        """The table without the rows that have these row numbers."""
-        return self.select(np.flatnonzero(~np.isin(self.lines, np.asarray(lines, dtype=np.int64))))
+        """The table without the rows that have these row numbers; a note that offers to leave rows out no longer names them."""
+        gone = np.asarray(lines, dtype=np.int64)
+        left = self.select(np.flatnonzero(~np.isin(self.lines, gone)))
+        return replace(left, notes=tuple(note for known in self.notes if (note := known.without(gone)) is not None))
 
     def with_column(self, name: str, cells: Sequence[str]) -> Table:
         """The table with a column of n cells put in place of the one of that name, or added at the end."""

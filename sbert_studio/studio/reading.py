@@ -12,10 +12,11 @@ from .cards import languages_of
 from .services import Services
 
 if TYPE_CHECKING:
+    from ..data.asked import Asked
     from ..data.corpus import Corpus
     from ..data.doctor import Diagnosis
     from ..data.examples import Roles
-    from ..data.findings import Mend
+    from ..data.findings import Finding, Mend
     from ..data.progress import Progress
     from ..data.tables import Table
 
@@ -47,17 +48,55 @@ class Reading(Services):
         path: str | Path | Table,
         *,
         dev: str | Path | Table | None = None,
-        roles: Roles | None = None,
+        roles: Roles | Asked | None = None,
         model: str | None = None,
+        progress: Progress | None = None,
     ) -> Diagnosis:
-        """What the rows are and what is wrong with them; texts are counted in the tokens of ``model``."""
+        """What the rows are and what is wrong with them; texts are counted in the tokens of ``model``.
+
+        Args:
+            roles: what the columns are, or what of it was chosen by hand; the rest is detected.
+            progress: told how many rows are looked at.
+        """
         from ..data.doctor import diagnose
 
         table = self._table(path)
         judged = None if dev is None else self._table(dev)
         name = model or self.settings.default_model
         encoder, languages = self.catalog.load(name), languages_of(self.catalog, name)
-        return diagnose(table, roles, judged, encoder.tokens.counts, encoder.max_length, languages=languages)
+        parts = self.roles(table, roles)
+        return diagnose(table, parts, judged, encoder.tokens.counts, encoder.max_length, languages=languages, progress=progress)
+
+    def roles(self, table: Table, asked: Roles | Asked | None = None, objective: str | None = None) -> Roles:
+        """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""
+        from ..data.asked import roles_as_asked
+        from ..data.examples import Roles
+        from ..objectives import OBJECTIVES
+
+        if isinstance(asked, Roles):
+            return asked
+        return roles_as_asked(table, asked, OBJECTIVES[objective].kinds if objective is not None and objective in OBJECTIVES else ())
+
+    def heal(
+        self, path: str | Path | Table, *, dev: str | Path | Table | None = None, roles: Asked | None = None, model: str | None = None
+    ) -> tuple[Table, tuple[Finding, ...]]:
+        """The table with every mend applied that its findings offer, and those findings, in the order in which they were mended."""
+        from ..data.healing import heal
+
+        judged = None if dev is None else self._table(dev)
+        return heal(self._table(path), lambda table: self.check(table, dev=judged, roles=roles, model=model).findings)
+
+    def convert(self, path: str | Path | Table, name: str, roles: Roles | Asked | None = None) -> Table:
+        """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversions`).
+
+        Raises:
+            StudioError: there is no such conversion, or it does not fit.
+        """
+        from ..data.conversions import converted
+        from ..data.examples import build_examples
+
+        table = self._table(path)
+        return converted(build_examples(table, self.roles(table, roles))[0], name, table.name)
 
     def mend(self, path: str | Path | Table, mends: Mend | Iterable[Mend]) -> Table:
         """The table with mends applied, in their order."""

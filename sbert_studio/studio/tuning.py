@@ -16,6 +16,7 @@ from .reading import Reading, existing_file
 from .results import Exported, RunView
 
 if TYPE_CHECKING:
+    from ..data.asked import Asked
     from ..data.doctor import Diagnosis
     from ..data.examples import Examples, Roles
     from ..data.tables import Table
@@ -39,7 +40,7 @@ class Tuning(Reading):
         *,
         dev: str | Path | Table | None = None,
         first: str | Path | Table | None = None,
-        roles: Roles | None = None,
+        roles: Roles | Asked | None = None,
         overrides: Mapping[str, Any] | None = None,
         model: str | None = None,
         owner: str = "local",
@@ -50,7 +51,7 @@ class Tuning(Reading):
         Args:
             path, dev: files, or tables that were mended.
             first: a file to learn from before, in a stage of its own, such as NLI before scored pairs.
-            roles: what the columns are; detected where not given.
+            roles: what the columns are, or what of it was chosen by hand; the rest is detected.
             overrides: fields of :class:`~sbert_studio.training.spec.TrainSpec`, those of the first stage as ``first.epochs``;
                 the advisor chooses the rest.
         """
@@ -64,7 +65,7 @@ class Tuning(Reading):
         *,
         dev: str | Path | Table | None = None,
         first: str | Path | Table | None = None,
-        roles: Roles | None = None,
+        roles: Roles | Asked | None = None,
         overrides: Mapping[str, Any] | None = None,
         model: str | None = None,
         out: str | Path | None = None,
@@ -95,6 +96,8 @@ class Tuning(Reading):
         def begin() -> str:
             chosen = overrides or {}
             if resume is not None:
+                if roles is not None:
+                    raise StudioError(f"the run {resume} began with columns of its own", "a resumed run keeps its columns; leave them out")
                 run = self._taken_up(resume, path, chosen, model)
             elif path is None:
                 raise StudioError("there is no file to train on", "name a file, or a run to resume")
@@ -183,27 +186,27 @@ class Tuning(Reading):
         *,
         dev: str | Path | Table | None,
         first: str | Path | Table | None,
-        roles: Roles | None,
+        roles: Roles | Asked | None,
         overrides: Mapping[str, Any],
         model: str | None,
         owner: str,
         name: str | None,
     ) -> Run:
-        from ..data.examples import build_examples, build_like, detect_roles
+        from ..data.examples import build_examples, build_like
         from ..runs.materials import Materials
 
         table = self._table(path)
-        roles = roles or detect_roles(table)
-        examples, _ = build_examples(table, roles)
-        judged = None if dev is None else build_like(self._table(dev), roles)[0]
+        parts = self.roles(table, roles, overrides.get("objective"))
+        examples, _ = build_examples(table, parts)
+        judged = None if dev is None else build_like(self._table(dev), parts)[0]
         chosen, chosen_first = _by_stage(overrides)
         advice = self._advise(examples, model, chosen)
-        reasons, stage = advice.reasons, None
+        reasons, stage = (*_columns_in_words(parts), *advice.reasons), None
         if first is None and chosen_first:
             raise StudioError(f"there is no first stage to set {', '.join(chosen_first)} of", "name the file of the first stage")
         if first is not None:
             before = self._table(first)
-            stage = (Path(first) if isinstance(first, str | Path) else first, detect_roles(before))
+            stage = (Path(first) if isinstance(first, str | Path) else first, self.roles(before, None, chosen_first.get("objective")))
             earlier = self._advise(build_examples(before, stage[1])[0], model, chosen_first)
             advice = replace(advice, spec=advice.spec.replace(first=earlier.spec.to_json()))
             reasons = (*(f"First stage: {reason}" for reason in earlier.reasons), *reasons)
@@ -223,7 +226,7 @@ class Tuning(Reading):
         )
         data, held = (Path(item) if isinstance(item, str | Path) else item for item in (path, dev))
         assert data is not None
-        Materials(self.workspace.run(run.id)).write(spec, roles, data, held, reasons, stage)
+        Materials(self.workspace.run(run.id)).write(spec, parts, data, held, reasons, stage)
         self.store.add(run)
         return run
 
@@ -247,6 +250,11 @@ class Tuning(Reading):
         if isinstance(path, str | Path) and digest_file(existing_file(path)) != kept["sha256"]:
             raise StudioError(f"the run {run_id} began with another file, {kept['name']}", "leave the file out, or start a new run with it")
         return self.store.take(run_id)
+
+
+def _columns_in_words(roles: Roles) -> tuple[str, ...]:
+    """What the rows were taken for: the scale, or the labels and why they were chosen."""
+    return (f"{roles.note[0].upper()}{roles.note[1:]}.",) if roles.note else ()
 
 
 def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,0 +1,92 @@
+"""The data doctor on the command line: what a file is, what is wrong with it, and the same file mended or converted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import StudioError, describe_rows
+from ..workspace import require_room
+from .answers import Answer, Json, Model, progress
+from .columns import Columns, Group, Kind, Scale, Target, asked
+from .studio import open_studio
+
+if TYPE_CHECKING:
+    from ..data.doctor import Diagnosis
+    from ..data.findings import Finding
+
+Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Held-out rows to judge by, in the same columns.")]
+
+
+def check(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
+    dev: Dev = None,
+    kind: Kind = None,
+    columns: Columns = None,
+    target: Target = None,
+    group: Group = None,
+    scale: Scale = None,
+    mend: Annotated[bool, typer.Option("--mend", help="Apply every mend that the findings offer.")] = False,
+    convert: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Make the rows into examples of another kind; check names those that fit.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the file, mended or converted, as CSV in UTF-8.")] = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Say what the rows of a file are and what is wrong with it; mend or convert it into a file of its own."""
+    chosen = asked(kind, columns, target, group, scale)
+    if out is not None:
+        if out.suffix.lower() != ".csv":
+            raise StudioError(f"{out.name} is not called a CSV", "give --out a name that ends in .csv")
+        require_room(out, file, dev)
+    elif mend or convert:
+        raise StudioError("the changed rows have nowhere to go", "add --out FILE.csv; the file that is read stays as it is")
+    mended: Sequence[Finding] = ()
+    with open_studio() as studio:
+        with progress("reading", "bytes") as show:
+            table = studio.read(file, progress=show)
+        if mend:
+            table, mended = studio.heal(table, dev=dev, roles=chosen, model=model)
+        if convert:
+            table, chosen = studio.convert(table, convert, chosen), asked(None, None, None, None, None)
+        with progress("checking", "rows") as show:
+            found = studio.check(table, dev=dev, roles=chosen, model=model, progress=show)
+        if out is not None:
+            table.to_csv(out)
+    data: dict[str, Any] = found.to_json()
+    lines = [f"mended: {finding.message}" for finding in mended]
+    if mend:
+        data["mended"] = [finding.message for finding in mended]
+    if convert:
+        data["converted"] = convert
+        lines.append(f"converted: {convert}")
+    lines += _told(found)
+    if out is not None:
+        data["out"] = str(out)
+        lines.append(f"{len(table):,} rows written to {out}")
+    return Answer(data, lines)
+
+
+def _told(found: Diagnosis) -> list[str]:
+    """A diagnosis in words."""
+    lines = [f"{found.rows:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
+    lines += [found.roles.note] if found.roles.note else []
+    for finding in found.findings:
+        where = f" ({describe_rows(finding.rows)})" if finding.rows else ""
+        change = f" – can be mended: {finding.mend.label}" if finding.mend else ""
+        lines.append(f"{finding.severity}: {finding.message}{where}{change}")
+    counts = Counter(finding.severity for finding in found.findings)
+    lines.append(", ".join(f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts.items()) or "nothing to mend")
+    if any(finding.mend for finding in found.findings):
+        lines.append("all of it can be mended into a new file by: --mend --out FILE.csv")
+    lines += [f"can become {offer.rows:,} rows by --convert {offer.name}: {offer.label}" for offer in found.offers]
+    return lines
+
+
+COMMANDS = (check,)
