@@ -26,9 +26,17 @@
       el("div", { class: "sb-progress", role: "progressbar", "aria-label": "training", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
         el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
       el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact)))),
+      ...(value.part ? [el("p", { class: "sb-note" }, value.part[0].toUpperCase() + value.part.slice(1))] : []),
+      ...(value.parts && value.parts.length ? [parts(value.parts)] : []),
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
       ...(value.scores ? [scores(value.scores)] : []));
   };
+
+  // Of a run of several trainings: each that is done, with its scores before and after.
+  function parts(rows) {
+    return el("table", { class: "sb-parts" }, el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.title),
+      el("td", {}, number(row.before, 4)), el("td", {}, "→"), el("td", {}, el("b", {}, number(row.after, 4)))))));
+  }
 
   function scores(value) {
     const bar = (name, score, className) => el("div", { class: "sb-compare" }, el("span", {}, name),

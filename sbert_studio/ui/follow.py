@@ -37,6 +37,8 @@ class Follow:
         metric: what ``scores`` are.
         dev_rows: rows held out; -1 until the run has said.
         notes: what the run told in words, the latest last.
+        part: which of several trainings goes on, such as "part 2 of 4: seed 13"; the curves are its own.
+        ended: (title, before, after) of the trainings that are done.
         status: the status last shown, so that a change is noticed.
     """
 
@@ -48,12 +50,14 @@ class Follow:
     metric: str = ""
     dev_rows: int = -1
     notes: tuple[str, ...] = ()
+    part: str = ""
+    ended: tuple[tuple[str, float, float], ...] = ()
     status: str = ""
 
     def absorb(self, events: Iterable[tuple[int, Mapping[str, Any]]]) -> Follow:
         """This and the events after the cursor."""
         losses, scores, notes = list(self.losses), list(self.scores), list(self.notes)
-        cursor, last, metric, dev_rows = self.cursor, self.last, self.metric, self.dev_rows
+        cursor, last, metric, dev_rows, part, ended = self.cursor, self.last, self.metric, self.dev_rows, self.part, list(self.ended)
         for number, event in events:
             cursor, kind = max(cursor, number), event.get("type")
             if kind == "step":
@@ -69,11 +73,18 @@ class Follow:
                 losses = [point for point in losses if point[0] <= int(event.get("step") or 0)]
             elif kind == "notice":
                 notes = [*notes, str(event["message"])][-4:]
+            elif kind == "part":
+                part, last, losses, scores = f"part {event['number']} of {event['of']}: {event['title']}", None, [], []
+            elif kind == "partended" and event.get("after"):
+                # A resumed run tells again of the trainings that were done before.
+                ended = [one for one in ended if one[0] != event["title"]]
+                ended.append((str(event["title"]), float(event["before"]["score"]), float(event["after"]["score"])))
         while len(losses) > _MOST_POINTS:
             losses = losses[::2]
         return replace(
-            self, cursor=cursor, losses=tuple(losses), scores=tuple(scores), last=last, metric=metric, dev_rows=dev_rows, notes=tuple(notes)
-        )
+            self, cursor=cursor, losses=tuple(losses), scores=tuple(scores), last=last, metric=metric, dev_rows=dev_rows,
+            notes=tuple(notes), part=part, ended=tuple(ended),
+        )  # fmt: skip
 
     def panel(self, run: Run, waiting: int = 0) -> Value:
         """The value of a ``run`` view."""
@@ -96,6 +107,8 @@ class Follow:
             "left": last.get("seconds_left"),
             "seconds": run.seconds,
             "message": sentence(message or (self.notes[-1] if self.notes else "")),
+            "part": self.part if live else "",
+            "parts": [{"title": title, "before": before, "after": after} for title, before, after in self.ended],
             "scores": None if live else before_after(run),
         }
         return plain(value)  # type: ignore[no-any-return]
@@ -122,6 +135,8 @@ def before_after(run: Run) -> Value | None:
     if before is None or after is None:
         return None
     rows = f" on {run.dev_rows:,} held-out rows" if run.dev_rows else " on held-out rows"
+    if "sd" in run.after:
+        rows += f", mean of {len(run.after['each'])} (± {run.after['sd']:.4f})"
     return {"metric": metric_words(str(run.after.get("metric", "score"))) + rows, "before": float(before), "after": float(after)}
 
 

@@ -81,3 +81,27 @@ def test_a_failure_is_told_with_its_hint() -> None:
 @pytest.mark.parametrize(("words", "shown"), [("", ""), ("a b.", "A b."), ("Größe", "Größe.")])
 def test_sentences_begin_large_and_end_with_a_stop(words: str, shown: str) -> None:
     assert sentence(words) == shown
+
+
+def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_are_done() -> None:
+    ended = {"type": "partended", "number": 1, "of": 2, "title": "seed 12", "before": {"score": 0.5}, "after": {"score": 0.75}}
+    follow = Follow("r").absorb(
+        [
+            (1, {"type": "part", "number": 1, "of": 2, "title": "seed 12"}),
+            (2, step(1)),
+            (3, {"type": "evaluated", "step": 0, "metric": "cosine_spearman", "score": 0.5}),
+            (4, ended),
+            (5, {"type": "part", "number": 2, "of": 2, "title": "seed 13"}),
+            (6, step(1, 0.25)),
+        ]
+    )
+    assert follow.losses == ((1, 0.25),)
+    assert follow.scores == ()
+    panel = follow.panel(run())
+    assert panel["part"] == "part 2 of 2: seed 13"
+    assert panel["parts"] == [{"title": "seed 12", "before": 0.5, "after": 0.75}]
+    assert follow.absorb([(7, ended)]).ended == follow.ended, "a resumed run tells again of what was done before"
+    after = {"metric": "cosine_spearman", "score": 0.75, "sd": 0.0125, "each": [0.74, 0.76]}
+    done = follow.panel(run(status="finished", before={"score": 0.5}, after=after, dev_rows=9))
+    assert done["part"] == ""
+    assert done["scores"]["metric"] == "Cosine Spearman on 9 held-out rows, mean of 2 (± 0.0125)"

@@ -1,0 +1,198 @@
+"""Runs of several trainings: seeds, folds, a first stage."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sbert_studio.data.examples import Examples
+from sbert_studio.data.splitting import leaking, plain
+from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.errors import StudioError
+from sbert_studio.training.course import run_course
+from sbert_studio.training.events import Evaluated, Finished, Notice, Part, PartEnded, Started, Stopped
+from sbert_studio.training.judge import Judge
+from sbert_studio.training.members import members, scores_in_words, summary
+from sbert_studio.training.spec import TrainSpec
+from sbert_studio.training.trainer import Outcome
+
+from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, weights
+
+
+def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
+    return tiny_encoder() if source is None else load_folder(source)
+
+
+def course(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never, **more: Any) -> Outcome:
+    given: dict[str, Any] = {"dev": scored_pairs(60, seed=7), **more}
+    return run_course(
+        spec, given.pop("examples", scored_pairs()), told if told is not None else Told(), should_stop, load=load, folder=folder, **given
+    )
+
+
+def grouped(rows: int = 60) -> Examples:
+    return replace(scored_pairs(rows), groups=tuple(("red", "green", "blue")[row % 3] for row in range(rows)))
+
+
+def texts_of(examples: Examples) -> set[str]:
+    return {plain(text) for column in examples.texts for text in column}
+
+
+def test_seeds_give_a_mean_its_spread_and_the_best_model(tmp_path: Path) -> None:
+    told, dev = Told(), scored_pairs(60, seed=7)
+    outcome = course(small_spec(seeds=3, seed=5), tmp_path, told)
+    ended = told.of(PartEnded)
+    scores = [event.after["score"] for event in ended]
+    assert [event.title for event in told.of(Part)] == ["seed 5", "seed 6", "seed 7"]
+    assert len(set(scores)) == 3
+    assert outcome.after["each"] == scores
+    assert outcome.after["score"] == pytest.approx(statistics.fmean(scores))
+    assert outcome.after["sd"] == pytest.approx(statistics.stdev(scores))
+    assert outcome.before["sd"] == 0
+    assert outcome.steps == 3 * 16
+    assert outcome.after["kept"]["score"] == max(scores)
+    assert Judge(dev)(load_folder(outcome.model))["score"] == pytest.approx(max(scores), abs=1e-6)
+    assert [type(event) for event in told if isinstance(event, Finished | Stopped)] == [Finished]
+    assert isinstance(told[-1], Finished)
+    assert not (tmp_path / "parts").exists()
+    assert len((tmp_path / "held_out.jsonl").read_text().splitlines()) == 60
+
+
+def test_a_member_is_the_training_that_its_seed_alone_would_be(tmp_path: Path) -> None:
+    outcome = course(small_spec(seeds=2, seed=5), tmp_path / "both")
+    alone = [course(small_spec(seed=seed), tmp_path / str(seed)) for seed in (5, 6)]
+    assert outcome.after["each"] == [one.after["score"] for one in alone]
+    best = max(alone, key=lambda one: one.after["score"])
+    kept, expected = weights(outcome.model), weights(best.model)
+    assert all(torch.equal(kept[name], expected[name]) for name in expected)
+
+
+def test_folds_hold_out_every_row_once_and_share_no_text() -> None:
+    examples = scored_pairs(90)
+    plan = members(small_spec(folds=5), examples, None)
+    assert sorted(line for member in plan for line in member.held.lines.tolist()) == examples.lines.tolist()  # type: ignore[union-attr]
+    for member in plan:
+        assert member.held is not None
+        assert not texts_of(member.learned) & texts_of(member.held)
+        assert len(member.learned) + len(member.held) == 90
+    assert len({member.name for member in plan}) == 5
+
+
+def test_groups_are_never_on_both_sides() -> None:
+    plan = members(small_spec(folds=3, by_group=True), grouped(), None)
+    assert sorted(member.title for member in plan) == [
+        f"fold {number} of 3, judged on {name}" for number, name in zip((1, 2, 3), _order(plan), strict=True)
+    ]
+    for member in plan:
+        assert member.held is not None
+        assert len(set(member.held.groups)) == 1
+        assert not set(member.learned.groups) & set(member.held.groups)
+    (single,) = members(small_spec(by_group=True, dev_fraction=0.34), grouped(), None)
+    assert single.held is not None
+    assert not set(single.learned.groups) & set(single.held.groups)
+
+
+def _order(plan: list[Any]) -> list[str]:
+    return [member.held.groups[0] for member in plan]
+
+
+def test_folds_of_several_seeds_divide_anew() -> None:
+    plan = members(small_spec(folds=2, seeds=2, seed=3), scored_pairs(), None)
+    assert [member.title for member in plan] == [f"seed {seed}, fold {fold} of 2" for seed in (3, 4) for fold in (1, 2)]
+    assert [member.spec.seed for member in plan] == [3, 3, 4, 4]
+    assert plan[0].held.lines.tolist() != plan[2].held.lines.tolist()  # type: ignore[union-attr]
+    assert all((member.spec.folds, member.spec.seeds) == (0, 1) for member in plan)
+
+
+def test_cross_validation_trains_each_fold(tmp_path: Path) -> None:
+    told = Told()
+    outcome = course(small_spec(folds=3, epochs=1), tmp_path, told, dev=None)
+    assert len(outcome.after["each"]) == 3 == len(told.of(Started))
+    assert outcome.after["rows"] == 64 // 3
+    assert load_folder(outcome.model).dim == 32
+
+
+def test_a_second_stage_goes_on_where_the_first_ended(tmp_path: Path) -> None:
+    told, dev, first = Told(), scored_pairs(60, seed=7), labelled_pairs(80, seed=30)
+    stage = small_spec(objective="softmax", epochs=1).to_json()
+    outcome = course(small_spec(first=stage), tmp_path, told, first=first, reasons=("because",))
+    assert [event.title for event in told.of(Part)] == ["first stage", "second stage"]
+    started = told.of(Started)
+    assert [event.objective for event in started] == ["softmax", "cosine"]
+    assert [event.reasons for event in started] == [("because",), ()]
+    untuned = Judge(dev)(tiny_encoder())["score"]
+    assert outcome.before["score"] == pytest.approx(untuned, abs=1e-6)
+    assert told.of(Evaluated)[0].score == pytest.approx(untuned, abs=1e-6)
+    second = told[next(place for place, event in enumerate(told) if isinstance(event, Part) and event.number == 2) :]
+    begun = next(event for event in second if isinstance(event, Evaluated))
+    assert begun.step == 0
+    assert begun.score != untuned, "the second stage begins with what the first has learned"
+    assert load_folder(outcome.model).dim == 32
+    assert not (tmp_path / "first").exists()
+
+
+def test_the_first_stage_does_not_see_held_out_texts(tmp_path: Path) -> None:
+    told, dev = Told(), scored_pairs(60, seed=7)
+    first = labelled_pairs(80, seed=30)
+    known = replace(first, texts=((dev.texts[0][0].upper(), *first.texts[0][1:]), first.texts[1]))
+    also = leaking(first, dev).sum()  # short sentences of few words meet by chance
+    course(small_spec(first=small_spec(objective="softmax", epochs=1).to_json()), tmp_path, told, first=known, dev=dev)
+    (told_of,) = [event.message for event in told.of(Notice) if "first stage" in event.message]
+    assert told_of == f"{also + 1} rows of the first stage hold a held-out text and are left out"
+
+
+@pytest.mark.parametrize("steps", [1, 9, 21, 40])
+def test_stopped_and_resumed_it_ends_as_if_nothing_had_happened(tmp_path: Path, steps: int) -> None:
+    """Two stages and two seeds, 10 steps in the first and 16 in each seed: stopped in each of them."""
+    spec = small_spec(seeds=2, first=small_spec(objective="softmax", epochs=1).to_json())
+    more = {"first": labelled_pairs(80, seed=30)}
+    whole = course(spec, tmp_path / "whole", **more)
+    told, asked = Told(), iter(range(1_000))
+    stopped = course(spec, tmp_path / "halted", told, lambda: next(asked) >= steps, **more)
+    assert stopped.status == "stopped"
+    assert isinstance(told[-1], Stopped)
+    assert load_folder(stopped.model).dim == 32
+    again = Told()
+    resumed = course(spec, tmp_path / "halted", again, **more)
+    assert resumed.status == "finished"
+    assert resumed.after["each"] == whole.after["each"]
+    one, other = weights(whole.model), weights(resumed.model)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert course(spec, tmp_path / "halted", **more).after == resumed.after, "resumed once more, it only tells how it ended"
+
+
+def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="folds are judged by each other"):
+        course(small_spec(folds=3), tmp_path)
+    with pytest.raises(StudioError, match="several seeds are compared by their scores"):
+        course(small_spec(seeds=2, dev_fraction=0), tmp_path, dev=None)
+    with pytest.raises(StudioError, match="no column holds groups"):
+        course(small_spec(seeds=2, by_group=True), tmp_path, dev=None)
+    with pytest.raises(StudioError, match="one fold is no cross-validation"):
+        small_spec(folds=1)
+    with pytest.raises(StudioError, match="no training setting 'epoch'"):
+        small_spec(first={"epoch": 1})
+
+
+def test_a_spec_with_a_first_stage_travels_as_json() -> None:
+    spec = small_spec(first={"objective": "softmax", "epochs": 1})
+    assert TrainSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
+    assert spec.first["epochs"] == 1.0
+
+
+def test_scores_are_summed_up_as_papers_do() -> None:
+    scores = [{"metric": "m", "task": "sts", "rows": rows, "score": score} for rows, score in ((10, 0.8), (12, 0.9))]
+    found = summary(scores)
+    assert found["score"] == pytest.approx(0.85)
+    assert found["sd"] == pytest.approx(0.0707, abs=1e-4)
+    assert scores_in_words(found) == "0.8500 ± 0.0707"
+    assert summary(scores[:1]) == scores[0]
+    assert summary([{}]) == {}
