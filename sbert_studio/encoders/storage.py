@@ -18,9 +18,6 @@ from .transformer import EncoderConfig, TransformerEncoder
 if TYPE_CHECKING:
     from .cross import CrossEncoder
 
-if TYPE_CHECKING:
-    pass
-
 # Our name → the key of the old layout. In the order in which readers concatenate several.
 _OLD_POOLING = {
     "cls": "pooling_mode_cls_token",
