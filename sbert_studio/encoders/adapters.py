@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,7 +86,8 @@ def add_lora(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> A
         raise StudioError(f"the model has no head {absent[0]!r}", "leave the heads out")
     training = model.training
     try:
-        adapted = get_peft_model(model, config)
+        with _unwarned():
+            adapted = get_peft_model(model, config)
     except ValueError as error:
         listed = ", ".join(sorted(config.target_modules)[:5])
         raise StudioError(f"the adapter's targets {listed} are not in this model", "leave the targets out") from error
@@ -157,7 +160,8 @@ def load_adapter(encoder: TransformerEncoder, folder: Path) -> None:
     if not (folder / "adapter_model.safetensors").is_file():
         raise StudioError(f"the folder {folder.name!r} holds no adapter_model.safetensors", "choose an adapter's folder")
     try:
-        encoder.backbone = PeftModel.from_pretrained(encoder.backbone, str(folder), is_trainable=True)
+        with _unwarned():
+            encoder.backbone = PeftModel.from_pretrained(encoder.backbone, str(folder), is_trainable=True)
         encoder.train(encoder.training)
         head = read_json(folder / _HEAD, dict, {})
         if head:
@@ -197,6 +201,14 @@ def write_adapter(adapted: Any, folder: Path, base_id: str) -> None:
     state: dict[str, torch.Tensor] = get_peft_model_state_dict(adapted)
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
     save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+
+
+@contextlib.contextmanager
+def _unwarned() -> Iterator[None]:
+    """Without peft's use of a name that transformers will drop: it is no concern of the person who trains."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
+        yield
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Run as a script, alone or by ``torchrun``: trains without dropout and writes the losses of the main process."""
+"""Run as a script, alone, by ``torchrun`` or by ``accelerate launch``: trains without dropout and writes the losses of the main process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import torch
 
 from sbert_studio.training import pace, trainer
-from sbert_studio.training.events import Step
+from sbert_studio.training.events import Notice, Step
 from tests.training.tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
 
 DATA = {"cosine": scored_pairs, "cosine+cosent": scored_pairs, "softmax": labelled_pairs, "in_batch": positive_pairs}
@@ -20,14 +20,16 @@ DATA = {"cosine": scored_pairs, "cosine+cosent": scored_pairs, "softmax": labell
 def main(folder: Path) -> None:
     torch.set_num_threads(1)
     pace._SHOWN_EVERY = 0.0
-    losses = {}
+    losses: dict[str, list[float]] = {}
+    notices = set()
     for objective, data in DATA.items():
         told = Told()
         spec = small_spec(objective=objective, dropout=0.0, batch_size=10)  # 64 rows: a smaller batch at the end
         trainer.train(spec, data(64), told, never, encoder=tiny_encoder(), folder=folder / objective, dev=data(20, 5))
         losses[objective] = [event.loss for event in told.of(Step)]
+        notices |= {event.message for event in told.of(Notice) if "processes" in event.message}
     if losses["cosine"]:
-        (folder / "losses.json").write_text(json.dumps(losses))
+        (folder / "losses.json").write_text(json.dumps({"losses": losses, "notices": sorted(notices)}))
 
 
 if __name__ == "__main__":
