@@ -115,7 +115,7 @@ class _Course:
         self.emit(Part(self.number, self.parts, member.title))
         untuned = None
         if source is not None and member.held is not None:
-            untuned = Judge(member.held)(self.load(member.spec, member.learned, None))
+            untuned = Judge(member.held, place)(self.load(member.spec, member.learned, None), untuned=True)
         encoder = self.load(member.spec, member.learned, source)
         self.main = Processes(encoder.device).main
         outcome = train(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..data.splitting import split
 from ..errors import StudioError
+from ..evaluation.bootstrap import gain
 from ..evaluation.suite import SCORED_KINDS, evaluate_examples, primary
+from ..workspace import atomic_file
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -18,12 +23,17 @@ if TYPE_CHECKING:
 class Judge:
     """Judges an encoder on rows that it never learns from, in float32 and without dropout.
 
+    Args:
+        dev: the rows.
+        folder: where the untuned model's resampled scores are kept, so that a run that was resumed can still tell its gain.
+
     Attributes:
         seconds: what one evaluation took on average, for the estimate of the time left.
     """
 
-    def __init__(self, dev: Examples) -> None:
+    def __init__(self, dev: Examples, folder: Path | None = None) -> None:
         self.dev = dev
+        self._untuned = None if folder is None else folder / "untuned.npy"
         self._times: list[float] = []
 
     @property
@@ -31,13 +41,27 @@ class Judge:
         """Mean duration of an evaluation, 0 before the first."""
         return sum(self._times) / len(self._times) if self._times else 0.0
 
-    def __call__(self, encoder: TransformerEncoder) -> dict[str, Any]:
-        """``{"metric", "score", "task", "rows", ...}``: the one score that decides, then the whole report."""
+    def __call__(self, encoder: TransformerEncoder, *, untuned: bool = False) -> dict[str, Any]:
+        """``{"metric", "score", "task", "rows", ...}``: the one score that decides, then the whole report.
+
+        Args:
+            untuned: whether this is the model that the others are compared with; they have ``gain_interval``, the 95% interval
+                of by how much they are better than it (paired bootstrap).
+        """
         start = time.perf_counter()
         report = evaluate_examples(encoder, self.dev)
         self._times.append(time.perf_counter() - start)
         metric, score = primary(report)
-        return {"metric": metric, "score": score, **report.to_json()}
+        return {"metric": metric, "score": score, **report.to_json(), **self._gain(report.resampled, untuned)}
+
+    def _gain(self, found: np.ndarray | None, untuned: bool) -> dict[str, Any]:
+        if self._untuned is None or found is None:
+            return {}
+        if untuned:
+            with atomic_file(self._untuned) as part:
+                np.save(part, found, allow_pickle=False)
+            return {}
+        return gain(np.load(self._untuned, allow_pickle=False), found) if self._untuned.is_file() else {}
 
 
 def stratified(spec: TrainSpec) -> bool | None:

@@ -128,8 +128,8 @@ class Loop:
     def _evaluate(self) -> bool:
         """Judge the weights as they are; whether no earlier ones were better (the untuned ones do not count)."""
         assert self._judge is not None
-        scores = self._judge(self._parts.encoder)
         untuned = self.state.step == 0
+        scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
         better = not untuned and (self.state.best < 0 or scores["score"] > self.state.after["score"])
         if untuned:
             self.state = replace(self.state, before=dict(self._known) or scores)

@@ -113,7 +113,7 @@ def train(
     state = starting_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
     objective = prepare(spec, encoder, learned, processes)
     rows = TrainingRows.read(learned, encoder)
-    parts = Parts(spec, encoder, objective, rows, Judge(held) if held is not None else None, processes, folder, emit)
+    parts = Parts(spec, encoder, objective, rows, Judge(held, folder) if held is not None else None, processes, folder, emit)
     precision = resolve_precision(spec.precision, processes.device)
     sampler = Sampler(rows.lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes.count)
     schedule = Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch)
