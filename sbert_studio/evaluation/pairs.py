@@ -75,6 +75,22 @@ def resampled_average_precision(scores: np.ndarray, labels: np.ndarray) -> np.nd
     return resampled(average_precision, len(scores))
 
 
+def resampled_decisions(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The best accuracy and the best F1 of (n,) scores over rows drawn with replacement, (resamples, 2); thresholds are chosen anew."""
+    order = np.argsort(-scores, kind="stable")
+    ranked, truth = scores[order], (np.asarray(labels)[order] == 1).astype(np.float64)
+    last = np.flatnonzero(np.diff(ranked, append=-np.inf))
+
+    def best(counts: np.ndarray) -> np.ndarray:
+        drawn = counts[:, order]
+        hits, called = np.cumsum(drawn * truth, axis=1)[:, last], np.cumsum(drawn, axis=1)[:, last]
+        positives = hits[:, -1:]
+        right = np.maximum((2 * hits - called).max(axis=1), 0) + len(truth) - positives[:, 0]
+        return np.stack([right / len(truth), (2 * hits / np.maximum(called + positives, 1)).max(axis=1)], axis=1)
+
+    return resampled(best, len(scores))
+
+
 def _between(ranked: np.ndarray, last: np.ndarray) -> np.ndarray:
     """Thresholds: one just above all scores, then halfway below each run of equal scores, the lowest score at the end."""
     values = ranked[last]

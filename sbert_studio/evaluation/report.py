@@ -18,19 +18,27 @@ _PRIMARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "retrieval": ("mrr_at_10", ("mrr_at_10",)),
     "transfer": ("accuracy", ("accuracy",)),
     "clustering": ("v_measure", ("v_measure",)),
+    "classes": ("accuracy", ("accuracy",)),
+}
+# The same of a cross-encoder, which has one score for a pair instead of four similarities.
+_OF_PAIRS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "sts": ("spearman", ("score", "spearman")),
+    "pairs": ("average_precision", ("score", "average_precision")),
+    "triplets": ("accuracy", ("score", "accuracy")),
 }
 TASKS = tuple(_PRIMARY)
 
 
 @dataclass(frozen=True)
 class Report:
-    """The scores of one encoder on one set.
+    """The scores of one encoder or cross-encoder on one set.
 
     Attributes:
         task: one of :data:`TASKS`.
         rows: how many pairs, triplets or texts were judged.
         scores: plain JSON values. ``sts``, ``pairs`` and ``triplets`` hold a dictionary for each similarity
-            (``cosine``, ``dot``, ``euclidean``, ``manhattan``); correlations lie in [-1, 1], all else in [0, 1].
+            (``cosine``, ``dot``, ``euclidean``, ``manhattan``), or, of a cross-encoder, for its ``score``; correlations lie in
+            [-1, 1], a squared error is 0 or more, all else lies in [0, 1].
             ``interval``: the 95% bootstrap interval of the main score.
         notes: in words, which rows were left out and why.
         resampled: the main score in every bootstrap resample, by which two models on the same rows are compared.
@@ -52,7 +60,7 @@ def primary(report: Report) -> tuple[str, float]:
     """The name and value of the one score that picks the best checkpoint; larger is better."""
     if report.task not in _PRIMARY:
         raise StudioError(f"a report of {report.task!r} has no main score", f"known: {', '.join(TASKS)}")
-    name, path = _PRIMARY[report.task]
+    name, path = (_OF_PAIRS if "score" in report.scores and report.task in _OF_PAIRS else _PRIMARY)[report.task]
     value: Any = report.scores
     for step in path:
         value = value[step]

@@ -59,6 +59,11 @@ def resampled_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return resampled(lambda counts: _weighted_pearson(_resampled_ranks(x, counts), _resampled_ranks(y, counts), counts), len(x))
 
 
+def resampled_pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Pearson's r of (n,) x and y over rows drawn with replacement, (resamples,)."""
+    return resampled(lambda counts: _weighted_pearson(*(np.broadcast_to(values, counts.shape) for values in (x, y)), counts), len(x))
+
+
 def _resampled_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The average rank, (resamples, n), that each row has where it is drawn ``counts`` times."""
     _, inverse = np.unique(values, return_inverse=True)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ..data.examples import Examples, Kind, Roles, build_examples, detect_roles
+from ..encoders.cross import CrossEncoder
 from ..errors import StudioError
 from . import transfer
 from .classes import ClassRoles, class_roles, classed_texts
 from .clustering import evaluate_clustering
+from .crossing import evaluate_cross, refuse_vectors
 from .pairs import evaluate_pairs
 from .report import TASKS, Report, primary
 from .retrieval import evaluate_retrieval
@@ -34,6 +36,7 @@ _KINDS_OF: dict[str, tuple[Kind, ...]] = {
     "pairs": ("labelled_pairs",),
     "triplets": ("triplets",),
     "retrieval": ("positive_pairs",),
+    "classes": ("labelled_pairs",),
 }
 
 
@@ -46,8 +49,8 @@ def detect_task(table: Table) -> str:
     return _plan(table, "auto")[0]
 
 
-def evaluate(encoder: Encoder, table: Table, task: str = "auto", progress: Progress | None = None) -> Report:
-    """Judge an encoder on a table.
+def evaluate(encoder: Encoder | CrossEncoder, table: Table, task: str = "auto", progress: Progress | None = None) -> Report:
+    """Judge an encoder or a cross-encoder on a table.
 
     Args:
         task: one of :data:`TASKS`, or ``auto``: decided by the table's columns.
@@ -56,8 +59,12 @@ def evaluate(encoder: Encoder, table: Table, task: str = "auto", progress: Progr
     Raises:
         StudioError: the task is unknown, or the table does not hold what it needs.
     """
+    automatic = task == "auto"
     task, roles = _plan(table, task)
+    if isinstance(encoder, CrossEncoder):
+        refuse_vectors(task)
     if isinstance(roles, ClassRoles):
+        assert not isinstance(encoder, CrossEncoder)  # these tasks were refused it
         texts, labels, notes = classed_texts(table, roles)
         (vectors,) = encode_columns(encoder, [texts], progress)
         judge: Callable[..., Report] = evaluate_clustering if task == "clustering" else transfer.cross_validated
@@ -65,21 +72,33 @@ def evaluate(encoder: Encoder, table: Table, task: str = "auto", progress: Progr
     examples, findings = build_examples(table, roles)
     if examples.targets is not None and len(np.unique(examples.targets)) < 2:
         raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
+    if automatic:
+        task = _task_for(encoder, examples)
     return replace(_judge(encoder, examples, task, progress), notes=tuple(finding.message for finding in findings))
 
 
-def evaluate_examples(encoder: Encoder, examples: Examples, progress: Progress | None = None) -> Report:
-    """Judge an encoder on examples of one of :data:`SCORED_KINDS`, as the trainer does with its dev split.
+def evaluate_examples(encoder: Encoder | CrossEncoder, examples: Examples, progress: Progress | None = None) -> Report:
+    """Judge an encoder or a cross-encoder on examples of one of :data:`SCORED_KINDS`, as the trainer does with its dev split.
 
     Raises:
         StudioError: the examples are bare sentences, or there are none.
     """
-    return _judge(encoder, examples, _task_of(examples.kind, len(examples.labels)), progress)
+    return _judge(encoder, examples, _task_for(encoder, examples), progress)
 
 
-def _judge(encoder: Encoder, examples: Examples, task: str, progress: Progress | None) -> Report:
+def _task_for(encoder: Encoder | CrossEncoder, examples: Examples) -> str:
+    if isinstance(encoder, CrossEncoder) and encoder.labels > 1 and examples.kind == "labelled_pairs":
+        return "classes"
+    return _task_of(examples.kind, len(examples.labels))
+
+
+def _judge(encoder: Encoder | CrossEncoder, examples: Examples, task: str, progress: Progress | None) -> Report:
     if len(examples) == 0:
         raise StudioError("there are no rows to judge the model on", "give a larger set")
+    if isinstance(encoder, CrossEncoder):
+        return evaluate_cross(encoder, examples, task, progress)
+    if task == "classes":
+        raise StudioError("a sentence encoder does not sort pairs into classes", "choose the task sts or pairs, or a cross-encoder")
     vectors = encode_columns(encoder, examples.texts, progress)
     if task == "retrieval":
         return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1])
