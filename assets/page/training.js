@@ -39,13 +39,19 @@
   }
 
   function scores(value) {
-    const bar = (name, score, className) => el("div", { class: "sb-compare" }, el("span", {}, name),
-      el("span", { class: "sb-compare-bar" }, el("i", { class: className, style: { width: `${Math.max(0, Math.min(1, score)) * 100}%` } })), el("b", {}, number(score, 4)));
+    // The whisker is the 95% interval, the bar ends at the score.
+    const within = (part) => Math.max(0, Math.min(1, part)) * 100;
+    const bar = (name, score, className, interval) => el("div", { class: "sb-compare" }, el("span", {}, name),
+      el("span", { class: "sb-compare-bar" }, el("i", { class: className, style: { width: `${within(score)}%` } }),
+        ...(interval ? [el("u", { style: { left: `${within(interval[0])}%`, width: `${within(interval[1]) - within(interval[0])}%` } })] : [])),
+      el("b", {}, number(score, 4), ...(interval ? [el("small", { title: "95% interval, by the bootstrap" }, `${number(interval[0], 3)} – ${number(interval[1], 3)}`)] : [])));
+    const [first, second] = value.intervals || [];
     const gain = value.after - value.before;
     return el("div", { class: "sb-scores" },
       el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
         el("span", { class: gain >= 0 ? "sb-up" : "sb-down" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
-      bar("Before", value.before, "sb-before"), bar("After", value.after, "sb-after"));
+      bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
+      ...(value.gain ? [el("p", { class: "sb-dim" }, `${value.gain} In brackets: the 95% interval over resampled rows.`)] : []));
   }
 
   function layout(title, digits) {

@@ -44,8 +44,8 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
+    from ..evaluation.words import gain_in_words, scores_in_words
     from ..runs.companions import is_main
-    from ..training.members import scores_in_words
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds}
@@ -82,6 +82,7 @@ def train(
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{run.after['metric']} on held-out rows: {scores}")
+        lines += [gain] if (gain := gain_in_words(run.before, run.after)) else []
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)
@@ -89,11 +90,13 @@ def train(
 
 def runs(json: Json = False) -> Answer:
     """List the runs, newest first."""
+    from ..evaluation.words import scores_in_words
+
     with open_studio() as studio:
         found = studio.runs()
     lines = []
     for run in found:
-        scores = f"{run.before['score']:.4f} → {run.after['score']:.4f}" if run.before and run.after else run.message
+        scores = f"{scores_in_words(run.before)} → {scores_in_words(run.after)}" if run.before and run.after else run.message
         lines.append([run.id, run.status, run.objective, run.model, run.created, scores, run.name])
     return Answer({"runs": [run.to_json() for run in found]}, lines or ["there are no runs yet"])
 

@@ -22,6 +22,8 @@ class Score:
         value: after tuning.
         before: of the untuned model on the same rows.
         rows: how many.
+        interval, before_interval: 95% bootstrap intervals, as words such as ``[0.81, 0.86]``, or nothing.
+        gain: the gain and its interval in words, or nothing.
         task: the hub's name of the task.
     """
 
@@ -31,6 +33,9 @@ class Score:
     before: float | None = None
     rows: int | None = None
     task: str = "semantic-similarity"
+    interval: str = ""
+    before_interval: str = ""
+    gain: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,8 +135,12 @@ def measured(facts: CardFacts) -> list[str]:
         return []
     lines = ["", "## Measured", "", "| data | rows | score | before tuning | after |", "| --- | --- | --- | --- | --- |"]
     for score in facts.scores:
-        before = "" if score.before is None else f"{score.before:.4f}"
-        lines.append(f"| {plain_text(score.dataset)} | {score.rows or ''} | {plain_text(score.metric)} | {before} | {score.value:.4f} |")
+        before = "" if score.before is None else plain_text(f"{score.before:.4f}{score.before_interval}")
+        after = plain_text(f"{score.value:.4f}{score.interval}")
+        lines.append(f"| {plain_text(score.dataset)} | {score.rows or ''} | {plain_text(score.metric)} | {before} | {after} |")
+    if any(score.interval for score in facts.scores):
+        lines += ["", "In brackets: the 95% bootstrap interval over resampled rows."]
+    lines += [f"{score.gain[:1].upper()}{plain_text(score.gain[1:])}." for score in facts.scores if score.gain]
     return lines
 
 

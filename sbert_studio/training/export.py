@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..encoders.card import CardFacts, Score, model_card
+from ..evaluation.words import gain_in_words, interval_in_words
 from ..workspace import atomic_file
 from .checkpoint import State
 from .parts import Parts
@@ -55,7 +56,18 @@ def adapter_base(model: str) -> str:
 def _facts(spec: TrainSpec, state: State, base: str | None) -> CardFacts:
     scores: tuple[Score, ...] = ()
     if state.after:
-        scores = (Score("held-out rows", state.after["metric"], state.after["score"], state.before.get("score"), state.after["rows"]),)
+        scores = (
+            Score(
+                "held-out rows",
+                state.after["metric"],
+                state.after["score"],
+                state.before.get("score"),
+                state.after["rows"],
+                interval=interval_in_words(state.after),
+                before_interval=interval_in_words(state.before),
+                gain=gain_in_words(state.before, state.after),
+            ),
+        )
     values = spec.to_json()
     training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in _SHOWN]
     training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]

@@ -88,8 +88,3 @@ def summary(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None 
     found = {"metric": known[0]["metric"], "task": known[0]["task"], "rows": sum(int(one["rows"]) for one in known) // len(known)}
     found |= {"score": statistics.fmean(each), "sd": statistics.stdev(each), "each": each}
     return found | ({"kept": dict(kept)} if kept else {})
-
-
-def scores_in_words(scores: Mapping[str, Any]) -> str:
-    """A mean with its standard deviation, or a single score."""
-    return f"{scores['score']:.4f} ± {scores['sd']:.4f}" if "sd" in scores else f"{scores['score']:.4f}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..evaluation.words import gain_in_words
 from .views import Value, nothing, plain
 
 if TYPE_CHECKING:
@@ -137,7 +138,13 @@ def before_after(run: Run) -> Value | None:
     rows = f" on {run.dev_rows:,} held-out rows" if run.dev_rows else " on held-out rows"
     if "sd" in run.after:
         rows += f", mean of {len(run.after['each'])} (± {run.after['sd']:.4f})"
-    return {"metric": metric_words(str(run.after.get("metric", "score"))) + rows, "before": float(before), "after": float(after)}
+    return {
+        "metric": metric_words(str(run.after.get("metric", "score"))) + rows,
+        "before": float(before),
+        "after": float(after),
+        "intervals": [run.before.get("interval"), run.after.get("interval")],
+        "gain": sentence(gain_in_words(run.before, run.after).replace("-", "−")),
+    }
 
 
 def metric_words(metric: str) -> str:

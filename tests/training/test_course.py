@@ -17,10 +17,11 @@ from sbert_studio.data.splitting import leaking, plain
 from sbert_studio.encoders.storage import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.words import scores_in_words
 from sbert_studio.training.course import run_course
 from sbert_studio.training.events import Evaluated, Finished, Notice, Part, PartEnded, Started, Stopped
 from sbert_studio.training.judge import Judge
-from sbert_studio.training.members import members, scores_in_words, summary
+from sbert_studio.training.members import members, summary
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome
 
