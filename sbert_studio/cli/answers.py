@@ -135,13 +135,13 @@ def _lines(label: str, unit: str) -> Progress:
 
 
 class _Rate:
-    """How much is done a second, since the first word of it or since the count began anew."""
+    """How much is done a second, since the first word of it or since the count began (anew) at 0."""
 
     def __init__(self, unit: str) -> None:
         self._unit, self._start, self._done = unit, time.monotonic(), 0
 
     def __call__(self, done: int) -> str:
-        if done < self._done:
+        if done < self._done or not done:
             self._start = time.monotonic()
         self._done = done
         return f"{self._of(done):,.0f} {self._unit}/s"

@@ -52,7 +52,7 @@ def check(
         with progress("reading", "bytes") as show:
             table = studio.read(file, progress=show)
         if mend:
-            table, mended = studio.heal(table, dev=dev, roles=chosen, model=model)
+            table, chosen, mended = studio.heal(table, dev=dev, asked=chosen, model=model)
         if convert:
             table, chosen = studio.convert(table, convert, chosen), asked(None, None, None, None, None)
         with progress("checking", "rows") as show:
@@ -84,7 +84,7 @@ def _told(found: Diagnosis) -> list[str]:
     counts = Counter(finding.severity for finding in found.findings)
     lines.append(", ".join(f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts.items()) or "nothing to mend")
     if any(finding.mend for finding in found.findings):
-        lines.append("all of it can be mended into a new file by: --mend --out FILE.csv")
+        lines.append("what can be mended is mended into a new file by: --mend --out FILE.csv")
     lines += [f"can become {offer.rows:,} rows by --convert {offer.name}: {offer.label}" for offer in found.offers]
     return lines
 

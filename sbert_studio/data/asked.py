@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..errors import StudioError
 from .detection import detect_roles
+from .findings import Mend
 from .roles import Kind, Roles
 from .scales import describe_scale
 from .tables import Table
@@ -35,6 +36,12 @@ class Asked:
     target: str | None = None
     group: str | None = None
     scale: tuple[float, float] | None = None
+
+    def after(self, change: Mend) -> Asked:
+        """What still holds once a mend was applied."""
+        if change.name != "drop_column":
+            return self
+        return Asked(columns=self.columns, group=None if self.group == change.values["column"] else self.group)
 
     def __bool__(self) -> bool:
         return self != Asked()

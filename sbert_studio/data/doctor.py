@@ -102,6 +102,8 @@ def diagnose(
     held_out, dev_findings = _held_out(dev, roles)
     patient = Patient(table, roles, examples, held_out, tokenize, max_tokens, tuple(languages) if languages else None)
     found = [*table.notes, *left_out, *dev_findings]
+    if progress is not None:
+        progress(0, len(table))
     for done, check in enumerate(_CHECKS, 1):
         found += check(patient)
         if progress is not None:

@@ -141,7 +141,8 @@ def _targets(table: Table, roles: Roles, leave_out: Callable[[np.ndarray, Callab
         scores = numbers_of(cells)
         leave_out(blank, lambda n: f"{count(n, 'row')} without a score, left out")
         leave_out(np.isnan(scores), lambda n: f"{count(n, 'row')} whose score is not a number, left out")
-        leave_out((scores < low) | (scores > high), lambda n: f"{count(n, 'row')} with a score outside {low:g}–{high:g}, left out")
+        outside = f"with a score outside {low:g}–{high:g}, left out (the scale can be changed)"
+        leave_out((scores < low) | (scores > high), lambda n: f"{count(n, 'row')} {outside}")
         return ((scores - low) / (high - low)).astype(np.float32)
     ids = {label_key(label): index for index, label in enumerate(roles.labels)}
     known: dict[str, int] = {cell: ids.get(label_key(cell), -1) for cell in set(cells)}

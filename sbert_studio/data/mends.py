@@ -45,6 +45,10 @@ def _swap_columns(table: Table, values: Mapping[str, Any]) -> Table:
     return table.with_column(first, b).with_column(second, a)
 
 
+def _drop_column(table: Table, values: Mapping[str, Any]) -> Table:
+    return table.without_column(values["column"])
+
+
 def _swap_cells(table: Table, values: Mapping[str, Any]) -> Table:
     first, second = values["columns"]
     a, b = table.column(first), table.column(second)
@@ -93,6 +97,7 @@ def _places(table: Table, rows: Sequence[int]) -> list[int]:
 
 _MENDS: dict[str, _Apply] = {
     "drop_rows": _drop_rows,
+    "drop_column": _drop_column,
     "swap_columns": _swap_columns,
     "swap_cells": _swap_cells,
     "average_scores": _average_scores,

@@ -70,6 +70,11 @@ def nli_class(label: str) -> str | None:
     return _NLI.get(squeeze(label))
 
 
+def is_yes(label: str) -> bool:
+    """Whether a label says that two texts belong together: 1, yes, true, duplicate, entailment and the like."""
+    return squeeze(label) in _YES or nli_class(label) == "entailment"
+
+
 def label_order(labels: set[str]) -> tuple[str, ...] | None:
     """The order of well-known label sets, least similar first; None for any other set.
 

@@ -78,13 +78,13 @@ class Reading(Services):
         return roles_as_asked(table, asked, OBJECTIVES[objective].kinds if objective is not None and objective in OBJECTIVES else ())
 
     def heal(
-        self, path: str | Path | Table, *, dev: str | Path | Table | None = None, roles: Asked | None = None, model: str | None = None
-    ) -> tuple[Table, tuple[Finding, ...]]:
-        """The table with every mend applied that its findings offer, and those findings, in the order in which they were mended."""
+        self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: Asked, model: str | None = None
+    ) -> tuple[Table, Asked, tuple[Finding, ...]]:
+        """The table with every mend applied that its findings offer, what of ``asked`` still holds, and what was mended, in order."""
         from ..data.healing import heal
 
         judged = None if dev is None else self._table(dev)
-        return heal(self._table(path), lambda table: self.check(table, dev=judged, roles=roles, model=model).findings)
+        return heal(self._table(path), asked, lambda table, asked: self.check(table, dev=judged, roles=asked, model=model).findings)
 
     def convert(self, path: str | Path | Table, name: str, roles: Roles | Asked | None = None) -> Table:
         """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversions`).

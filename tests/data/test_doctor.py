@@ -6,11 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from sbert_studio.data.asked import Asked, roles_as_asked
+from sbert_studio.data.checks.patient import Patient, near, near_all
+from sbert_studio.data.checks.repeats import duplicates
 from sbert_studio.data.doctor import Diagnosis, diagnose, mend
-from sbert_studio.data.examples import detect_roles
+from sbert_studio.data.examples import Examples, Roles, detect_roles
 from sbert_studio.data.findings import Finding, Mend
+from sbert_studio.data.healing import heal
 from sbert_studio.data.tables import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
@@ -175,6 +180,107 @@ def test_uneven_classes_name_the_rare_rows() -> None:
     assert "0 (2) against 1 (118)" in finding.message
 
 
+def uneven(*sizes: int) -> Table:
+    """Pairs of texts of their own with so many rows of class a, b and so on."""
+    labels = [name for name, size in zip("abcd", sizes, strict=False) for _ in range(size)]
+    first = [f"{A[row % N]} on day {row}" for row in range(len(labels))]
+    return table_from_columns(
+        "t", {"sentence1": first, "sentence2": [f"{B[row % N]} {row}" for row in range(len(labels))], "label": labels}
+    )
+
+
+def test_a_common_class_is_thinned_out_to_ten_to_one_and_the_same_rows_go_each_time() -> None:
+    table = uneven(20, 900, 500)
+    finding = the(diagnose(table), "uneven")
+    assert finding.mend is not None and finding.mend.label == "Thin out the common classes to 200 rows"
+    assert finding == the(diagnose(table), "uneven")
+    evened = healed(table, finding)
+    assert [evened.column("label").count(name) for name in "abc"] == [20, 200, 200]
+    assert diagnose(evened).findings == ()
+    assert diagnose(uneven(20, 200)).findings == ()
+
+
+def test_a_class_of_next_to_nothing_is_left_out_where_two_others_remain() -> None:
+    table = uneven(3, 200, 100)
+    finding = the(diagnose(table), "uneven")
+    assert finding.mend is not None and finding.mend.label == "Leave out a (3 rows)"
+    assert diagnose(healed(table, finding)).findings == ()
+    assert the(diagnose(uneven(3, 200)), "uneven").mend is None
+
+
+def test_a_score_that_nearly_all_rows_have_is_thinned_out() -> None:
+    table = uneven(300)
+    scores = table.with_column("score", [str(row % 5) if row < 12 else "5" for row in range(300)]).without_column("label")
+    finding = the(diagnose(scores), "the same score")
+    thinned = healed(scores, finding)
+    assert (len(finding.rows), len(thinned)) == (12, 120)
+    assert diagnose(thinned).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "alike"), [("score", "3", True), ("score", "0", False), ("label", "yes", True), ("label", "0", False)]
+)
+def test_pairs_that_are_all_alike_can_be_taken_as_pairs_that_belong_together(column: str, cell: str, alike: bool) -> None:
+    table = table_from_columns("t", {"sentence1": A, "sentence2": B, column: [cell] * N})
+    finding = the(diagnose(table, detect_roles(table, "scored_pairs" if column == "score" else "labelled_pairs")), "every row has the same")
+    assert (finding.mend is not None) == alike
+    if alike:
+        mended = diagnose(healed(table, finding))
+        assert (mended.roles.kind, mended.findings) == ("positive_pairs", ())
+
+
+def test_a_few_rows_in_another_language_can_be_left_out_and_a_whole_file_cannot() -> None:
+    def first(share: int) -> list[str]:
+        return [f"一个男人在弹第{row}把吉他" if row % 10 < share else f"{A[row]} with the {row}" for row in range(N)]
+
+    some = pairs(sentence1=first(3), sentence2=[f"{text}!" for text in first(3)])
+    finding = the(diagnose(some, languages=["en"]), "another language than English")
+    assert "multilingual" in finding.message and len(finding.rows) == 36
+    assert not any("language" in other.message for other in diagnose(healed(some, finding), languages=["en"]).findings)
+    every = the(diagnose(pairs(sentence1=first(10), sentence2=first(10)[::-1]), languages=["en"]), "look like Chinese")
+    assert every.mend is None and "by its hub id" in every.message and "train anyway" in every.message
+
+
+def test_lost_characters_and_what_the_reader_noted_are_mended_too(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    lines = [f"{a},{b},{score}" for a, b, score in zip(A, B, SCORES, strict=True)]
+    lines[3] += ",surplus"
+    lines[5] = f"{A[5]},{B[5]}"
+    lines[7] = lines[7].replace("anna", "ann\ufffd")
+    lines[8] += ",more"
+    path.write_text("sentence1,sentence2,score\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    table = read_table(path)
+    assert the(diagnose(table), "more cells").rows == (5, 10)
+    for words in ("fewer cells", "characters lost"):
+        table = healed(table, the(diagnose(table), words))
+        assert not any(words in finding.message for finding in diagnose(table).findings)
+    one = table.without_lines([5])
+    left = the(diagnose(one), "more cells")
+    assert left.rows == (10,) and left.message.startswith("1 row ")
+    assert diagnose(healed(one, left)).findings == ()
+
+
+def test_all_mends_one_after_the_other_leave_nothing_to_mend() -> None:
+    names = ("sentence1", "score", "sentence2")  # two of them swapped
+    first = changed(A, r9="", r14=A[0], r20=A[17].upper(), r30="the cafÃ© near the river and the mill")
+    second = changed(B, r14=B[0], r20=B[17])
+    scores = changed(SCORES, r5="77", r14="5", r20=SCORES[17])
+    table = table_from_columns("t", dict(zip(names, (first, second, scores), strict=True)))
+    mended, asked, done = heal(table, Asked(), lambda table, asked: diagnose(table, roles_as_asked(table, asked)).findings)
+    messages = " | ".join(finding.message for finding in done)
+    for words in ("look swapped", "contradict", "garbled", "outside 0–5", "one side only", "case, blanks"):
+        assert words in messages
+    assert diagnose(mended).findings == () and not asked
+    assert mended.columns == names and mended.column("sentence2")[0] == B[0]
+
+
+def test_what_was_asked_of_a_column_that_is_taken_away_no_longer_holds() -> None:
+    table = pairs(score=["4"] * N)
+    asked = Asked(kind="scored_pairs", target="score", scale=(0.0, 5.0))
+    mended, left, done = heal(table, asked, lambda table, asked: diagnose(table, roles_as_asked(table, asked)).findings)
+    assert (mended.columns, left, len(done)) == (("sentence1", "sentence2"), Asked(), 1)
+
+
 @pytest.mark.parametrize(("rows", "severity"), [(3, "error"), (50, "warning")])
 def test_too_few_rows_are_told(rows: int, severity: str) -> None:
     assert the(diagnose(pairs().select(range(rows))), "usable row").severity == severity
@@ -237,3 +343,52 @@ def test_findings_of_a_public_set_name_rows_that_really_repeat(real_data: Path) 
     rows = [tuple(sorted(row[:2])) for row in table.head(len(table))]
     assert all(rows[place[line]] in rows[: place[line]] for line in finding.rows)
     assert detect_roles(table).kind == "scored_pairs"
+
+
+def test_keys_of_many_rows_at_once_are_those_of_one_row_after_the_other() -> None:
+    random = np.random.default_rng(5)
+    words = ["Straße", "STRASSE", "one_two", "one two", "Ｆｕｌｌ", "full", "…", "!!", "", "É", "é", "ǅ", "x\ty", " x y "]
+    texts = [" ".join(random.choice(words, random.integers(1, 3))) or "-" for _ in range(300)]
+    assert near_all(texts) == [near(text) for text in texts]
+    for kind, targets in (
+        ("scored_pairs", random.integers(0, 3, 300) / 4),
+        ("labelled_pairs", random.integers(0, 2, 300)),
+        ("triplets", None),
+    ):
+        columns = tuple(tuple(random.choice(texts[:9], 300).tolist()) for _ in range(3 if kind == "triplets" else 2))
+        names = ("a", "b", "c")[: len(columns)]
+        labelled = {"labels": ("0", "1")} if kind == "labelled_pairs" else {}
+        roles = Roles(kind, names, None if targets is None else "t", 0.0, 1.0, **labelled)
+        values = None if targets is None else targets.astype(np.float32 if kind == "scored_pairs" else np.int64)
+        examples = Examples(kind, columns, values, np.arange(2, 302), roles.labels)
+        patient = Patient(table_from_columns("t", dict(zip(names, columns, strict=True))), roles, examples)
+        found = {finding.message.split(" ", 2)[2]: finding.rows for finding in duplicates(patient)}
+        exact, alike = plain_duplicates(patient)
+        assert len(exact) > 3 and len(alike) > 3
+        assert found == {"repeating an earlier row": exact, "repeating an earlier row but for case, blanks or punctuation": alike}
+
+
+def plain_duplicates(patient: Patient) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The same by comparing every row with every earlier one."""
+    targets, exact, alike = patient.examples.targets, [], []
+    rows = list(zip(*patient.examples.texts, strict=True))
+    rows = rows if patient.directed else [tuple(sorted(row)) for row in rows]
+    nears = [tuple(near(text) for text in row) for row in rows]
+    nears = nears if patient.directed else [tuple(sorted(row)) for row in nears]
+    for place, row in enumerate(rows):
+        if any(rows[other] == row and (targets is None or targets[other] == targets[place]) for other in range(place)):
+            exact.append(place)
+        elif any(
+            nears[other] == nears[place] and rows[other] != row and patient.same_target(other, place)
+            for other in range(place)
+            if other not in exact and other not in alike
+        ):
+            alike.append(place)
+    return patient.rows(exact), patient.rows(alike)
+
+
+def test_progress_counts_up_to_the_rows() -> None:
+    told: list[tuple[int, int]] = []
+    diagnose(pairs(), progress=lambda done, total: told.append((done, total)))
+    assert told[0] == (0, N) and told[-1] == (N, N)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)

@@ -36,7 +36,7 @@ def test_scores_are_scaled_and_bad_rows_named_by_what_is_wrong() -> None:
         "2 rows with text on one side only, left out": (3, 4),
         "1 row without a score, left out": (6,),
         "1 row whose score is not a number, left out": (5,),
-        "1 row with a score outside 1–5, left out": (7,),
+        "1 row with a score outside 1–5, left out (the scale can be changed)": (7,),
     }
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..findings import Finding, count
+from ..findings import Finding, Mend, count, drop_rows
 from .patient import Patient
 
 _NEXT_TO_NOTHING, _FEW = 8, 100
-_IMBALANCE = 10
+_IMBALANCE = _LOPSIDED = 10  # one rare row against so many of the commonest class; one odd score in so many rows
 
 
 def too_few(patient: Patient) -> list[Finding]:
@@ -33,16 +33,40 @@ def imbalance(patient: Patient) -> list[Finding]:
         return _lopsided_scores(patient)
     sizes = np.bincount(examples.targets, minlength=len(roles.labels))
     found = []
-    rare = [index for index, size in enumerate(sizes) if 0 < size * _IMBALANCE <= sizes.max()]
+    rare = [index for index, size in enumerate(sizes) if 0 < size * _IMBALANCE < sizes.max()]
     if rare:
         names = ", ".join(f"{roles.labels[index]} ({int(sizes[index]):,})" for index in rare[:6])
         most = int(sizes.argmax())
         message = f"the classes are uneven: {names} against {roles.labels[most]} ({int(sizes[most]):,})"
-        found.append(Finding("warning", message, patient.rows(np.flatnonzero(np.isin(examples.targets, rare)))))
+        where = np.flatnonzero(np.isin(examples.targets, rare))
+        found.append(Finding("warning", message, patient.rows(where), _evened(patient, sizes, rare, where)))
     missing = [roles.labels[index] for index in np.flatnonzero(sizes == 0)]
     if missing:
         found.append(Finding("info", f"no usable row has the label {', '.join(missing[:6])}"))
     return found
+
+
+def _evened(patient: Patient, sizes: np.ndarray, rare: list[int], where: np.ndarray) -> Mend | None:
+    """Thin out the common classes to ten rows for each of the rarest one; classes of next to nothing are left out instead."""
+    if sizes[rare].min() >= _NEXT_TO_NOTHING:
+        return _thinned(patient, _IMBALANCE * int(sizes[rare].min()))
+    if len(rare) < np.count_nonzero(sizes) - 1:
+        names = " and ".join(patient.roles.labels[index] for index in rare[:3]) + (" …" if len(rare) > 3 else "")
+        return drop_rows(patient.rows(where), f"Leave out {names} ({count(len(where), 'row')})")
+    return None
+
+
+def _thinned(patient: Patient, most: int) -> Mend:
+    """At most this many rows of each target; which rows go is drawn by chance, the same ones each time."""
+    assert patient.examples.targets is not None
+    generator, gone = np.random.default_rng(12), []
+    for target in np.unique(patient.examples.targets):
+        places = np.flatnonzero(patient.examples.targets == target)
+        if len(places) > most:
+            gone.append(generator.permutation(places)[most:])
+    rows = patient.rows(np.sort(np.concatenate(gone)))
+    what = "commonest score" if patient.roles.kind == "scored_pairs" else "common classes" if len(gone) > 1 else "common class"
+    return drop_rows(rows, f"Thin out the {what} to {count(most, 'row')}")
 
 
 def _lopsided_scores(patient: Patient) -> list[Finding]:
@@ -50,7 +74,8 @@ def _lopsided_scores(patient: Patient) -> list[Finding]:
     assert targets is not None
     values, places, sizes = np.unique(targets, return_inverse=True, return_counts=True)
     share = sizes.max() / len(targets)
-    if len(values) == 1 or share < 0.9:
+    if len(values) == 1 or share <= 1 - 1 / _LOPSIDED:
         return []
     others = patient.rows(np.flatnonzero(places != sizes.argmax()))
-    return [Finding("warning", f"{share:.0%} of the rows have the same score; only these differ", others)]
+    change = _thinned(patient, (_LOPSIDED - 1) * len(others)) if len(others) >= _NEXT_TO_NOTHING else None
+    return [Finding("warning", f"{share:.0%} of the rows have the same score; only these differ", others, change)]

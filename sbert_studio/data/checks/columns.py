@@ -9,12 +9,13 @@ import numpy as np
 
 from ..cells import parse_number
 from ..findings import Finding, Mend, count
-from ..profile import profile_column
-from ..vocabulary import LABEL, SCORE
+from ..profile import numbers_of, profile_column
+from ..vocabulary import LABEL, SCORE, is_yes
 from .patient import Patient
 
 _WORDS = re.compile(r"\w+")
 _SAMPLE = 2_000
+_ALIKE = 0.6  # the scores of pairs that belong together, as in the conversions
 
 
 def swapped_columns(patient: Patient) -> list[Finding]:
@@ -51,7 +52,7 @@ def swapped_cells(patient: Patient) -> list[Finding]:
     if roles.kind != "scored_pairs" or roles.target is None:
         return []
     targets = table.column(roles.target)
-    odd = [place for place, cell in enumerate(targets) if cell.strip() and math.isnan(parse_number(cell))]
+    odd = [place for place in np.flatnonzero(np.isnan(numbers_of(targets))).tolist() if targets[place].strip()]
     found = []
     for name in roles.texts:
         cells = table.column(name)
@@ -85,10 +86,19 @@ def constant_columns(patient: Patient) -> list[Finding]:
     targets = examples.targets
     if targets is not None and bool((targets == targets[0]).all()):
         what = "score" if roles.kind == "scored_pairs" else "label"
-        found.append(
-            Finding("error", f"every row has the same {what}, so that there is nothing to learn from {roles.target!r}", everything)
-        )
+        message = f"every row has the same {what}, so that there is nothing to learn from {roles.target!r}"
+        found.append(Finding("error", message, everything, _positive_pairs(patient)))
     return found
+
+
+def _positive_pairs(patient: Patient) -> Mend | None:
+    """Where every pair is alike, the column that says so can go: what remains are pairs that belong together."""
+    roles, targets = patient.roles, patient.examples.targets
+    assert roles.target is not None and targets is not None
+    alike = targets[0] >= _ALIKE if roles.kind == "scored_pairs" else is_yes(roles.labels[int(targets[0])])
+    if not alike:
+        return None
+    return Mend("drop_column", f"Take {roles.target} away: pairs that belong together", {"column": roles.target})
 
 
 def _backward_triplets(patient: Patient) -> tuple[int, ...]:

@@ -16,6 +16,8 @@ from ..tables import Table
 from ..vocabulary import nli_class
 
 _MARKS = re.compile(r"[\W_]+")
+# What near makes of each byte of a text in ASCII; a NUL stands between texts that are put together.
+_PLAIN = bytes(ord(sign.lower()) if (sign := chr(code)).isalnum() or not code else ord(" ") for code in range(128)) + bytes(128)
 
 
 @dataclass(frozen=True)
@@ -51,19 +53,29 @@ class Patient:
         """The row numbers of examples, chosen by place or by a mask."""
         return tuple(self.examples.lines[np.asarray(chosen)].tolist()) if len(chosen) else ()
 
-    def keys(self, normalise: Callable[[str], str]) -> list[tuple[str, ...]]:
-        """What makes examples the same: their texts, normalised, in an order of their own where direction means nothing."""
-        columns = []
-        for column in self.examples.texts:
-            known = {text: normalise(text) for text in set(column)}
-            columns.append([known[text] for text in column])
-        pairs = zip(*columns, strict=True)
-        return list(pairs) if self.directed else [tuple(sorted(pair)) for pair in pairs]
+    def keys(self, normalise: Callable[[Sequence[str]], Sequence[str]]) -> np.ndarray:
+        """(n,) int64, equal for examples whose texts, normalised, are the same, in either order where direction means nothing."""
+        columns = self.examples.texts
+        names: dict[str, int] = {}
+        texts = list(dict.fromkeys(text for column in columns for text in column))
+        code = {text: names.setdefault(name, len(names)) for text, name in zip(texts, normalise(texts), strict=True)}
+        codes = np.array([[code[text] for text in column] for column in columns], dtype=np.int64)
+        if not self.directed:
+            codes.sort(axis=0)
+        key: np.ndarray = codes[0]
+        for other in codes[1:]:
+            key = np.unique(key * len(names) + other, return_inverse=True)[1]
+        return key
 
     @cached_property
-    def near_keys(self) -> list[tuple[str, ...]]:
+    def exact_keys(self) -> np.ndarray:
+        """:meth:`keys` of the texts as they are."""
+        return self.keys(lambda texts: texts)
+
+    @cached_property
+    def near_keys(self) -> np.ndarray:
         """:meth:`keys` by :func:`near`."""
-        return self.keys(near)
+        return self.keys(near_all)
 
     def same_target(self, a: int, b: int) -> bool:
         """Whether two examples have the same class, or scores within a fifth of the scale."""
@@ -76,3 +88,15 @@ def near(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return _MARKS.sub(" ", text.casefold()).strip() or text
+
+
+def near_all(texts: Sequence[str]) -> list[str]:
+    """:func:`near` of each text; those in ASCII together, in one pass. No text holds a NUL: the readers take them out."""
+    found = [text if text.isascii() else near(text) for text in texts]
+    places = [place for place, text in enumerate(texts) if text.isascii()]
+    joined = "\0".join([texts[place] for place in places]).encode("ascii").translate(_PLAIN).decode("ascii")
+    while "  " in joined:
+        joined = joined.replace("  ", " ")
+    for place, cut in zip(places, joined.split("\0"), strict=False):
+        found[place] = cut.strip() or texts[place]
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,24 +13,25 @@ from .patient import Patient
 
 def duplicates(patient: Patient) -> list[Finding]:
     """Rows that repeat an earlier one exactly, and rows that do but for case, blanks and punctuation."""
-    exact_keys, near_keys = patient.keys(str), patient.near_keys
-    targets = patient.examples.targets
-    firsts: dict[tuple[object, ...], int] = {}
-    lookalikes: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    exact, alike = [], []
-    for place, key in enumerate(exact_keys):
-        full = (*key, None if targets is None else float(targets[place]))
-        if full in firsts:
-            exact.append(place)
-            continue
-        firsts[full] = place
-        earlier = lookalikes[near_keys[place]]
-        if any(exact_keys[other] != key and patient.same_target(other, place) for other in earlier):
-            alike.append(place)
-        else:
-            earlier.append(place)
+    exact_keys, near_keys, targets = patient.exact_keys, patient.near_keys, patient.examples.targets
+    full = exact_keys
+    if targets is not None:
+        values = np.unique(targets, return_inverse=True)[1]
+        full = exact_keys * (int(values.max()) + 1) + values
+    first = np.zeros(len(full), dtype=bool)
+    first[np.unique(full, return_index=True)[1]] = True
+    exact = np.flatnonzero(~first)
+    alike: list[int] = []
+    for places in _together(near_keys, np.flatnonzero(first)):
+        earlier: list[int] = []
+        for place in places.tolist():
+            if any(exact_keys[other] != exact_keys[place] and patient.same_target(other, place) for other in earlier):
+                alike.append(place)
+            else:
+                earlier.append(place)
+    alike.sort()
     found = []
-    if exact:
+    if len(exact):
         rows = patient.rows(exact)
         found.append(Finding("warning", f"{count(len(rows), 'row')} repeating an earlier row", rows, drop_rows(rows)))
     if alike:
@@ -44,14 +45,9 @@ def contradictions(patient: Patient) -> list[Finding]:
     """The same pair with different labels, or with scores more than a fifth of the scale apart."""
     if patient.examples.targets is None:
         return []
-    same: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, key in enumerate(patient.near_keys):
-        same[key].append(place)
-    sets = []
-    for places in same.values():
-        values = patient.examples.targets[places]
-        if len(places) > 1 and float(values.max() - values.min()) > (0.2 if patient.roles.kind == "scored_pairs" else 0.0):
-            sets.append(patient.rows(places))
+    targets, most = patient.examples.targets, 0.2 if patient.roles.kind == "scored_pairs" else 0.0
+    together = _together(patient.near_keys, np.arange(len(targets)))
+    sets = [patient.rows(places) for places in together if float(targets[places].max() - targets[places].min()) > most]
     if not sets:
         return []
     rows = tuple(sorted(row for part in sets for row in part))
@@ -88,3 +84,12 @@ def same_on_both_sides(patient: Patient) -> list[Finding]:
         return []
     rows = patient.rows(np.array(wrong))
     return [Finding("warning", f"{count(len(rows), 'row')} {message}", rows, drop_rows(rows))]
+
+
+def _together(keys: np.ndarray, places: np.ndarray) -> Iterator[np.ndarray]:
+    """The places that share their key with others of them, in the order of the places within each set."""
+    order = places[np.argsort(keys[places], kind="stable")]
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    sizes = np.diff(starts, append=len(order))
+    for start, size in zip(starts[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
+        yield order[start : start + size]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings import Finding, Mend, count
+from ..findings import Finding, Mend, count, drop_rows
 from ..language import NAMES, guess_language, main_language
 from ..mends import repaired
 from .patient import Patient
@@ -17,6 +17,7 @@ _MOJIBAKE = re.compile(
     "[\u00c2-\u00f4][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
 )
 _FOREIGN = 0.2
+_ADVICE = "choose a multilingual model by its hub id, such as paraphrase-multilingual-MiniLM-L12-v2, or train anyway"
 
 
 def truncated(patient: Patient) -> list[Finding]:
@@ -51,8 +52,12 @@ def wrong_language(patient: Patient) -> list[Finding]:
     if foreign.mean() < _FOREIGN:
         return []
     known = " and ".join(NAMES.get(code, code) for code in patient.languages)
-    message = f"the texts look like {language.name}, but the model was trained on {known}; a multilingual model would suit them better"
-    return [Finding("warning", message, patient.rows(np.flatnonzero(foreign)))]
+    message = f"the texts look like {language.name}, but the model was trained on {known}; {_ADVICE}"
+    rows = patient.rows(np.flatnonzero(foreign))
+    if foreign.mean() > 0.5:
+        return [Finding("warning", message, rows)]
+    message = f"{count(len(rows), 'row')} in another language than {known}, on which the model was trained; {_ADVICE}"
+    return [Finding("warning", message, rows, drop_rows(rows))]
 
 
 def _foreign(texts: Sequence[Sequence[str]], languages: Sequence[str]) -> np.ndarray:
@@ -82,5 +87,6 @@ def mojibake(patient: Patient) -> list[Finding]:
         )
     if lost:
         rows = patient.rows(sorted(set(lost)))
-        found.append(Finding("warning", f"{count(len(rows), 'row')} with characters lost to a wrong encoding (\ufffd)", rows))
+        leave = drop_rows(rows) if len(rows) < len(patient.examples) else None
+        found.append(Finding("warning", f"{count(len(rows), 'row')} with characters lost to a wrong encoding (\ufffd)", rows, leave))
     return found
