@@ -71,6 +71,8 @@ class DataPanel:
             )
             with gr.Accordion("Judge by a file of my own", open=False):
                 self.dev = upload("Held-out examples with the same columns; otherwise a part of the rows is held out", "tune-dev")
+            with gr.Accordion("Teach it from another file first", open=False):
+                self.first = upload("A first stage with rows of any kind, such as inference labels before scored pairs", "tune-first")
 
     @property
     def outputs(self) -> list[Any]:
@@ -129,6 +131,11 @@ class DataPanel:
             held = replace(page.drafts.get(key), dev=Path(path) if path else None)
             return shown(drafts.checked(page.studio, held, model), model)
 
+        def on_first(key: str | None, path: str | None, model: str) -> Any:
+            if key is None:
+                return gr.skip()
+            return shown(drafts.with_first(page.studio, page.drafts.get(key), Path(path) if path else None), model)
+
         self.file.change(guarded(on_file), [self.file, model], **common)
         for item, button in zip(self.samples, self.buttons, strict=True):
             button.click(guarded(partial(on_sample, item)), model, **common)
@@ -136,3 +143,4 @@ class DataPanel:
             control.input(guarded(on_roles), [self.draft, self.kind, self.columns, self.target, model], **common)
         self.findings.select(guarded(on_mend), [self.draft, model], **common)
         self.dev.change(guarded(on_dev), [self.draft, self.dev, model], **common)
+        self.first.change(guarded(on_first), [self.draft, self.first, model], **common)

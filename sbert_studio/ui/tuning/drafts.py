@@ -44,6 +44,7 @@ class Draft:
         name: of the file, as it was uploaded.
         path: the file as it came; ``table`` is the same, perhaps mended.
         dev: a file to judge by, if one was given.
+        first: a file to learn from in a stage before, if one was given.
         asked: kind, columns and target where a person chose them by hand.
         diagnosis: ``None`` where the columns fit no kind; ``problem`` then says why.
         advice: the settings and their reasons, with ``overrides``, a person's own, in their place.
@@ -54,6 +55,7 @@ class Draft:
     table: Table
     mended: bool = False
     dev: Path | None = None
+    first: Path | None = None
     asked: tuple[str | None, tuple[str, ...] | None, str | None] = (None, None, None)
     diagnosis: Diagnosis | None = None
     problem: str = ""
@@ -129,12 +131,24 @@ def start(studio: Studio, draft: Draft, model: str | None, owner: str, name: str
     return studio.submit(
         data,
         dev=draft.dev,
+        first=draft.first,
         roles=draft.diagnosis.roles,
         overrides=draft.overrides,
         model=model,
         owner=owner,
         name=name.strip() or Path(draft.name).stem,
     )
+
+
+def with_first(studio: Studio, draft: Draft, path: Path | None) -> Draft:
+    """The draft with a file to learn from before, or without one.
+
+    Raises:
+        StudioError: that file cannot be trained on.
+    """
+    if path is not None:
+        studio.check(path)
+    return replace(draft, first=path)
 
 
 def findings(draft: Draft) -> Value:
@@ -161,6 +175,7 @@ def command(draft: Draft, model: str, default_model: str) -> str:
     """The same run from a terminal."""
     words = ["sbert-studio", "train", draft.name]
     words += ["--dev", draft.dev.name] if draft.dev else []
+    words += ["--first", draft.first.name] if draft.first else []
     words += ["--model", model] if model != default_model else []
     spec = draft.advice.spec.to_json() if draft.advice else {}
     for name, flag in _FLAGS.items():
