@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -44,6 +45,7 @@ class CrossEncoder(nn.Module):
         self.tokenizer = with_padding(tokenizer)
         self.model.config.pad_token_id = Tokens(self.tokenizer, 8).pad
         self.labels = int(model.config.num_labels)
+        self._arguments = frozenset(inspect.signature(model.forward).parameters)
         if not tokenizer.is_fast:
             raise StudioError(f"the tokenizer of {name!r} is of a kind that cannot read pairs here", "choose another model")
         self.limit(int(tokenizer.model_max_length))
@@ -144,7 +146,8 @@ class CrossEncoder(nn.Module):
         inputs = dict(batch)
         if getattr(self.model.config, "type_vocab_size", 0) < 2:
             inputs.pop("token_type_ids", None)
-        logits: Tensor = self.model(**inputs).logits.float()
+        options: dict[str, Any] = {"use_cache": False} if "use_cache" in self._arguments else {}
+        logits: Tensor = self.model(**inputs, **options).logits.float()
         return logits
 
     def predict(

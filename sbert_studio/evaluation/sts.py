@@ -61,7 +61,7 @@ def resampled_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def resampled_pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Pearson's r of (n,) x and y over rows drawn with replacement, (resamples,)."""
-    return resampled(lambda counts: _weighted_pearson(*(np.broadcast_to(values, counts.shape) for values in (x, y)), counts), len(x))
+    return resampled(lambda counts: _weighted_pearson(np.broadcast_to(x, counts.shape), np.broadcast_to(y, counts.shape), counts), len(x))
 
 
 def _resampled_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -18,10 +18,7 @@ from .store import Store
 from .tensorboard import TensorBoardLog
 
 if TYPE_CHECKING:
-    from ..data.examples import Examples
     from ..encoders.catalog import Catalog
-    from ..encoders.transformer import TransformerEncoder
-    from ..training.spec import TrainSpec
     from ..training.trainer import Outcome
 
 _ASK_EVERY = 0.5  # seconds between two looks at the store for a wish to stop
@@ -97,6 +94,7 @@ def accompany(folder: Path, catalog: Catalog, should_stop: Callable[[], bool]) -
 
 def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> Outcome:
     from ..training.course import run_course
+    from ..training.tuned import fresh
 
     materials = Materials(folder)
     examples, dev = materials.examples()
@@ -105,21 +103,12 @@ def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit
         examples,
         emit,
         should_stop,
-        load=partial(_fresh, catalog),
+        load=partial(fresh, catalog),
         folder=folder,
         dev=dev,
         first=materials.first(),
         reasons=materials.reasons(),
     )
-
-
-def _fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
-    """The model to train: the spec's, or what an earlier stage left in ``source``."""
-    if source is None:
-        return catalog.load_fresh(spec.model)
-    encoder = catalog.load_fresh(str(source), allow_folders=True)
-    encoder.base = catalog.resolve(spec.model).base
-    return encoder
 
 
 def _changes(body: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..objectives.base import OBJECTIVES
+from ..objectives import OBJECTIVES, objectives_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL
 from .spec import TrainSpec
@@ -66,7 +66,7 @@ def advise(
     spec_names = set(settings) | ({"objective_params"} if isinstance(chosen.get("objective_params"), Mapping) else set())
     own = {name: value for name, value in chosen.items() if name not in spec_names}
     spec = TrainSpec.from_json({**advisor.settings(), **{name: value for name, value in chosen.items() if name in spec_names}})
-    known = [item.name for item in fields_of(OBJECTIVES[spec.objective].Params)]
+    known = [item.name for item in fields_of(objectives_of(spec.architecture)[spec.objective].Params)]
     for name in own:
         if name not in known:
             listed = ", ".join([*known, *(item.name for item in TrainSpec.settings())])
@@ -83,6 +83,35 @@ def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = _SMALL
     if kind == "labelled_pairs":
         return "cosent" if _ordered(labels) else "softmax"
     return {"positive_pairs": "in_batch", "triplets": "in_batch", "sentences": "simcse"}[kind]
+
+
+def default_pair_objective(kind: Kind, labels: Sequence[str] = ()) -> str:
+    """The objective of a cross-encoder for a kind of examples and the names of its classes.
+
+    Raises:
+        StudioError: a cross-encoder does not learn from such examples.
+    """
+    if kind == "scored_pairs":
+        return "mse"
+    if kind == "labelled_pairs":
+        return "binary_cross_entropy" if len(labels) == 2 else "cross_entropy"
+    raise StudioError(
+        f"a cross-encoder learns from pairs with a score or a label, not from {kind.replace('_', ' ')}",
+        "choose the architecture siamese, or give each pair a score or a label",
+    )
+
+
+def settled(spec: TrainSpec, examples: Examples) -> TrainSpec:
+    """``spec``, its objective chosen where it says ``auto``.
+
+    Raises:
+        StudioError: it is one of a cross-encoder, which does not learn from such examples.
+    """
+    if spec.objective != "auto":
+        return spec
+    if spec.architecture == "cross":
+        return spec.replace(objective=default_pair_objective(examples.kind, examples.labels))
+    return spec.replace(objective=default_objective(examples.kind, examples.labels, len(examples)))
 
 
 def _ordered(labels: Sequence[str]) -> bool:
@@ -110,6 +139,7 @@ class _Advisor:
         self.name = str(chosen.get("model") or info.get("name") or DEFAULT_MODEL)
         self.longest = int(info.get("max_length") or 0)
         self.device, self.lengths = device, lengths
+        self.cross = chosen.get("architecture") == "cross"
         self.values: dict[str, Any] = {"model": self.name}
         self.chosen = chosen
         self.reasons: list[str] = []
@@ -129,6 +159,9 @@ class _Advisor:
             self.reasons.append(reason)
 
     def _objective(self) -> None:
+        if self.cross:
+            self._pair_objective()
+            return
         name = default_objective(self.examples.kind, self.examples.labels, self.rows)
         why = {
             "cosine+cosent": f"{self.rows:,} scored pairs: fitting the scores and their order together gained most in our measurements",
@@ -139,6 +172,18 @@ class _Advisor:
             "simcse": "there are sentences only: each should recognise itself under another dropout",
         }[name]
         self._set("objective", name, f"Objective {OBJECTIVES[name].title}: {why}.")
+
+    def _pair_objective(self) -> None:
+        self.reasons.append(
+            "Architecture cross: both texts are read at once: slower, more exact, for re-ranking and not for search."
+        )
+        name = default_pair_objective(self.examples.kind, self.examples.labels)
+        why = {
+            "mse": "the scores are fitted as they are" + (", squeezed by a sigmoid" if self.chosen.get("head") == "mlp" else ""),
+            "binary_cross_entropy": "two labels: a score tells pairs that belong together from others, and can rank",
+            "cross_entropy": f"{len(self.examples.labels)} labels: each pair is sorted into one of them",
+        }[name]
+        self._set("objective", name, f"Objective {objectives_of('cross')[name].title}: {why}.")
 
     def _method(self) -> None:
         decoder = any(word in self.backbone for word in _DECODERS)
@@ -152,7 +197,9 @@ class _Advisor:
 
     def _batch_size(self) -> None:
         name = self.values["objective"]
-        if name in OBJECTIVES and OBJECTIVES[name].in_batch:
+        if self.cross:
+            self._set("batch_size", 16, "Batch size 16: a new head learns by many steps.")
+        elif name in OBJECTIVES and OBJECTIVES[name].in_batch:
             size = 128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > _SMALL else 32
             size = max(2, min(size, self.rows))
             self._set("batch_size", size, f"Batch size {size}: the other rows of a batch are the negatives, so it should be large.")
@@ -166,6 +213,8 @@ class _Advisor:
         if self.values["method"] == "lora":
             rate = 5e-4 if self.parameters <= 4 * _SMALL_MODEL else 2e-4
             why = "adapters start at zero and want a higher rate"
+        elif self.cross:
+            rate, why = (5e-5, "a small model with a new head takes a higher rate well") if small else (2e-5, "the usual rate for BERT")
         elif self.rows <= _SMALL:
             rate, why = 2e-5, "with few rows a gentle rate keeps what the model knows"
         elif self.values["objective"] == "simcse":
@@ -190,7 +239,7 @@ class _Advisor:
         self._set("epochs", float(epochs), f"{epochs} epoch{'s' if epochs > 1 else ''} of {self.rows:,} rows: {why}.")
 
     def _length(self) -> None:
-        if not self.lengths or not self.longest:
+        if not self.lengths or not self.longest or self.cross:
             return
         ordered = sorted(self.lengths)
         most, cut = ordered[-1], sum(length > self.longest for length in ordered) / len(ordered)

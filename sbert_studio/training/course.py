@@ -18,12 +18,12 @@ from .members import Member, members, summary
 from .processes import Processes
 from .spec import TrainSpec
 from .trainer import Outcome, read_outcome, train
+from .tuned import Tuned
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from ..encoders.transformer import TransformerEncoder
 
-Load = Callable[[TrainSpec, "Examples", Path | None], "TransformerEncoder"]
+Load = Callable[[TrainSpec, "Examples", Path | None], Tuned]
 """A fresh copy of the spec's model for these examples; of the model in a folder instead, where one is given."""
 
 _PARTS, _FIRST, _OUTCOME = "parts", "first", "course.json"

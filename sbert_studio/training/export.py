@@ -6,17 +6,19 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..encoders.card import CardFacts, Score, model_card
+from ..encoders.card import CardFacts, Score
 from ..evaluation.words import gain_in_words, interval_in_words
 from ..workspace import atomic_file
 from .checkpoint import State
 from .parts import Parts
 from .spec import TrainSpec
+from .tuned import card_of, save_and_merge
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _SHOWN = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
+_OF_CROSS = ("architecture", "head")
 HELD_OUT = "held_out.jsonl"
 
 
@@ -29,13 +31,10 @@ def export(parts: Parts, state: State, base: str) -> None:
     """
     spec, encoder, folder = parts.spec, parts.encoder, parts.folder
     if spec.method == "lora":
-        from ..encoders.adapters import merge_lora, save_adapter
-
-        save_adapter(encoder, folder / "adapter", adapter_base(spec.model))
-        merge_lora(encoder)
+        save_and_merge(encoder, folder / "adapter", adapter_base(spec.model))
     portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
     encoder.base = encoder.base or portable
-    encoder.save(folder / "model", card=model_card(encoder, _facts(spec, state, portable)))
+    encoder.save(folder / "model", card=card_of(encoder, _facts(spec, state, portable)))
     if parts.judge is not None:
         _write_held_out(parts.judge.dev, folder / HELD_OUT)
 
@@ -69,7 +68,8 @@ def _facts(spec: TrainSpec, state: State, base: str | None) -> CardFacts:
             ),
         )
     values = spec.to_json()
-    training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in _SHOWN]
+    shown = (*_OF_CROSS, *_SHOWN) if spec.architecture == "cross" else _SHOWN
+    training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in shown]
     training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
     return CardFacts(
         base_model=base, scores=scores, training=tuple((name, str(value)) for name, value in [*training, ("steps", state.step)])

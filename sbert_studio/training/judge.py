@@ -16,12 +16,12 @@ from ..workspace import atomic_file
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from ..encoders.transformer import TransformerEncoder
     from .spec import TrainSpec
+    from .tuned import Tuned
 
 
 class Judge:
-    """Judges an encoder on rows that it never learns from, in float32 and without dropout.
+    """Judges an encoder or a cross-encoder on rows that it never learns from, in float32 and without dropout.
 
     Args:
         dev: the rows.
@@ -41,7 +41,7 @@ class Judge:
         """Mean duration of an evaluation, 0 before the first."""
         return sum(self._times) / len(self._times) if self._times else 0.0
 
-    def __call__(self, encoder: TransformerEncoder, *, untuned: bool = False) -> dict[str, Any]:
+    def __call__(self, encoder: Tuned, *, untuned: bool = False) -> dict[str, Any]:
         """``{"metric", "score", "task", "rows", ...}``: the one score that decides, then the whole report.
 
         Args:

@@ -98,15 +98,20 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
         mask = options.get("attention_mask")
         if not module.training or mask is None:
             return arguments, options
+        ids = arguments[0] if arguments else options["input_ids"]  # a model with a head gives them by place
         real = mask.bool()
         offset = 0 if config.model_type == "bert" else int(config.pad_token_id) + 1
         positions = (mask.cumsum(dim=1) - 1 + offset)[real]
-        packed = {"input_ids": options["input_ids"][real][None], "position_ids": positions[None], "attention_mask": None}
-        return arguments, {**options, **packed, "packing": Packing.of(mask)}
+        packed = {"input_ids": ids[real][None], "position_ids": positions[None], "attention_mask": None}
+        if options.get("token_type_ids") is not None:
+            packed["token_type_ids"] = options["token_type_ids"][real][None]
+        return (), {**options, **packed, "packing": Packing.of(mask)}
 
-    def after(module: nn.Module, arguments: tuple[Any, ...], options: dict[str, Any], output: Any) -> Any:
+    def after(module: Any, arguments: tuple[Any, ...], options: dict[str, Any], output: Any) -> Any:
         if "packing" in options:
             output.last_hidden_state = options["packing"].spread(output.last_hidden_state[0])
+            if getattr(output, "pooler_output", None) is not None:  # what it pooled was the first token of all
+                output.pooler_output = module.pooler(output.last_hidden_state)
         return output
 
     AttentionInterface.register(_NAME, attend)

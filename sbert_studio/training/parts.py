@@ -8,7 +8,6 @@ from pathlib import Path
 
 from torch import nn
 
-from ..encoders.transformer import TransformerEncoder
 from ..objectives.base import Objective
 from .checkpoint import Checkpoints
 from .events import Event
@@ -16,6 +15,7 @@ from .judge import Judge
 from .processes import Processes
 from .rows import TrainingRows
 from .spec import TrainSpec
+from .tuned import Tuned
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Parts:
     """
 
     spec: TrainSpec
-    encoder: TransformerEncoder
+    encoder: Tuned
     objective: Objective
     rows: TrainingRows
     judge: Judge | None

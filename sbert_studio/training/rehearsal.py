@@ -12,19 +12,19 @@ import numpy as np
 import torch
 
 from ..encoders.runtime import resolve_precision
-from ..encoders.transformer import TransformerEncoder
-from .advisor import default_objective
+from .advisor import settled
 from .judge import hold_out
 from .optimiser import Optimiser
 from .packing import pack_batches
 from .parts import Parts
 from .prepare import prepare
 from .processes import Processes
-from .rows import TrainingRows
+from .rows import read_rows
 from .sampler import Sampler
 from .schedule import Schedule
 from .spec import TrainSpec
 from .steps import Steps
+from .tuned import Tuned
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -51,7 +51,7 @@ class Estimate:
     steps: int
 
 
-def rehearse(spec: TrainSpec, examples: Examples, *, encoder: TransformerEncoder, dev: Examples | None = None) -> Estimate:
+def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Tuned, dev: Examples | None = None) -> Estimate:
     """Take five steps, from the shortest rows to the longest, and reckon from them.
 
     Args:
@@ -60,8 +60,7 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: TransformerEncoder
     Raises:
         StudioError: as :func:`~sbert_studio.training.trainer.train` would.
     """
-    if spec.objective == "auto":
-        spec = spec.replace(objective=default_objective(examples.kind, examples.labels, len(examples)))
+    spec = settled(spec, examples)
     learned, held, _ = hold_out(spec, examples, dev)
     processes = Processes(encoder.device)
     objective = prepare(spec, encoder, learned, processes)
@@ -69,7 +68,7 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: TransformerEncoder
         pack_batches(encoder.backbone)
     # A sample of rows is enough to be tokenised: of a million, that alone would take minutes.
     places = np.random.default_rng(spec.seed).permutation(len(learned))[: 64 * spec.batch_size]
-    rows = TrainingRows.read(learned.take(places), encoder)
+    rows = read_rows(learned.take(places), encoder)
     parts = Parts(spec, encoder, objective, rows, None, processes, Path(), lambda event: None)
     steps = Steps(parts, resolve_precision(spec.precision, processes.device), min(spec.micro_batch or spec.batch_size, spec.batch_size))
     learning = [parameter for named in parts.learning() for parameter in named.values()]

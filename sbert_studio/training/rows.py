@@ -1,17 +1,18 @@
-"""Examples as token ids, made once: no text is tokenised twice, and none again in a later epoch."""
+"""Examples as token ids, made once: no text is tokenised twice, and none again in a later epoch. Of texts, or of pairs read whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..encoders.batching import TokenRows, unique_texts
+from ..encoders.cross import CrossEncoder
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -20,24 +21,69 @@ if TYPE_CHECKING:
 _CHUNK = 8_192
 
 
+class TrainingRows(Protocol):
+    """What the steps read of the examples, whatever is tuned on them."""
+
+    @property
+    def ids(self) -> np.ndarray:
+        """(columns, n) int64 names of texts: equal ids, equal texts."""
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each row's longest text, int64 (n,)."""
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+
+    def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
+        """One padded batch of all columns of ``rows``, column after column, each ``views`` times: for a single forward pass."""
+
+    def names(self, rows: np.ndarray, views: int, device: torch.device) -> list[Tensor]:
+        """For each column (each view of it) the (b,) ids of its texts."""
+
+    def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
+        """The (b,) targets of ``rows``."""
+
+
+def read_rows(examples: Examples, encoder: TransformerEncoder | CrossEncoder) -> TrainingRows:
+    """Tokenise ``examples`` as ``encoder`` reads them."""
+    return PairRows.read(examples, encoder) if isinstance(encoder, CrossEncoder) else TextRows.read(examples, encoder)
+
+
 @dataclass(frozen=True)
-class TrainingRows:
-    """What the steps read.
+class _Rows:
+    """Names and targets.
 
     Attributes:
-        tokens: the distinct texts.
-        ids: (columns, n) int64, which of them each row's columns are.
+        ids: see :class:`TrainingRows`.
         targets: (n,) float32 scores or int64 class ids, or ``None``.
         pad: the token id that fills a batch.
     """
 
-    tokens: TokenRows
     ids: np.ndarray
     targets: Tensor | None
     pad: int
 
+    def __len__(self) -> int:
+        return int(self.ids.shape[1])
+
+    def names(self, rows: np.ndarray, views: int, device: torch.device) -> list[Tensor]:
+        """For each column (each view of it) the (b,) ids of its texts."""
+        return [torch.from_numpy(self.ids[column, rows]).to(device) for column in range(len(self.ids)) for _ in range(views)]
+
+    def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
+        """The (b,) targets of ``rows``."""
+        return None if self.targets is None else self.targets[torch.from_numpy(rows)].to(device, non_blocking=True)
+
+
+@dataclass(frozen=True)
+class TextRows(_Rows):
+    """Each text by itself, for a sentence encoder; ``tokens`` holds the distinct ones, by their ids."""
+
+    tokens: TokenRows
+
     @classmethod
-    def read(cls, examples: Examples, encoder: TransformerEncoder) -> TrainingRows:
+    def read(cls, examples: Examples, encoder: TransformerEncoder) -> TextRows:
         """Tokenise ``examples`` as ``encoder`` reads them."""
         texts, places = unique_texts(list(chain.from_iterable(examples.texts)))
 
@@ -45,11 +91,8 @@ class TrainingRows:
             for start in range(0, len(texts), _CHUNK):
                 yield encoder.tokenize(texts[start : start + _CHUNK])
 
-        targets = None if examples.targets is None else torch.from_numpy(np.ascontiguousarray(examples.targets))
-        return cls(TokenRows.from_lists(chunks()), places.reshape(len(examples.texts), -1), targets, encoder.tokens.pad)
-
-    def __len__(self) -> int:
-        return int(self.ids.shape[1])
+        ids = places.reshape(len(examples.texts), -1)
+        return cls(ids, _targets(examples), encoder.tokens.pad, TokenRows.from_lists(chunks()))
 
     @property
     def lengths(self) -> np.ndarray:
@@ -64,10 +107,35 @@ class TrainingRows:
             inputs["attention_mask"] = torch.from_numpy(mask).to(device, non_blocking=True)
         return inputs
 
-    def names(self, rows: np.ndarray, views: int, device: torch.device) -> list[Tensor]:
-        """For each column (each view of it) the (b,) ids of its texts."""
-        return [torch.from_numpy(self.ids[column, rows]).to(device) for column in range(len(self.ids)) for _ in range(views)]
 
-    def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
-        """The (b,) targets of ``rows``."""
-        return None if self.targets is None else self.targets[torch.from_numpy(rows)].to(device, non_blocking=True)
+@dataclass(frozen=True)
+class PairRows(_Rows):
+    """Both texts of a pair in one row, the first one first, for a cross-encoder; ``ids`` name the pairs."""
+
+    tokens: TokenRows
+    segments: TokenRows
+
+    @classmethod
+    def read(cls, examples: Examples, encoder: CrossEncoder) -> PairRows:
+        """Tokenise ``examples``, which have two columns, as ``encoder`` reads them."""
+        left, right = examples.texts
+        tokens, segments = encoder.rows(list(zip(left, right, strict=True)))
+        return cls(np.arange(len(left))[None], _targets(examples), encoder.pad, tokens, segments)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each pair, int64 (n,)."""
+        return self.tokens.lengths
+
+    def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
+        """One padded batch of ``rows``, with the segment that each token is of."""
+        places = np.tile(rows, views)
+        ids, mask = self.tokens.padded(places, self.pad)
+        arrays = {"input_ids": ids, "token_type_ids": self.segments.padded(places, 0)[0]}
+        if mask is not None:
+            arrays["attention_mask"] = mask
+        return {name: torch.from_numpy(array).to(device, non_blocking=True) for name, array in arrays.items()}
+
+
+def _targets(examples: Examples) -> Tensor | None:
+    return None if examples.targets is None else torch.from_numpy(np.ascontiguousarray(examples.targets))

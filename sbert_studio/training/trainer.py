@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..encoders.runtime import autocast_dtype, resolve_precision
-from ..encoders.transformer import TransformerEncoder
 from ..errors import StudioError
 from ..workspace import write_json
-from .advisor import default_objective
+from .advisor import settled
 from .checkpoint import Checkpoints, disk_space
 from .events import Event, Finished, Notice, Started, Stopped
 from .export import export
@@ -23,10 +22,11 @@ from .packing import pack_batches
 from .parts import Parts
 from .prepare import prepare
 from .processes import Processes
-from .rows import TrainingRows
+from .rows import read_rows
 from .sampler import Sampler
 from .schedule import Schedule
 from .spec import TrainSpec
+from .tuned import Tuned
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -69,7 +69,7 @@ def train(
     emit: Callable[[Event], None],
     should_stop: Callable[[], bool],
     *,
-    encoder: TransformerEncoder,
+    encoder: Tuned,
     folder: Path,
     dev: Examples | None = None,
     resume: bool = False,
@@ -81,7 +81,7 @@ def train(
     Args:
         emit: told what happens, in this thread.
         should_stop: asked at every step.
-        encoder: a fresh copy of ``spec.model``, which is used up: it ends as the best model.
+        encoder: a fresh copy of ``spec.model`` (or a cross-encoder made from it), which is used up: it ends as the best model.
         folder: the run's; takes ``model/``, ``adapter/`` and ``checkpoints/``.
         dev: rows to judge by; without them a part of the examples is held out.
         resume: go on from the newest checkpoint in ``folder``, to the same weights as if nothing had happened; start over
@@ -92,8 +92,7 @@ def train(
     Raises:
         StudioError: something that a person can mend; checkpoints that were written are intact.
     """
-    if spec.objective == "auto":
-        spec = spec.replace(objective=default_objective(examples.kind, examples.labels, len(examples)))
+    spec = settled(spec, examples)
     learned, held, unjudged = hold_out(spec, examples, dev)
     if not len(learned):
         raise StudioError("there are no rows to learn from", "give a larger file")
@@ -112,7 +111,7 @@ def train(
     base = encoder.base or spec.model
     state = starting_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
     objective = prepare(spec, encoder, learned, processes)
-    rows = TrainingRows.read(learned, encoder)
+    rows = read_rows(learned, encoder)
     parts = Parts(spec, encoder, objective, rows, Judge(held, folder) if held is not None else None, processes, folder, emit)
     precision = resolve_precision(spec.precision, processes.device)
     sampler = Sampler(rows.lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes.count)

@@ -11,7 +11,7 @@ from sbert_studio.training.parts import Parts
 from sbert_studio.training.prepare import prepare
 from sbert_studio.training.processes import Processes
 from sbert_studio.training.rehearsal import rehearse
-from sbert_studio.training.rows import TrainingRows
+from sbert_studio.training.rows import read_rows
 from sbert_studio.training.steps import Steps
 
 from .tiny import Told, bare_sentences, scored_pairs, small_spec, tiny_encoder
@@ -21,7 +21,7 @@ CPU = torch.device("cpu")
 
 def test_one_forward_of_both_columns_is_a_forward_of_each() -> None:
     encoder, examples = tiny_encoder(), scored_pairs(20)
-    rows = TrainingRows.read(examples, encoder)
+    rows = read_rows(examples, encoder)
     batch = np.asarray([3, 5, 11])
     with torch.no_grad():
         merged = encoder.eval()(rows.inputs(batch, 1, CPU)).split(3)
@@ -31,7 +31,7 @@ def test_one_forward_of_both_columns_is_a_forward_of_each() -> None:
 
 def test_two_views_of_a_text_differ_by_dropout_only() -> None:
     encoder, examples = tiny_encoder(), bare_sentences(10)
-    rows = TrainingRows.read(examples, encoder)
+    rows = read_rows(examples, encoder)
     inputs = rows.inputs(np.arange(4), 2, CPU)
     with torch.no_grad():
         first, second = encoder.train()(inputs).split(4)
@@ -50,7 +50,7 @@ def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str, micr
             spec,
             encoder,
             prepare(spec, encoder, examples, processes),
-            TrainingRows.read(examples, encoder),
+            read_rows(examples, encoder),
             None,
             processes,
             Path(),
