@@ -1,0 +1,100 @@
+"""Runs of several trainings as a person starts them: a first stage on another file, several seeds, folds."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from pathlib import Path
+
+import pytest
+from tiny_studio import quick, sentences, write_pairs
+
+from sbert_studio.errors import StudioError
+from sbert_studio.runs.materials import Materials
+from sbert_studio.studio import Studio
+
+
+def write_inference(path: Path, rows: int = 60) -> Path:
+    """Pairs whose label says how many words they share, as entailment, neutral or contradiction."""
+    with path.open("w", newline="", encoding="utf-8") as target:
+        writer = csv.writer(target)
+        writer.writerow(["premise", "hypothesis", "label"])
+        for a, b in zip(sentences(rows, 40), sentences(rows, 41), strict=True):
+            shared = len(set(a.split()) & set(b.split()))
+            writer.writerow([a, b, ("contradiction", "neutral", "entailment")[min(shared, 2)]])
+    return path
+
+
+def write_topics(path: Path, rows: int = 60) -> Path:
+    """Scored pairs with a column of three topics."""
+    lines = write_pairs(path, rows).read_text(encoding="utf-8").splitlines()
+    topics = ["topic", *(("guns", "death penalty", "marriage")[row % 3] for row in range(rows))]
+    path.write_text("\n".join(f"{line},{topic}" for line, topic in zip(lines, topics, strict=True)) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_first_stage_in_the_background(studio: Studio, tmp_path: Path) -> None:
+    first = write_inference(tmp_path / "nli.csv")
+    run = studio.submit(
+        write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.objective": "softmax", "first.epochs": 0.5})
+    )
+    assert studio.runner.wait(run.id, 60)
+    done = studio.run(run.id)
+    assert done.run.status == "finished", done.run.message
+    assert (done.run.spec["first"]["objective"], done.run.spec["first"]["epochs"]) == ("softmax", 0.5)
+    assert [event["title"] for _, event in done.events if event["type"] == "part"] == ["first stage", "second stage"]
+    assert done.run.before["score"] == pytest.approx(next(event["score"] for _, event in done.events if event["type"] == "evaluated"))
+    kept = Materials(studio.workspace.run(run.id))
+    assert kept.source()["first"]["name"] == "nli.csv"
+    assert kept.spec().to_json() == dict(done.run.spec), "the spec holds both stages"
+    assert any(reason.startswith("First stage: ") for reason in kept.reasons())
+    assert studio.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
+    again = studio.train(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick())
+    assert again.before["score"] == pytest.approx(done.run.after["score"], abs=1e-6), "training goes on from any earlier run"
+
+
+def test_settings_of_a_first_stage_without_one_are_refused(studio: Studio, tmp_path: Path) -> None:
+    pairs, first = write_pairs(tmp_path / "pairs.csv"), write_inference(tmp_path / "nli.csv")
+    with pytest.raises(StudioError, match="no first stage"):
+        studio.submit(pairs, overrides={"first.epochs": 2})
+    with pytest.raises(StudioError, match="no setting 'epoch'"):
+        studio.submit(pairs, first=first, overrides={"first.epoch": 2})
+    with pytest.raises(StudioError, match="does not learn from labelled pairs"):
+        studio.train(pairs, first=first, overrides=quick(**{"first.objective": "simcse"}))
+
+
+def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path) -> None:
+    run = studio.train(write_pairs(tmp_path / "pairs.csv", 90), overrides=quick(seeds=3))
+    each = run.after["each"]
+    assert len(each) == 3
+    assert (run.after["score"], run.after["sd"]) == pytest.approx((statistics.fmean(each), statistics.stdev(each)))
+    assert run.after["kept"]["score"] == max(each)
+    folder = studio.workspace.run(run.id)
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["model", "tensorboard"]
+
+
+def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studio, tmp_path: Path) -> None:
+    told = []
+    run = studio.train(write_topics(tmp_path / "arguments.csv"), overrides=quick(folds=3, by_group=True), emit=told.append)
+    assert run.status == "finished"
+    assert len(run.after["each"]) == 3
+    titles = sorted(event.title for event in told if type(event).__name__ == "Part")
+    assert [title.split("judged on ")[1] for title in sorted(titles, key=lambda title: title.split("on ")[1])] == [
+        "death penalty",
+        "guns",
+        "marriage",
+    ]
+    with pytest.raises(StudioError, match="no group column"):
+        studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(folds=3, by_group=True))
+
+
+def test_a_run_of_parts_goes_on_where_it_was_stopped(studio: Studio, tmp_path: Path) -> None:
+    pairs, first = write_pairs(tmp_path / "pairs.csv"), write_inference(tmp_path / "nli.csv")
+    overrides = quick(seeds=2, **{"first.epochs": 1})
+    whole = studio.train(pairs, first=first, overrides=overrides)
+    asked = iter(range(100))
+    run = studio.train(pairs, first=first, overrides=overrides, should_stop=lambda: next(asked) > 7)
+    assert run.status == "stopped"
+    done = studio.train(resume=run.id)
+    assert done.status == "finished"
+    assert done.after["each"] == whole.after["each"]
