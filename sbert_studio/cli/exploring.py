@@ -82,6 +82,10 @@ def search(
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many hits.")] = 10,
     mode: Annotated[str, typer.Option(help="semantic, lexical or hybrid.")] = "semantic",
     rerank: Annotated[bool, typer.Option("--rerank", help="Rank the best hits again by a cross-encoder.")] = False,
+    reranker: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="That cross-encoder: a run, a folder or a hub id.", show_default="SBERT_STUDIO_RERANKER"),
+    ] = None,
     column: Column = None,
     model: Model = None,
     json: Json = False,
@@ -90,7 +94,7 @@ def search(
     with open_studio() as studio:
         corpus = studio.corpus(file, column)
         with progress("encoding") as show:
-            found = studio.search(corpus, query, k, mode=mode, rerank=rerank, model=model, progress=show)  # type: ignore[arg-type]
+            found = studio.search(corpus, query, k, mode=mode, rerank=reranker or rerank, model=model, progress=show)  # type: ignore[arg-type]
     hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
     return Answer(found.to_json(), hits or ["nothing was found"])
 

@@ -15,7 +15,7 @@ from .studio import open_studio
 def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
     data: Annotated[Path, typer.Option(metavar="FILE", help="Pairs with a score or label, triplets, or texts with a label.")],
-    task: Annotated[str, typer.Option(help="auto, sts, pairs, triplets, retrieval, transfer or clustering.")] = "auto",
+    task: Annotated[str, typer.Option(help="auto, sts, pairs, classes, triplets, retrieval, transfer or clustering.")] = "auto",
     json: Json = False,
 ) -> Answer:
     """Judge a model on a file."""
@@ -28,7 +28,10 @@ def models(json: Json = False) -> Answer:
     """List the models that can be used."""
     with open_studio() as studio:
         found = studio.models()
-    lines = [[card.name, card.kind, f"{card.dim}-d", f"{card.parameters / 1e6:.1f} M", card.pooling, card.title] for card in found]
+    lines = [
+        [card.name, card.kind, f"{card.dim}-d" if card.dim else "pairs", f"{card.parameters / 1e6:.1f} M", card.pooling, card.title]
+        for card in found
+    ]
     return Answer({"models": [card.to_json() for card in found]}, lines)
 
 

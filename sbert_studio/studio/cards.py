@@ -16,13 +16,16 @@ _LANGUAGE = re.compile(r"^language:[ \t]*(\S.*|(?:\n[ \t]*-[ \t]*\S+)+)", re.MUL
 
 
 def describe_folder(folder: Path) -> dict[str, Any]:
-    """``dim parameters max_length pooling`` of a sentence-transformers folder; 0 or empty where it does not say."""
+    """``dim parameters max_length pooling reads`` of a sentence-transformers folder; 0 or empty where it does not say."""
+    from ..encoders.cross_storage import is_cross_folder
+
+    cross = is_cross_folder(folder)
     pooling = _json(folder / "1_Pooling" / "config.json")
     config = _json(folder / "config.json")
     dense = [_json(path) for path in sorted(folder.glob("*_Dense/config.json"))]
     dim = pooling.get("word_embedding_dimension") or pooling.get("embedding_dimension") or config.get("hidden_size") or 0
     return {
-        "dim": int(dense[-1].get("out_features", dim) if dense else dim),
+        "dim": 0 if cross else int(dense[-1].get("out_features", dim) if dense else dim),
         "parameters": sum(_weights(path) for path in [*folder.glob("*.safetensors"), *folder.glob("*_Dense/*.safetensors")]),
         "max_length": int(
             _json(folder / "sentence_bert_config.json").get("max_seq_length")
@@ -30,6 +33,7 @@ def describe_folder(folder: Path) -> dict[str, Any]:
             or 0
         ),
         "pooling": _pooling(pooling),
+        "reads": "pairs" if cross else "texts",
     }
 
 

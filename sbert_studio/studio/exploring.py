@@ -96,14 +96,15 @@ class Exploring(Reading):
         k: int = 10,
         mode: Mode = "semantic",
         *,
-        rerank: bool = False,
+        rerank: bool | str = False,
         model: str | None = None,
         progress: Progress | None = None,
     ) -> SearchResult:
         """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused.
 
         Args:
-            rerank: read the query and each of the best hits together with the cross-encoder of the settings, and rank by its score.
+            rerank: read the query and each of the best hits together with this cross-encoder (``True``: that of the settings), and
+                rank by its score.
         """
         from ..explore.search import fuse
 
@@ -112,7 +113,7 @@ class Exploring(Reading):
             raise StudioError(f"there is no search mode {mode!r}", f"choose one of {', '.join(MODES)}")
         semantic = None if mode == "lexical" else self._semantic(corpus, model, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus)
-        reader = self.catalog.load_cross(self.settings.reranker, allow_folders=True) if rerank else None
+        reader = self._reader(rerank)
         start = time.perf_counter()
         depth = max(k, _POOL) if mode == "hybrid" or reader else k
         rankings = []
@@ -172,6 +173,16 @@ class Exploring(Reading):
     def _encoder(self, model: str | None) -> Encoder:
         return self.catalog.load(model or self.settings.default_model)
 
+    def _reader(self, rerank: bool | str) -> CrossEncoder | None:
+        """The cross-encoder to rank by; only that of the settings may be a folder where strangers reach the page."""
+        if not rerank:
+            return None
+        return (
+            self.catalog.load_cross(rerank)
+            if isinstance(rerank, str)
+            else self.catalog.load_cross(self.settings.reranker, allow_folders=True)
+        )
+
     def _semantic(self, corpus: Corpus, model: str | None, progress: Progress | None = None) -> SemanticIndex:
         from ..explore.search import SemanticIndex
 
@@ -208,7 +219,7 @@ def _reranked(corpus: Corpus, query: str, hits: Sequence[Hit], reader: CrossEnco
     """``hits`` by the score of the cross-encoder, the highest first."""
     scores = reader.predict([(query, corpus.texts[hit.row]) for hit in hits])
     if scores.ndim > 1:
-        raise StudioError(f"{reader.name} sorts pairs into classes and cannot rank", "set SBERT_STUDIO_RERANKER to one with a single score")
+        raise StudioError(f"{reader.name} sorts pairs into classes and cannot rank", "choose a cross-encoder with a single score")
     return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
 
 

@@ -26,7 +26,7 @@ class Judging(Reading):
         from ..evaluation.suite import evaluate
 
         name, table = model or self.settings.default_model, self._table(path)
-        report = evaluate(self.catalog.load(name), table, task, progress)
+        report = evaluate(self.catalog.load_either(name), table, task, progress)
         return replace(report, notes=(*report.notes, *self._learned(name, table)))
 
     def models(self, owner: str | None = None) -> list[ModelCard]:

@@ -71,11 +71,12 @@ class Reading(Services):
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""
         from ..data.asked import roles_as_asked
         from ..data.examples import Roles
-        from ..objectives import OBJECTIVES
+        from ..objectives import OBJECTIVES, PAIR_OBJECTIVES
 
         if isinstance(asked, Roles):
             return asked
-        return roles_as_asked(table, asked, OBJECTIVES[objective].kinds if objective is not None and objective in OBJECTIVES else ())
+        known = PAIR_OBJECTIVES if objective in PAIR_OBJECTIVES else OBJECTIVES
+        return roles_as_asked(table, asked, known[objective].kinds if objective is not None and objective in known else ())
 
     def heal(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: Asked, model: str | None = None

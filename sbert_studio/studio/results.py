@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..runs.record import Run
+
+if TYPE_CHECKING:
+    from ..training.rehearsal import Estimate
+    from ..training.spec import TrainSpec
 
 _MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 
@@ -173,6 +177,19 @@ class MapView:
 
 
 @dataclass(frozen=True)
+class Forecast:
+    """A run that was not begun: its spec, why it is so, and what it would take."""
+
+    spec: TrainSpec
+    reasons: tuple[str, ...]
+    estimate: Estimate
+
+    def to_json(self) -> dict[str, Any]:
+        """``{spec, reasons, estimate}``."""
+        return {"spec": self.spec.to_json(), "reasons": list(self.reasons), "estimate": self.estimate.to_json()}
+
+
+@dataclass(frozen=True)
 class RunView:
     """A run and those of its events that the caller has not seen: (number, event) in order; ``waiting`` runs go before it."""
 
@@ -205,7 +222,13 @@ class Exported:
 
 @dataclass(frozen=True)
 class ModelCard:
-    """A model that can be chosen by ``name``. ``kind``: bundled or run; ``scores``: of a run, before and after."""
+    """A model that can be chosen by ``name``.
+
+    Attributes:
+        kind: bundled or run.
+        reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors.
+        scores: of a run, before and after.
+    """
 
     name: str
     kind: str
@@ -215,6 +238,7 @@ class ModelCard:
     max_length: int
     pooling: str
     note: str = ""
+    reads: str = "texts"
     scores: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -228,5 +252,6 @@ class ModelCard:
             "max_length": self.max_length,
             "pooling": self.pooling,
             "note": self.note,
+            "reads": self.reads,
             "scores": dict(self.scores),
         }

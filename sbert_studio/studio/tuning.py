@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from ..registry import parse_params
 from ..runs.record import Run, new_run_id, now
 from ..workspace import atomic_folder, digest_file, file_name
 from .reading import Reading, existing_file
-from .results import Exported, RunView
+from .results import Exported, Forecast, RunView
 
 if TYPE_CHECKING:
     from ..data.asked import Asked
@@ -22,8 +22,24 @@ if TYPE_CHECKING:
     from ..data.tables import Table
     from ..training.advisor import Advice
     from ..training.events import Event
+    from ..training.rehearsal import Estimate
+    from ..training.spec import TrainSpec
 
 _FIRST = "first."
+@dataclass(frozen=True)
+class _DrawnUp:
+    """A run before it is one. ``stage``: data and roles of the first stage; ``earlier``: its examples."""
+
+    spec: TrainSpec
+    reasons: tuple[str, ...]
+    table: Table
+    roles: Roles
+    examples: Examples
+    dev: Examples | None
+    stage: tuple[Path | Table, Roles] | None
+    earlier: Examples | None
+
+
 _SAMPLE = 2_000  # texts of each column whose length the advisor sees
 
 
@@ -58,6 +74,36 @@ class Tuning(Reading):
         run = self._new_run(path, dev=dev, first=first, roles=roles, overrides=overrides or {}, model=model, owner=owner, name=name)
         self.runner.submit(run.id)
         return run
+
+    def estimate(
+        self,
+        path: str | Path | Table,
+        *,
+        dev: str | Path | Table | None = None,
+        first: str | Path | Table | None = None,
+        roles: Roles | Asked | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        model: str | None = None,
+    ) -> Forecast:
+        """What a run would take, by a rehearsal of a few seconds; nothing is trained and nothing kept.
+
+        Raises:
+            StudioError: as :meth:`submit` would; or a training is under way.
+        """
+        from ..training.rehearsal import rehearse
+        from ..training.spec import TrainSpec
+        from ..training.tuned import fresh
+
+        drawn = self._draw_up(path, dev=dev, first=first, roles=roles, overrides=overrides or {}, model=model)
+
+        def work() -> Estimate:
+            found = rehearse(drawn.spec, drawn.examples, encoder=fresh(self.catalog, drawn.spec, drawn.examples), dev=drawn.dev)
+            if drawn.earlier is None:
+                return found
+            stage = TrainSpec.from_json(drawn.spec.first).replace(model=drawn.spec.model, dev_fraction=0)
+            return rehearse(stage, drawn.earlier, encoder=fresh(self.catalog, stage, drawn.earlier)) + found
+
+        return Forecast(drawn.spec, drawn.reasons, self.runner.rehearse(work))
 
     def train(
         self,
@@ -165,19 +211,21 @@ class Tuning(Reading):
         return Exported(target, target.stat().st_size)
 
     def _advise(self, examples: Examples, model: str | None, overrides: Mapping[str, Any]) -> Advice:
-        from ..objectives.base import OBJECTIVES
+        from ..objectives import objectives_of
         from ..training.advisor import advise
 
         name = model or self.settings.default_model
-        encoder = self.catalog.load(name)
-        sample = [text for column in examples.texts for text in column[:_SAMPLE]]
         chosen = {**overrides, "model": name}
-        advice = advise(
-            examples, info=encoder.describe(), device=str(self.catalog.device), lengths=encoder.tokens.counts(sample), overrides=chosen
-        )
+        if overrides.get("architecture") == "cross":
+            info, lengths = self.catalog.load_either(name).describe(), None
+        else:
+            encoder = self.catalog.load(name)
+            sample = [text for column in examples.texts for text in column[:_SAMPLE]]
+            info, lengths = encoder.describe(), encoder.tokens.counts(sample)
+        advice = advise(examples, info=info, device=str(self.catalog.device), lengths=lengths, overrides=chosen)
         # The objective's own settings are checked here as well, before a run is made of them.
         given = advice.spec.objective_params
-        checked = asdict(parse_params(OBJECTIVES[advice.spec.objective].Params, given))
+        checked = asdict(parse_params(objectives_of(advice.spec.architecture)[advice.spec.objective].Params, given))
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
     def _new_run(
@@ -192,8 +240,41 @@ class Tuning(Reading):
         owner: str,
         name: str | None,
     ) -> Run:
-        from ..data.examples import build_examples, build_like
         from ..runs.materials import Materials
+
+        drawn = self._draw_up(path, dev=dev, first=first, roles=roles, overrides=overrides, model=model)
+        spec = drawn.spec
+        run = Run(
+            id=new_run_id(),
+            owner=owner,
+            name=name or file_name(drawn.table.name).rsplit(".", 1)[0],
+            status="queued",
+            created=now(),
+            model=spec.model,
+            objective=spec.objective,
+            method=spec.method,
+            spec=spec.to_json(),
+            rows=len(drawn.examples),
+            dev_rows=0 if drawn.dev is None else len(drawn.dev),
+        )
+        data, held = (Path(item) if isinstance(item, str | Path) else item for item in (path, dev))
+        assert data is not None
+        Materials(self.workspace.run(run.id)).write(spec, drawn.roles, data, held, drawn.reasons, drawn.stage)
+        self.store.add(run)
+        return run
+
+    def _draw_up(
+        self,
+        path: str | Path | Table,
+        *,
+        dev: str | Path | Table | None,
+        first: str | Path | Table | None,
+        roles: Roles | Asked | None,
+        overrides: Mapping[str, Any],
+        model: str | None,
+    ) -> _DrawnUp:
+        """All that decides a run, read and checked; nothing is kept yet."""
+        from ..data.examples import build_examples, build_like
 
         table = self._table(path)
         parts = self.roles(table, roles, overrides.get("objective"))
@@ -201,34 +282,17 @@ class Tuning(Reading):
         judged = None if dev is None else build_like(self._table(dev), parts)[0]
         chosen, chosen_first = _by_stage(overrides)
         advice = self._advise(examples, model, chosen)
-        reasons, stage = (*_columns_in_words(parts), *advice.reasons), None
+        reasons, stage, earliest = (*_columns_in_words(parts), *advice.reasons), None, None
         if first is None and chosen_first:
             raise StudioError(f"there is no first stage to set {', '.join(chosen_first)} of", "name the file of the first stage")
         if first is not None:
             before = self._table(first)
             stage = (Path(first) if isinstance(first, str | Path) else first, self.roles(before, None, chosen_first.get("objective")))
-            earlier = self._advise(build_examples(before, stage[1])[0], model, chosen_first)
+            shared = {name: chosen[name] for name in ("architecture", "head") if name in chosen}
+            earlier = self._advise(build_examples(before, stage[1])[0], model, {**shared, **chosen_first})
             advice = replace(advice, spec=advice.spec.replace(first=earlier.spec.to_json()))
             reasons = (*(f"First stage: {reason}" for reason in earlier.reasons), *reasons)
-        spec = advice.spec
-        run = Run(
-            id=new_run_id(),
-            owner=owner,
-            name=name or file_name(table.name).rsplit(".", 1)[0],
-            status="queued",
-            created=now(),
-            model=spec.model,
-            objective=spec.objective,
-            method=spec.method,
-            spec=spec.to_json(),
-            rows=len(examples),
-            dev_rows=0 if judged is None else len(judged),
-        )
-        data, held = (Path(item) if isinstance(item, str | Path) else item for item in (path, dev))
-        assert data is not None
-        Materials(self.workspace.run(run.id)).write(spec, parts, data, held, reasons, stage)
-        self.store.add(run)
-        return run
+        return _DrawnUp(advice.spec, reasons, table, parts, examples, judged, stage, earliest)
 
     def _taken_up(self, run_id: str, path: str | Path | Table | None, overrides: Mapping[str, Any], model: str | None) -> Run:
         """The run to resume, if what was said beside its id is what it began with."""

@@ -103,7 +103,7 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
     def refuse(*_: object, **__: object) -> None:
         raise StudioError("no")
 
-    monkeypatch.setattr("sbert_studio.training.trainer.train", refuse)
+    monkeypatch.setattr("sbert_studio.training.course.train", refuse)
     with pytest.raises(StudioError, match="no"):
         studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick())
     (run,) = studio.runs()
