@@ -116,7 +116,13 @@
       el("div", {}, el("p", {}, finding.message), finding.where ? el("p", { class: "sb-dim" }, finding.where) : null),
       finding.mend ? el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "mend", finding.index) } }, finding.mend) : null));
     root.replaceChildren(el("p", { class: "sb-verdict" }, value.verdict),
-      items.length ? el("ul", { class: "sb-findings" }, items) : el("p", { class: "sb-fine" }, "Nothing to mend."));
+      items.length ? el("ul", { class: "sb-findings" }, items) : el("p", { class: "sb-fine" }, "Nothing to mend."),
+      ...(value.undo ? [el("div", { class: "sb-changes" },
+        el("div", {}, el("p", {}, "Changed here:"), el("ol", {}, value.changes.map((change) => el("li", {}, change)))),
+        el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "undo", 0) } }, value.undo))] : []),
+      ...(value.offers && value.offers.length ? [el("div", { class: "sb-offers" }, el("p", { class: "sb-dim" }, "Or make it into:"),
+        el("div", {}, value.offers.map((offer) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "convert", offer.name) } },
+          offer.label, el("span", { class: "sb-dim" }, offer.rows)))))] : []));
   };
 
   views.reasons = (root) => (value) => root.replaceChildren(el("h3", {}, value.title), el("ul", { class: "sb-reasons" }, value.reasons.map((reason) => el("li", {}, reason))));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -104,6 +105,13 @@ def parse_columns(text: str) -> tuple[str, ...]:
     if not names or not all(names):
         raise StudioError(f"{text!r} names no columns", "write their names with commas between them, such as sentence1,sentence2")
     return tuple(names)
+
+
+def in_one_line(columns: Sequence[str]) -> str:
+    """The inverse of :func:`parse_columns`."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(columns)
+    return line.getvalue()
 
 
 def parse_scale(text: str) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import StudioError
-from .examples import Examples
+from .examples import Examples, Kind
 from .tables import Table, table_from_columns
 from .vocabulary import nli_class
 
@@ -22,11 +22,12 @@ _Triplet = tuple[str, str, str, int, str]
 
 @dataclass(frozen=True)
 class Offer:
-    """A conversion that fits some examples: its name, what a button says, and how many examples it gives."""
+    """A conversion that fits some examples: its name, what a button says, and how many examples of which kind it gives."""
 
     name: str
     label: str
     rows: int
+    kind: Kind
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON: ``name, label, rows``."""
@@ -141,9 +142,10 @@ def offers(examples: Examples) -> tuple[Offer, ...]:
         if name == "pairs_to_triplets" and any(offer.name == "nli_to_triplets" for offer in found):
             continue
         try:
-            found.append(Offer(name, label, len(apply(examples))))
+            made = apply(examples)
         except StudioError:
             continue  # it does not fit these examples, and is not offered
+        found.append(Offer(name, label, len(made), made.kind))
     return tuple(found)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tiny_studio import write_pairs
 
+from sbert_studio.data.asked import Asked
 from sbert_studio.errors import StudioError
 from sbert_studio.ui.follow import Follow
 from sbert_studio.ui.page import Page
@@ -45,7 +46,7 @@ def test_a_file_is_understood_and_planned(page: Page, pairs: Path) -> None:
 def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("id,word\n" + "".join(f"{n},{n * 7}\n" for n in range(9)), encoding="utf-8")
-    draft = drafts.with_roles(page.studio, data_panel.take(page, path, None), "scored_pairs", [], "", None)
+    draft = drafts.with_columns(page.studio, data_panel.take(page, path, None), Asked("scored_pairs"), None)
     assert draft.diagnosis is None
     assert drafts.findings(draft)["findings"][0]["severity"] == "error"
     controls = settings_form.updates(None, tune.shown_of(draft))
@@ -62,10 +63,124 @@ def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_
     assert draft.diagnosis is not None
     number = next(n for n, finding in enumerate(draft.diagnosis.findings) if finding.mend)
     mended = drafts.mended(page.studio, draft, number, None)
-    assert mended.mended and len(mended.table) < len(draft.table)
+    assert mended.changes and len(mended.table) < len(draft.table)
+    shown = drafts.findings(mended)
+    assert shown["changes"] == list(mended.changes) and shown["undo"]
     for wrong in (-1, 99, "0", None):
         with pytest.raises(StudioError):
             drafts.mended(page.studio, draft, wrong, None)
+
+
+def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: Path) -> None:
+    draft = drafts.planned(page.studio, data_panel.take(page, pairs, None), None, {"objective": "cosine", "epochs": 2.0})
+    offers = {offer["name"]: offer["rows"] for offer in drafts.findings(draft)["offers"]}
+    assert offers["scored_to_labelled"] == "60 rows"
+    labelled = drafts.changed(page.studio, draft, "convert", "scored_to_labelled", None)
+    assert labelled.diagnosis is not None and labelled.diagnosis.roles.kind == "labelled_pairs"
+    assert labelled.overrides == {"epochs": 2.0}
+    written = data_panel.write_mended(page, page.drafts.put(labelled))
+    assert written.name == "pairs-mended.csv"
+    assert written.read_text(encoding="utf-8").startswith("sentence1,sentence2,label")
+    assert "pairs-mended.csv" in drafts.command(labelled, "m", "m")
+    again = drafts.changed(page.studio, labelled, "undo", 0, None)
+    assert again.table is draft.table and again.changes == () and not drafts.findings(again)["undo"]
+    assert again.diagnosis is not None and again.diagnosis.roles == draft.diagnosis.roles  # type: ignore[union-attr]
+    for action, which in (
+        ("convert", "nli_to_triplets"),
+        ("convert", 0),
+        ("convert", None),
+        ("mend", "scored_to_labelled"),
+        ("explode", 7),
+    ):
+        with pytest.raises(StudioError):
+            drafts.changed(page.studio, draft, action, which, None)
+
+
+def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:
+    draft = drafts.changed(page.studio, data_panel.take(page, pairs, None), "convert", "scored_to_labelled", None)
+    planned = drafts.planned(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax"})
+    run = drafts.start(page.studio, planned, None, "local", "")
+    page.studio.runner.wait(run.id, 60)
+    done = page.studio.run(run.id).run
+    assert (done.status, done.objective, done.rows) == ("finished", "softmax", 60)
+
+
+def chosen(draft: drafts.Draft, **values: Any) -> Asked:
+    """What the controls of the columns hold for a draft, with some changed by hand."""
+    held: dict[str, Any] = dict.fromkeys(("kind", "columns", "target", "low", "high", "group"))
+    if draft.diagnosis is not None:
+        roles = draft.diagnosis.roles
+        held |= {"kind": roles.kind, "columns": roles.texts, "target": roles.target, "low": roles.low, "high": roles.high}
+        held["group"] = roles.group
+    elif draft.asked is not None:
+        held |= {"kind": draft.asked.kind, "columns": draft.asked.columns, "target": draft.asked.target}
+    return data_panel.asked(*{**held, **values}.values())
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """Four columns of text, two of numbers and one of topics, by names that say nothing."""
+    import csv
+
+    with write_pairs(tmp_path / "pairs.csv").open(encoding="utf-8", newline="") as source:
+        rows = list(csv.reader(source))[1:]
+    path = tmp_path / "my odd; file.csv"
+    with path.open("w", encoding="utf-8", newline="") as target:
+        writer = csv.writer(target)
+        writer.writerow(["one, two", "b", 'c "c"', "points", "topic", "$HOME"])
+        writer.writerows([a, b, f"{b} red", score, "xyz"[number % 3], f"{a} moon"] for number, (a, b, score) in enumerate(rows))
+    return path
+
+
+def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -> None:
+    draft = data_panel.take(page, odd, None)
+    assert drafts.with_columns(page.studio, draft, chosen(draft, kind="scored_pairs"), None).asked == Asked("scored_pairs")
+    draft = drafts.with_columns(page.studio, draft, Asked("scored_pairs"), None)
+    for values in ({"columns": ['c "c"', "one, two"]}, {"target": "points"}, {"high": 10.0}, {"group": ""}):
+        draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)
+    assert draft.diagnosis is not None
+    roles = draft.diagnosis.roles
+    assert (roles.texts, roles.target, roles.low, roles.high, roles.group) == (('c "c"', "one, two"), "points", 0.0, 10.0, None)
+    assert "divided by 10" in drafts.findings(draft)["verdict"]
+    assert drafts.with_columns(page.studio, draft, chosen(draft), None).asked == draft.asked
+    wrong = drafts.with_columns(page.studio, draft, chosen(draft, group="points"), None)
+    assert "two parts" in drafts.findings(wrong)["findings"][0]["message"]
+
+
+@pytest.mark.parametrize("changes", [{"group": "topic", "high": 7.5, "low": -1.0}, {"group": ""}, {}])
+def test_the_printed_command_gives_the_same_roles(
+    page: Page, odd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], changes: dict[str, Any]
+) -> None:
+    import json
+    import shlex
+
+    from sbert_studio.cli.main import run
+
+    held = write_pairs(odd.with_name("held out.csv"), seed=7)
+    draft = drafts.replace(data_panel.take(page, odd, None), dev=held)
+    draft = drafts.with_columns(page.studio, drafts.checked(page.studio, draft, None), Asked("scored_pairs"), None)
+    for values in ({"columns": ["$HOME", "one, two"]}, {"target": "points"}, changes):
+        draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)
+    assert draft.diagnosis is not None
+    words = shlex.split(drafts.command(draft, "m", "m"))
+    assert words[:4] == ["sbert-studio", "train", "my odd; file.csv", "--dev"]
+    monkeypatch.chdir(odd.parent)
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", str(page.studio.settings.default_model))
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    until = min(words.index(flag) for flag in ("--objective", "--method"))
+    assert run(["check", *words[2:until], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["roles"] == draft.diagnosis.roles.to_json()
+    assert run([*words[1:], "--epochs", "0.2", "--json"]) == 0, capsys.readouterr().err
+
+
+def test_a_file_with_scores_and_labels_is_read_as_the_kind_that_is_chosen(page: Page, pairs: Path) -> None:
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    labels = ["label", *(["ENTAILMENT", "NEUTRAL", "CONTRADICTION"][number % 3] for number in range(60))]
+    pairs.write_text("".join(f"{line},{label}\n" for line, label in zip(lines, labels, strict=True)), encoding="utf-8")
+    draft = data_panel.take(page, pairs, None)
+    assert draft.diagnosis is not None and draft.diagnosis.roles.target == "score"
+    draft = drafts.with_columns(page.studio, draft, chosen(draft, kind="labelled_pairs"), None)
+    assert draft.diagnosis is not None and draft.diagnosis.roles.labels == ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
 
 
 def test_what_a_person_sets_survives_a_new_plan(page: Page, pairs: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ...data.asked import Asked
 from ..page import PROGRESS, Page, download_button, guarded, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 FIRST = nothing("Choose a file or a sample. Its columns, its kind and its faults are found at once; nothing trains until you press Start.")
 _PREVIEW = 4
+_NO_GROUP = [("none", "")]
 
 
 def samples() -> list[Sample]:
@@ -29,7 +31,8 @@ def samples() -> list[Sample]:
 
 def take(page: Page, path: Path, model: str | None, name: str | None = None, progress: Any = None) -> Draft:
     """A file as a draft."""
-    return drafts.open_draft(page.studio, path, model, name=name, progress=told(progress, "Reading") if progress else None)
+    reading, checking = (told(progress, "Reading"), told(progress, "Checking")) if progress else (None, None)
+    return drafts.open_draft(page.studio, path, model, name=name, reading=reading, checking=checking)
 
 
 def preview(draft: Draft) -> Value:
@@ -43,11 +46,17 @@ def preview(draft: Draft) -> Value:
 
 
 def write_mended(page: Page, key: str | None) -> Path:
-    """The mended file as a CSV without live formulas."""
+    """The mended or converted file as a CSV without live formulas."""
     draft = page.drafts.get(key)
-    target = page.downloads.path(f"{Path(draft.name).stem}-mended.csv")
+    target = page.downloads.path(draft.saved_as)
     draft.table.to_csv(target)
     return target
+
+
+def asked(kind: Any, columns: Any, target: Any, low: Any, high: Any, group: Any) -> Asked:
+    """The values of :attr:`DataPanel.parts` as one."""
+    scale = (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
+    return Asked(kind or None, tuple(columns or ()) or None, target or None, group or "", scale)
 
 
 class DataPanel:
@@ -65,9 +74,12 @@ class DataPanel:
                 self.kind = gr.Dropdown(kinds, value=None, label="What the rows are", elem_id="tune-kind", min_width=200)
                 self.columns = gr.Dropdown([], multiselect=True, label="Text columns, in order", elem_id="tune-columns", min_width=200)
                 self.target = gr.Dropdown([], label="Score or label", elem_id="tune-target", min_width=140)
+                self.low = gr.Number(label="Lowest score", elem_id="tune-low", min_width=110)
+                self.high = gr.Number(label="Highest score", elem_id="tune-high", min_width=110)
+                self.group = gr.Dropdown(_NO_GROUP, value="", label="Topic or group", elem_id="tune-group", min_width=140)
             self.findings = view("findings", elem_id="tune-findings")
             self.save = download_button(
-                "Download the mended file", partial(write_mended, page), [draft], elem_id="tune-mended", visible=False
+                "Download the changed file", partial(write_mended, page), [draft], elem_id="tune-mended", visible=False
             )
             with gr.Accordion("Judge by a file of my own", open=False):
                 self.dev = upload("Held-out examples with the same columns; otherwise a part of the rows is held out", "tune-dev")
@@ -77,22 +89,32 @@ class DataPanel:
     @property
     def outputs(self) -> list[Any]:
         """What :meth:`show` updates."""
-        return [self.draft, self.preview, self.roles, self.kind, self.columns, self.target, self.findings, self.save]
+        return [self.draft, self.preview, self.roles, *self.parts, self.findings, self.save]
+
+    @property
+    def parts(self) -> list[Any]:
+        """The controls by which a person chooses the columns, as :func:`asked` takes their values."""
+        return [self.kind, self.columns, self.target, self.low, self.high, self.group]
 
     def show(self, key: str, draft: Draft) -> list[Any]:
         """Updates of :attr:`outputs`."""
         roles = draft.diagnosis.roles if draft.diagnosis else None
         names = list(draft.table.columns)
-        kind, texts, target = (roles.kind, list(roles.texts), roles.target) if roles else (draft.asked[0], [], None)
+        tried = draft.asked or Asked()
+        kind, texts, target = (roles.kind, roles.texts, roles.target) if roles else (tried.kind, tried.columns or (), tried.target)
+        low, high, group = (roles.low, roles.high, roles.group or "") if roles else (None, None, "")
         return [
             key,
             preview(draft),
             gr.update(visible=True),
             gr.update(value=kind),
-            gr.update(choices=names, value=texts),
+            gr.update(choices=names, value=list(texts)),
             gr.update(choices=names, value=target, visible=kind in ("scored_pairs", "labelled_pairs")),
+            gr.update(value=low, visible=low is not None),
+            gr.update(value=high, visible=high is not None),
+            gr.update(choices=[*_NO_GROUP, *names], value=group, visible=roles is not None),
             drafts.findings(draft),
-            gr.update(visible=draft.mended),
+            gr.update(visible=bool(draft.changes)),
         ]
 
     def listen(self, plan: Any, plan_outputs: list[Any]) -> None:
@@ -109,7 +131,7 @@ class DataPanel:
                     None,
                     FIRST,
                     gr.update(visible=False),
-                    *[gr.skip()] * 3,
+                    *[gr.skip()] * len(self.parts),
                     None,
                     gr.update(visible=False),
                     *[gr.skip()] * len(plan_outputs),
@@ -119,11 +141,14 @@ class DataPanel:
         def on_sample(sample: Sample, model: str) -> Any:
             return shown(take(page, sample.path, model), model)
 
-        def on_roles(key: str, kind: str, columns: list[str], target: str, model: str) -> Any:
-            return shown(drafts.with_roles(page.studio, page.drafts.get(key), kind, columns, target, model), model)
+        def on_parts(key: str, model: str, *values: Any) -> Any:
+            draft = page.drafts.get(key)
+            after = drafts.with_columns(page.studio, draft, asked(*values), model)
+            # A field that was only left has changed nothing.
+            return gr.skip() if after.asked == draft.asked and draft.diagnosis else shown(after, model)
 
-        def on_mend(key: str, model: str, event: gr.SelectData) -> Any:
-            return shown(drafts.mended(page.studio, page.drafts.get(key), event.index, model), model)
+        def on_button(key: str, model: str, event: gr.SelectData) -> Any:
+            return shown(drafts.changed(page.studio, page.drafts.get(key), event.value, event.index, model), model)
 
         def on_dev(key: str | None, path: str | None, model: str) -> Any:
             if key is None:
@@ -139,8 +164,12 @@ class DataPanel:
         self.file.change(guarded(on_file), [self.file, model], **common)
         for item, button in zip(self.samples, self.buttons, strict=True):
             button.click(guarded(partial(on_sample, item)), model, **common)
-        for control in (self.kind, self.columns, self.target):
-            control.input(guarded(on_roles), [self.draft, self.kind, self.columns, self.target, model], **common)
-        self.findings.select(guarded(on_mend), [self.draft, model], **common)
+        chosen = guarded(on_parts), [self.draft, model, *self.parts]
+        for control in (self.kind, self.columns, self.target, self.group):
+            control.input(*chosen, **common)
+        for number in (self.low, self.high):
+            number.submit(*chosen, **common)
+            number.blur(*chosen, **common)
+        self.findings.select(guarded(on_button), [self.draft, model], **common)
         self.dev.change(guarded(on_dev), [self.draft, self.dev, model], **common)
         self.first.change(guarded(on_first), [self.draft, self.first, model], **common)
