@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from .checking import Dev
 from .columns import Columns, Group, Kind, Scale, Target, asked
 from .following import Follower, stopping_politely
 from .studio import open_studio
+
+if TYPE_CHECKING:
+    from ..studio.results import Forecast
 
 
 def train(
@@ -35,6 +38,7 @@ def train(
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say how it would be trained, and what it would take; train nothing.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Put a copy of the tuned model here.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with a run that ended early.")] = None,
     name: Annotated[str | None, typer.Option(help="What the lists call the run.", show_default="the file's name")] = None,
@@ -50,12 +54,18 @@ def train(
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
+    chosen = asked(kind, columns, target, group, scale) or None
+    if plan:
+        if file is None or resume is not None:
+            raise StudioError("a plan is made for a file", "name the file, and leave out --resume")
+        with open_studio() as studio:
+            return _planned(studio.estimate(file, dev=dev, first=first, roles=chosen, overrides=overrides, model=model))
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
         run = studio.train(
             file,
             dev=dev,
             first=first,
-            roles=asked(kind, columns, target, group, scale) or None,
+            roles=chosen,
             overrides=overrides,
             model=model,
             out=out,
@@ -86,6 +96,10 @@ def train(
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)
+
+
+def _planned(found: Forecast) -> Answer:
+    return Answer(found.to_json(), [*found.reasons, f"Estimate: {found.in_words()}. Nothing was trained."])
 
 
 def runs(json: Json = False) -> Answer:

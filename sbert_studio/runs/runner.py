@@ -10,8 +10,10 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
 
+from ..errors import StudioError
 from ..workspace import Workspace
 from .record import Run
 from .store import Store
@@ -20,6 +22,7 @@ from .work import perform
 if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
 
+T = TypeVar("T")
 _NICE = 10
 
 
@@ -40,6 +43,21 @@ class Runner:
         self._stops: dict[str, threading.Event] = {}
         self._closing = False
         self._thread: threading.Thread | None = None
+        self._training = threading.Lock()  # held by the training, or the rehearsal, that goes on
+
+    def rehearse(self, work: Callable[[], T]) -> T:
+        """Do ``work``, a few steps of a training, in a thread that gives way as trainings do; a run that is submitted waits for it.
+
+        Raises:
+            StudioError: a training goes on. It would slow the rehearsal down, and the two would draw from one random generator.
+        """
+        if not self._training.acquire(blocking=False):
+            raise StudioError("a training is under way, beside which nothing can be measured", "estimate again when it has ended")
+        try:
+            with ThreadPoolExecutor(1, "sbert-studio-rehearsal", _step_back) as pool:
+                return pool.submit(work).result()
+        finally:
+            self._training.release()
 
     def submit(self, run_id: str) -> None:
         """Put a run that the store holds as queued at the end of the queue."""
@@ -115,7 +133,8 @@ class Runner:
 
     def _carry_out(self, run_id: str) -> None:
         try:
-            perform(run_id, self._store, self._workspace, self._catalog, self._stops[run_id].is_set)
+            with self._training:
+                perform(run_id, self._store, self._workspace, self._catalog, self._stops[run_id].is_set)
             if self._closing and self._store.get(run_id).status == "stopped":
                 self._store.record(run_id, status="interrupted", message="the program was closed; resume the run to go on")
         finally:

@@ -185,8 +185,25 @@ class Forecast:
     estimate: Estimate
 
     def to_json(self) -> dict[str, Any]:
-        """``{spec, reasons, estimate}``."""
+        """``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps}}``."""
         return {"spec": self.spec.to_json(), "reasons": list(self.reasons), "estimate": self.estimate.to_json()}
+
+    def in_words(self) -> str:
+        """Such as ``about 4 min, 2.1 GB of memory; 1,250 steps at 84 rows a second``."""
+        found = self.estimate
+        seconds = found.seconds
+        span = (
+            f"{max(1, seconds):.0f} s"
+            if seconds < 90
+            else f"{seconds / 60:.0f} min"
+            if seconds < 5400
+            else f"{seconds / 3600:.1f} h"
+            if seconds < 172_800
+            else f"{seconds / 86400:.1f} days"
+        )
+        return (
+            f"about {span}, {found.peak_bytes / 1e9:.1f} GB of memory; {found.steps:,} steps at {found.pairs_per_second:,.0f} rows a second"
+        )
 
 
 @dataclass(frozen=True)

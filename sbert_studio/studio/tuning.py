@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ..training.spec import TrainSpec
 
 _FIRST = "first."
+
+
 @dataclass(frozen=True)
 class _DrawnUp:
     """A run before it is one. ``stage``: data and roles of the first stage; ``earlier``: its examples."""

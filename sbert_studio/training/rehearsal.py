@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from ..encoders.runtime import resolve_precision
+from ..errors import StudioError
 from .advisor import settled
-from .judge import hold_out
+from .judge import Judge, hold_out
+from .memory import PeakMemory
 from .optimiser import Optimiser
 from .packing import pack_batches
 from .parts import Parts
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _STEPS = 5
-# Encoding takes a third of a training step: forward only, where a step goes forward once and backward twice as long.
-_FORWARD = 1 / 3
+_MOST_STEPS, _SECONDS = 40, 2.0  # where steps are short, more of them are taken
+_JUDGED = 256  # held-out rows
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Estimate:
 
     Attributes:
         seconds: evaluations included.
-        peak_bytes: of the device's memory on a GPU, of this whole process elsewhere; 0 where the system does not tell.
+        peak_bytes: of the device's memory on a GPU, of this whole process, as it now stands, elsewhere.
         pairs_per_second: rows a second.
-        steps: in all.
+        steps: in all trainings of the run.
     """
 
     seconds: float
@@ -50,9 +50,20 @@ class Estimate:
     pairs_per_second: float
     steps: int
 
+    def __add__(self, other: Estimate) -> Estimate:
+        """Of one stage and the one after it; the rate is that of the latter."""
+        seconds, steps = self.seconds + other.seconds, self.steps + other.steps
+        return Estimate(seconds, max(self.peak_bytes, other.peak_bytes), other.pairs_per_second, steps)
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field."""
+        return asdict(self)
+
 
 def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Tuned, dev: Examples | None = None) -> Estimate:
-    """Take five steps, from the shortest rows to the longest, and reckon from them.
+    """Take some steps, from the shortest rows to the longest, judge some rows, and reckon from them; a few seconds.
+
+    Of several seeds or folds one training is tried. A first stage is a rehearsal of its own, with its own spec and examples.
 
     Args:
         encoder: a fresh copy of the model, which is used up.
@@ -61,42 +72,58 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Tuned, dev: Exampl
         StudioError: as :func:`~sbert_studio.training.trainer.train` would.
     """
     spec = settled(spec, examples)
+    times = spec.seeds * max(1, spec.folds)
+    if spec.folds:
+        spec, dev = spec.replace(dev_fraction=min(0.9, 1 / spec.folds), folds=0), None
     learned, held, _ = hold_out(spec, examples, dev)
+    if not len(learned):
+        raise StudioError("there are no rows to learn from", "give a larger file")
     processes = Processes(encoder.device)
+    with PeakMemory(processes.device) as memory:
+        seconds_a_row, seconds_a_judged_row = _try(spec, learned, held, encoder, processes)
+    schedule = Schedule.plan(
+        Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count), spec.epochs, spec.evaluations_per_epoch
+    )
+    judged = 0 if held is None else len(held) * (len(schedule.evaluations) + 1)
+    seconds = len(learned) * spec.epochs * seconds_a_row + judged * seconds_a_judged_row
+    return Estimate(seconds * times, memory.bytes, 1 / seconds_a_row, schedule.steps * times)
+
+
+def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Tuned, processes: Processes) -> tuple[float, float]:
+    """Seconds a row of training, and seconds a row of judging (0 without rows to judge by)."""
     objective = prepare(spec, encoder, learned, processes)
-    if processes.device.type == "cpu":
-        pack_batches(encoder.backbone)
     # A sample of rows is enough to be tokenised: of a million, that alone would take minutes.
     places = np.random.default_rng(spec.seed).permutation(len(learned))[: 64 * spec.batch_size]
     rows = read_rows(learned.take(places), encoder)
     parts = Parts(spec, encoder, objective, rows, None, processes, Path(), lambda event: None)
     steps = Steps(parts, resolve_precision(spec.precision, processes.device), min(spec.micro_batch or spec.batch_size, spec.batch_size))
     learning = [parameter for named in parts.learning() for parameter in named.values()]
-    optimiser = Optimiser({str(place): parameter for place, parameter in enumerate(learning)}, spec, _STEPS + 1)
+    optimiser = Optimiser({str(place): parameter for place, parameter in enumerate(learning)}, spec, _MOST_STEPS + 1)
     ordered = np.argsort(rows.lengths, kind="stable")
     size = min(spec.batch_size, len(ordered))
     starts = np.linspace(0, len(ordered) - size, _STEPS).astype(int)
-    batches = [ordered[start : start + size] for start in (starts[-1], *starts)]  # the first, the longest, warms up and shows the peak
-    took = []
-    for step, batch in enumerate(batches):
-        start = time.perf_counter()
-        loss, _ = steps.backward(batch, step)
-        float(optimiser.step(step, loss))
-        took.append(time.perf_counter() - start)
-    rate = size * _STEPS / sum(took[1:])
-    schedule = Schedule.plan(
-        Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count), spec.epochs, spec.evaluations_per_epoch
-    )
-    judged = 0 if held is None else len(held) * (len(schedule.evaluations) + 1)
-    return Estimate((len(learned) * spec.epochs + judged * _FORWARD) / rate, _peak(processes.device), rate, schedule.steps)
+
+    def step(number: int, start: int) -> float:
+        began = time.perf_counter()
+        loss, _ = steps.backward(ordered[start : start + size], number)
+        float(optimiser.step(number, loss))
+        return time.perf_counter() - began
+
+    unpack = pack_batches(encoder.backbone) if processes.device.type == "cpu" else lambda: None
+    try:
+        step(0, starts[-1])  # the longest rows warm up, and show the peak
+        took: list[float] = []
+        while len(took) < _MOST_STEPS and sum(took) < _SECONDS:
+            took += [step(len(took) + place + 1, start) for place, start in enumerate(starts)]
+    finally:
+        unpack()
+    return sum(took) / len(took) / size, 0.0 if held is None else _judging(encoder, held, spec.seed)
 
 
-def _peak(device: torch.device) -> int:
-    if device.type == "cuda":
-        return int(torch.cuda.max_memory_allocated(device))
-    if sys.platform == "win32":
-        return 0
-    import resource
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(most) if sys.platform == "darwin" else int(most) * 1024
+def _judging(encoder: Tuned, held: Examples, seed: int) -> float:
+    """Seconds a held-out row, judged as the run does it."""
+    sample = held.take(np.random.default_rng(seed).permutation(len(held))[:_JUDGED])
+    Judge(sample.take(np.arange(min(8, len(sample)))))(encoder)  # warms up
+    judge = Judge(sample)
+    judge(encoder)
+    return judge.seconds / len(sample)

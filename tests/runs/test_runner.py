@@ -153,7 +153,7 @@ def test_a_failure_that_can_be_mended_says_how(studio: Studio, tmp_path: Path, m
     def refuse(*_: object, **__: object) -> None:
         raise StudioError("the loss was not a number five times in a row", "lower the learning rate", [4])
 
-    monkeypatch.setattr("sbert_studio.training.trainer.train", refuse)
+    monkeypatch.setattr("sbert_studio.training.course.train", refuse)
     run = ended(studio, studio.submit(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     assert run.status == "failed"
     assert run.message == "the loss was not a number five times in a row (row 4)"
@@ -167,7 +167,7 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
 
     path = write_pairs(tmp_path / "pairs.csv")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sbert_studio.training.trainer.train", stumble)
+        patch.setattr("sbert_studio.training.course.train", stumble)
         broken = ended(studio, studio.submit(path, overrides=quick()))
     assert broken.status == "failed"
     assert "IndexError" in broken.message
