@@ -60,7 +60,7 @@ def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
     """Spearman, Pearson and the mean squared error of (n,) scores with gold ones in 0..1, each with its 95% bootstrap interval.
 
     Returns:
-        A report of ``sts``: ``score`` holds the three and their ``intervals``; ``interval`` is that of Spearman's ρ.
+        A report of ``sts``: ``pair`` holds the three and their ``intervals``; ``interval`` is that of Spearman's ρ.
     """
     scores, gold = np.asarray(scores, np.float64), np.asarray(gold, np.float64)
     errors = (scores - gold) ** 2
@@ -71,20 +71,20 @@ def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
         "pearson": interval(resampled_pearson(scores, gold)),
         "mse": interval(resampled_mean(errors)),
     }
-    return Report("sts", len(scores), {"score": {**found, "intervals": intervals}, "interval": interval(drawn)}, resampled=drawn)
+    return Report("sts", len(scores), {"pair": {**found, "intervals": intervals}, "interval": interval(drawn)}, resampled=drawn)
 
 
 def evaluate_labels(scores: np.ndarray, labels: np.ndarray) -> Report:
     """Average precision, best accuracy and best F1 of (n,) scores for labels 0 and 1, each with its 95% bootstrap interval.
 
     Returns:
-        A report of ``pairs``: ``score`` holds what :func:`~sbert_studio.evaluation.pairs.judge` finds, and ``intervals``; a resample
+        A report of ``pairs``: ``pair`` holds what :func:`~sbert_studio.evaluation.pairs.judge` finds, and ``intervals``; a resample
         chooses its thresholds anew. ``interval`` is that of the average precision.
     """
     found: dict[str, Any] = judge(scores, labels)
     drawn, decisions = resampled_average_precision(scores, labels), resampled_decisions(scores, labels)
     intervals = {"average_precision": interval(drawn), "accuracy": interval(decisions[:, 0]), "f1": interval(decisions[:, 1])}
-    return Report("pairs", len(labels), {"score": {**found, "intervals": intervals}, "interval": interval(drawn)}, resampled=drawn)
+    return Report("pairs", len(labels), {"pair": {**found, "intervals": intervals}, "interval": interval(drawn)}, resampled=drawn)
 
 
 def evaluate_classes(found: np.ndarray, truth: np.ndarray) -> Report:
@@ -126,7 +126,7 @@ def _triplets(model: CrossEncoder, examples: Examples, progress: Progress | None
     scores = _scores(model, pairs, progress).reshape(len(others), -1)
     right = (scores[0] > scores[1:].max(axis=0)).astype(np.float64)
     drawn = resampled_mean(right)
-    return Report("triplets", len(right), {"score": {"accuracy": float(right.mean())}, "interval": interval(drawn)}, resampled=drawn)
+    return Report("triplets", len(right), {"pair": {"accuracy": float(right.mean())}, "interval": interval(drawn)}, resampled=drawn)
 
 
 def _scores(model: CrossEncoder, pairs: list[tuple[str, str]], progress: Progress | None) -> np.ndarray:

@@ -22,9 +22,9 @@ _PRIMARY: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 # The same of a cross-encoder, which has one score for a pair instead of four similarities.
 _OF_PAIRS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "sts": ("spearman", ("score", "spearman")),
-    "pairs": ("average_precision", ("score", "average_precision")),
-    "triplets": ("accuracy", ("score", "accuracy")),
+    "sts": ("spearman", ("pair", "spearman")),
+    "pairs": ("average_precision", ("pair", "average_precision")),
+    "triplets": ("accuracy", ("pair", "accuracy")),
 }
 TASKS = tuple(_PRIMARY)
 
@@ -37,7 +37,7 @@ class Report:
         task: one of :data:`TASKS`.
         rows: how many pairs, triplets or texts were judged.
         scores: plain JSON values. ``sts``, ``pairs`` and ``triplets`` hold a dictionary for each similarity
-            (``cosine``, ``dot``, ``euclidean``, ``manhattan``), or, of a cross-encoder, for its ``score``; correlations lie in
+            (``cosine``, ``dot``, ``euclidean``, ``manhattan``), or, of a cross-encoder, for the ``pair``; correlations lie in
             [-1, 1], a squared error is 0 or more, all else lies in [0, 1].
             ``interval``: the 95% bootstrap interval of the main score.
         notes: in words, which rows were left out and why.
@@ -60,7 +60,7 @@ def primary(report: Report) -> tuple[str, float]:
     """The name and value of the one score that picks the best checkpoint; larger is better."""
     if report.task not in _PRIMARY:
         raise StudioError(f"a report of {report.task!r} has no main score", f"known: {', '.join(TASKS)}")
-    name, path = (_OF_PAIRS if "score" in report.scores and report.task in _OF_PAIRS else _PRIMARY)[report.task]
+    name, path = (_OF_PAIRS if "pair" in report.scores and report.task in _OF_PAIRS else _PRIMARY)[report.task]
     value: Any = report.scores
     for step in path:
         value = value[step]

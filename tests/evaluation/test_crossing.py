@@ -34,7 +34,7 @@ def drawn(rows: int) -> list[np.ndarray]:
 
 def test_scores_are_judged_by_two_correlations_and_the_squared_error() -> None:
     report = evaluate_scores(SCORES, GOLD)
-    found = report.scores["score"]
+    found = report.scores["pair"]
     assert found["spearman"] == pytest.approx(spearmanr(SCORES, GOLD).statistic)
     assert found["pearson"] == pytest.approx(pearsonr(SCORES, GOLD).statistic)
     assert found["mse"] == pytest.approx(np.mean((SCORES.astype(np.float64) - GOLD) ** 2))
@@ -55,7 +55,7 @@ def test_each_resample_of_pearson_and_of_decisions_is_that_of_its_rows() -> None
 
 def test_labels_are_judged_by_average_precision_accuracy_and_f1() -> None:
     report = evaluate_labels(SCORES, LABELS)
-    found = report.scores["score"]
+    found = report.scores["pair"]
     assert found["average_precision"] == pytest.approx(average_precision_score(LABELS, SCORES))
     assert found["accuracy"] == pytest.approx(accuracy_score(LABELS, found["threshold"] <= SCORES))
     assert found["f1"] == pytest.approx(f1_score(LABELS, found["f1_threshold"] <= SCORES))
@@ -109,14 +109,14 @@ def labelled(*names: str) -> Table:
 def test_a_table_of_scored_pairs_is_read_pair_by_pair() -> None:
     report = evaluate(Words(), scored())
     assert (report.task, report.rows) == ("sts", 24)
-    assert set(report.scores) == {"score", "interval"}
-    assert report.scores["score"]["spearman"] > 0.9
+    assert set(report.scores) == {"pair", "interval"}
+    assert report.scores["pair"]["spearman"] > 0.9
 
 
 def test_yes_and_no_are_ranked() -> None:
     report = evaluate(Words(), labelled("1", "0", "0", "1", "0", "0"))
     assert report.task == "pairs"
-    assert report.scores["score"]["accuracy"] == 1.0
+    assert report.scores["pair"]["accuracy"] == 1.0
 
 
 def test_classes_are_found_by_name_whatever_their_order() -> None:
@@ -135,7 +135,7 @@ def test_triplets_compare_the_scores_of_two_pairs() -> None:
     model = Words()
     report = evaluate(model, table(anchor=LEFT, positive=LEFT, negative=RIGHT))
     assert report.task == "triplets"
-    assert report.scores["score"]["accuracy"] == pytest.approx(4 / 6), "a tie counts against the model"
+    assert report.scores["pair"]["accuracy"] == pytest.approx(4 / 6), "a tie counts against the model"
     assert model.seen == 48
     assert primary(report)[0] == "accuracy"
 
