@@ -1,0 +1,48 @@
+"""What the documents say exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from sbert_studio.cli.main import app
+from sbert_studio.objectives import OBJECTIVES
+from sbert_studio.registry import fields_of
+from sbert_studio.training.spec import TrainSpec
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = ["README.md", "docs/training.md"]
+
+
+def test_the_guide_names_every_objective_and_its_settings() -> None:
+    guide = (ROOT / "docs/training.md").read_text(encoding="utf-8")
+    rows = [line for line in guide.splitlines() if line.startswith("| `")]
+    for name in OBJECTIVES:
+        (row,) = [line for line in rows if f"`{name}`" in line.split("|")[1]]
+        for field in fields_of(OBJECTIVES[name].Params):
+            assert f"`{field.name}`" in row
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(document: str) -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    settings = {item.name for item in TrainSpec.settings()} | {"first.epochs", "first.objective"}
+    text = (ROOT / document).read_text(encoding="utf-8")
+    shown = re.findall(r"^sbert-studio (\w+)(.*)$", text, re.MULTILINE)
+    assert shown
+    for name, rest in shown:
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest.split("#")[0]):
+            assert option in known, f"{name} {option}"
+    for key in re.findall(r"--set ([\w.]+)=", text):
+        assert key in settings, key
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    for document in [*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md"]:
+        path = ROOT / document
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{document}: {target}"
