@@ -69,6 +69,13 @@ class Settings:
         )
 
 
+def launched_alone(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether ``accelerate launch`` was asked for several processes and started one: so it does with ``--cpu``, unless MPI helps it."""
+    env = os.environ if environ is None else environ
+    counts = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
+    return "ACCELERATE_USE_CPU" in env and "MASTER_PORT" in env and not any(name in env for name in counts)
+
+
 def _default_home(env: Mapping[str, str], space: bool) -> Path:
     persistent = Path("/data")
     if space and os.access(persistent, os.W_OK):

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..settings import launched_alone
+
 
 class Processes:
     """Accelerate's view of this process and its companions.
@@ -31,6 +33,15 @@ class Processes:
         self.rank = int(self._accelerator.process_index)
         self.main = bool(self._accelerator.is_main_process)
         self.device = device if self.count == 1 or device.type == "cpu" else torch.device(self._accelerator.device)
+
+    @property
+    def note(self) -> str:
+        """What a person should know of who takes part, or nothing."""
+        if self.count > 1:
+            return f"{self.count} processes train together, each on its share of every batch"
+        if launched_alone():
+            return "accelerate started one process only, as it does on a CPU; give it --multi_gpu, there too, or use torchrun"
+        return ""
 
     def wait(self) -> None:
         """Until all are here."""

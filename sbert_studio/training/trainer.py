@@ -123,8 +123,8 @@ def train(
             str(processes.device), precision, spec.batch_size, state.step, tuple(reasons),
         )
     )  # fmt: skip
-    if processes.count > 1:
-        parts.say(Notice(f"{processes.count} processes train together, each on its share of every batch"))
+    if processes.note:
+        parts.say(Notice(processes.note))
     if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
         parts.say(Notice(f"this {processes.device.type} has no fast bfloat16: training takes longer than in float32"))
     if held is None:

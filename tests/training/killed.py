@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.training import pace, trainer
 from tests.training.tiny import labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
 
@@ -31,7 +33,7 @@ RUNS: dict[str, Any] = {
 }
 
 
-def attempt(name: str, folder: Path, kill_after: int | None) -> bool:
+def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], TransformerEncoder]) -> bool:
     """Train in a child. It is killed a random moment after ``kill_after`` events, if it lives so long; whether it reached its end."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -42,7 +44,7 @@ def attempt(name: str, folder: Path, kill_after: int | None) -> bool:
             pace._SHOWN_EVERY = 0.0
             spec, examples, dev = RUNS[name]()
             trainer.train(
-                spec, examples, lambda _: os.write(writer, b"."), never, encoder=tiny_encoder(), folder=folder, dev=dev, resume=True
+                spec, examples, lambda _: os.write(writer, b"."), never, encoder=load(), folder=folder, dev=dev, resume=True
             )  # fmt: skip
             code = 0
         except BaseException:
@@ -71,20 +73,23 @@ def last_tensors(folder: Path) -> dict[str, bytes]:
     }
 
 
-def main(folder: Path, name: str, kills: int) -> None:
-    assert attempt(name, folder / "whole", None)
-    killed = 0
-    while killed < kills and not attempt(name, folder / "parts", random.randint(2, 22)):
+def main(folder: Path, name: str, kills: int, load: Callable[[], TransformerEncoder] = tiny_encoder) -> str:
+    """Compare a run left alone with one killed ``kills`` times, in ``folder``; what was found, in a sentence."""
+    assert attempt(name, folder / "whole", None, load)
+    # The more kills, the earlier each: the run shall not reach its end before the last of them.
+    killed, latest = 0, max(6, 88 // kills)
+    while killed < kills and not attempt(name, folder / "parts", random.randint(2, latest), load):
         killed += 1
-    assert attempt(name, folder / "parts", None)
+    assert attempt(name, folder / "parts", None, load)
     whole, parts = last_tensors(folder / "whole"), last_tensors(folder / "parts")
     assert whole.keys() == parts.keys(), (whole.keys(), parts.keys())
     differing = [path for path, content in whole.items() if content != parts[path]]
-    print(f"{name}: killed {killed} times, {len(whole)} files, differing: {differing}")
-    assert not differing
+    found = f"{name}: killed {killed} times, {len(whole)} files of weights, differing: {differing or 'none'}"
+    assert not differing, found
     assert killed
+    return found
 
 
 if __name__ == "__main__":
     for run in sys.argv[3:]:
-        main(Path(sys.argv[1]) / run, run, int(sys.argv[2]))
+        print(main(Path(sys.argv[1]) / run, run, int(sys.argv[2])))

@@ -13,6 +13,7 @@ import pytest
 from tiny_studio import write_model, write_pairs
 
 from sbert_studio.runs.store import Store
+from sbert_studio.settings import launched_alone
 
 from .tiny import weights
 
@@ -81,3 +82,12 @@ def test_the_command_line_trains_with_companions_as_it_is(tmp_path: Path) -> Non
         one, two = (weights(Path(ends[end]["model"])) for end in ("alone", name))
         for tensor, values in one.items():
             assert two[tensor].numpy() == pytest.approx(values.numpy(), abs=1e-4), tensor
+
+
+def test_a_launch_that_started_one_process_of_several_is_told() -> None:
+    cpu = {"ACCELERATE_USE_CPU": "True", "MASTER_PORT": "29500"}
+    assert launched_alone(cpu)
+    assert not launched_alone({"ACCELERATE_USE_CPU": "True"})  # asked for one
+    assert not launched_alone({**cpu, "OMPI_COMM_WORLD_SIZE": "2"})
+    assert not launched_alone({"MASTER_PORT": "29500", "WORLD_SIZE": "2", "RANK": "0"})  # torchrun
+    assert not launched_alone({})
