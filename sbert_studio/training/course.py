@@ -55,6 +55,8 @@ def run_course(
     Raises:
         StudioError: as ``train``; or the folds, the groups or the held-out rows that the spec asks for cannot be had.
     """
+    if dev is not None and (known := int(leaking(examples, dev).sum())):
+        emit(Notice(f"{known:,} rows to learn from hold a text of the held-out file, so the scores flatter"))
     if first is None and spec.folds == 0 and spec.seeds == 1:
         encoder = load(spec, examples, None)
         return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=resume, reasons=reasons)

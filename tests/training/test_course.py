@@ -170,6 +170,14 @@ def test_stopped_and_resumed_it_ends_as_if_nothing_had_happened(tmp_path: Path, 
     assert course(spec, tmp_path / "halted", **more).after == resumed.after, "resumed once more, it only tells how it ended"
 
 
+def test_a_held_out_file_that_shares_texts_is_told_of(tmp_path: Path) -> None:
+    told, examples = Told(), scored_pairs()
+    course(small_spec(epochs=0.2), tmp_path, told, examples=examples, dev=examples.take(range(20)))
+    leaks = leaking(examples, examples.take(range(20))).sum()
+    assert leaks >= 20
+    assert told.of(Notice)[0].message == f"{leaks} rows to learn from hold a text of the held-out file, so the scores flatter"
+
+
 def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="folds are judged by each other"):
         course(small_spec(folds=3), tmp_path)
