@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ..errors import StudioError
 from .detection import detect_roles
 from .findings import Mend
@@ -120,3 +122,9 @@ def parse_scale(text: str) -> tuple[float, float]:
     if not found:
         raise StudioError(f"{text!r} is no scale of scores", "write the lowest and the highest score, such as 0-5")
     return float(found[1]), float(found[2])
+
+
+def scale_in_words(low: float, high: float) -> str:
+    """The inverse of :func:`parse_scale`."""
+    first, last = (np.format_float_positional(end, trim="-") for end in (low, high))
+    return f"{first}-{last}" if low >= 0 else f"{first} to {last}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...data.asked import Asked, in_one_line
+from ...data.asked import Asked, in_one_line, scale_in_words
 from ...errors import StudioError, describe_rows
 from ..follow import sentence
 from ..views import Value, plain
@@ -180,19 +180,33 @@ def start(studio: Studio, draft: Draft, model: str | None, owner: str, name: str
     Raises:
         StudioError: the columns fit no kind, or the settings do not fit the rows.
     """
+    data, given = _given(draft, model)
+    return studio.submit(data, **given, owner=owner, name=name.strip() or Path(draft.name).stem)
+
+
+def estimate(studio: Studio, draft: Draft, model: str | None) -> Value:
+    """What the run would take, as a ``reasons`` view; a few steps are taken for it.
+
+    Raises:
+        StudioError: as :func:`start` would; or a training is under way.
+    """
+    data, given = _given(draft, model)
+    found = studio.estimate(data, **given)
+    spec = found.spec
+    span, steps = found.in_words().split("; ")
+    trainings = spec.seeds * max(1, spec.folds)
+    of = f"{spec.epochs:g} epochs of {len(draft.table):,} rows, {spec.batch_size} at a time"
+    reasons = [sentence(of + (f", {trainings} trainings" if trainings > 1 else "")), sentence(steps)]
+    return {"title": sentence(span), "reasons": [*reasons, "Found by taking a few steps; the memory is that of this whole program."]}
+
+
+def _given(draft: Draft, model: str | None) -> tuple[Path | Table, dict[str, Any]]:
+    """The data of a draft, and what else decides its run."""
     if draft.diagnosis is None:
         raise StudioError(draft.problem or "this file cannot be trained on", "choose its kind and its columns")
-    data = draft.table if draft.changes else draft.path
-    return studio.submit(
-        data,
-        dev=draft.dev,
-        first=draft.first,
-        roles=draft.diagnosis.roles,
-        overrides=draft.overrides,
-        model=model,
-        owner=owner,
-        name=name.strip() or Path(draft.name).stem,
-    )
+    roles = draft.diagnosis.roles
+    more = {"dev": draft.dev, "first": draft.first, "roles": roles, "overrides": draft.overrides, "model": model}
+    return draft.table if draft.changes else draft.path, more
 
 
 def with_first(studio: Studio, draft: Draft, path: Path | None) -> Draft:
@@ -208,7 +222,7 @@ def with_first(studio: Studio, draft: Draft, path: Path | None) -> Draft:
 
 def findings(draft: Draft) -> Value:
     """The value of a ``findings`` view."""
-    more = {"changes": list(draft.changes), "undo": "Undo: the file as it came" if draft.changes else ""}
+    more = {"changes": list(draft.changes), "undo": "Undo" if draft.changes else ""}
     if draft.diagnosis is None:
         trouble = {"severity": "error", "message": sentence(draft.problem), "where": "", "mend": "", "index": -1}
         return {"verdict": "This file cannot be trained on as it is.", "findings": [trouble], "offers": [], **more}
@@ -251,4 +265,4 @@ def _asked_in_words(asked: Asked) -> list[str]:
     words += ["--columns", in_one_line(asked.columns)] if asked.columns else []
     words += ["--target", asked.target] if asked.target else []
     words += ["--group", asked.group] if asked.group is not None else []
-    return words + (["--scale", f"{asked.scale[0]:.10g} to {asked.scale[1]:.10g}"] if asked.scale else [])
+    return words + (["--scale", scale_in_words(*asked.scale)] if asked.scale else [])

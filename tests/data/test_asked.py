@@ -1,0 +1,81 @@
+"""What is said of the columns by hand, as values and as the words of a command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sbert_studio.data.asked import Asked, in_one_line, parse_columns, parse_scale, roles_as_asked, scale_in_words
+from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.errors import StudioError
+
+N = 60
+A = [f"a man number {index} plays the guitar on stage" for index in range(N)]
+B = [f"someone called {index} makes music for people" for index in range(N)]
+SCORES = [f"{index % 11 / 2:g}" for index in range(N)]
+LABELS = ["ENTAILMENT", "NEUTRAL", "CONTRADICTION"] * 20
+
+
+def table(**more: list[str]) -> Table:
+    return table_from_columns("file.csv", {"sentence1": A, "sentence2": B, **more})
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "b"), ("one, two", 'c "c"'), ("句子1", "$HOME"), ("a b", "-x")])
+def test_column_names_survive_the_command_line(names: tuple[str, ...]) -> None:
+    assert parse_columns(in_one_line(names)) == names
+
+
+@pytest.mark.parametrize("scale", [(0.0, 5.0), (1.0, 7.0), (-1.0, 1.0), (-10.0, -2.5), (0.0, 1e12), (0.001, 0.002)])
+def test_a_scale_survives_the_command_line(scale: tuple[float, float]) -> None:
+    assert parse_scale(scale_in_words(*scale)) == scale
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"), [("0-5", (0, 5)), ("1 – 7", (1, 7)), ("-1-1", (-1, 1)), ("-1 to 1", (-1, 1)), ("0:100", (0, 100))]
+)
+def test_a_scale_is_read_as_people_write_it(text: str, scale: tuple[float, float]) -> None:
+    assert parse_scale(text) == scale
+
+
+@pytest.mark.parametrize("text", ["", "5", "a-b", "0-5-9", "0,5"])
+def test_what_is_no_scale_is_refused(text: str) -> None:
+    with pytest.raises(StudioError, match="no scale"):
+        parse_scale(text)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "kind", "target"),
+    [
+        ((), "scored_pairs", "score"),
+        (("labelled_pairs",), "labelled_pairs", "label"),
+        (("labelled_pairs", "scored_pairs"), "scored_pairs", "score"),
+        (("triplets",), "scored_pairs", "score"),
+    ],
+)
+def test_what_the_objective_learns_from_decides_between_scores_and_labels(kinds: tuple[str, ...], kind: str, target: str) -> None:
+    both = table(score=SCORES, label=LABELS)
+    roles = roles_as_asked(both, None, kinds)  # type: ignore[arg-type]
+    assert (roles.kind, roles.target) == (kind, target)
+    assert ("not from 'score'" in roles.note) == (target == "label")
+    assert roles_as_asked(both, Asked(target="score"), kinds).target == "score"  # type: ignore[arg-type]
+
+
+def test_scores_are_never_read_as_labels_for_want_of_them() -> None:
+    assert roles_as_asked(table(score=SCORES), None, ("labelled_pairs",)).kind == "scored_pairs"
+    assert roles_as_asked(table(label=LABELS), None, ("scored_pairs",)).kind == "labelled_pairs"
+
+
+def test_the_public_set_with_both_columns_follows_the_objective(real_data: Path) -> None:
+    sick = read_table(real_data / "sick" / "train.csv")
+    assert roles_as_asked(sick).kind == "scored_pairs"
+    assert roles_as_asked(sick, None, ("labelled_pairs",)).labels == ("contradiction", "neutral", "entailment")
+
+
+def test_group_and_scale_take_the_place_of_what_was_found() -> None:
+    topics = table(score=SCORES, topic=["x", "y"] * 30, part=["p", "q"] * 30)
+    assert roles_as_asked(topics).group == "topic"
+    assert roles_as_asked(topics, Asked(group="part")).group == "part"
+    assert roles_as_asked(topics, Asked(group="")).group is None
+    scaled = roles_as_asked(topics, Asked(scale=(0.0, 10.0)))
+    assert (scaled.low, scaled.high, scaled.note) == (0.0, 10.0, "scores 0–10, divided by 10")
