@@ -81,12 +81,15 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Tuned, dev: Exampl
     processes = Processes(encoder.device)
     with PeakMemory(processes.device) as memory:
         seconds_a_row, seconds_a_judged_row = _try(spec, learned, held, encoder, processes)
+    weights = sum(parameter.numel() for parameter in encoder.parameters() if parameter.requires_grad)
+    # A checkpoint, weights and both of Adam's moments in float32, is put together in memory before it is written.
+    peak = memory.bytes + (0 if processes.device.type == "cuda" else 3 * 4 * weights)
     schedule = Schedule.plan(
         Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count), spec.epochs, spec.evaluations_per_epoch
     )
     judged = 0 if held is None else len(held) * (len(schedule.evaluations) + 1)
     seconds = len(learned) * spec.epochs * seconds_a_row + judged * seconds_a_judged_row
-    return Estimate(seconds * times, memory.bytes, 1 / seconds_a_row, schedule.steps * times)
+    return Estimate(seconds * times, peak, 1 / seconds_a_row, schedule.steps * times)
 
 
 def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Tuned, processes: Processes) -> tuple[float, float]:

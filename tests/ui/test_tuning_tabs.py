@@ -246,3 +246,12 @@ def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(
     for forged in ("local", "api", "visitor-a", "", None, ["local"]):
         assert models.listing(shared, {"owner": forged}, "")[0] == models.listing(shared, None, "")[0]
         assert run_panel.attach(shared, {"owner": forged, "job": runs[0].id}) == Follow()
+
+
+def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs: Path) -> None:
+    key = draft_of(page, pairs)
+    draft, shown = tune.estimate(page, key, raw(page.drafts.get(key), epochs=2.0), None)
+    assert draft.overrides["epochs"] == 2
+    assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
+    assert shown["reasons"][0].startswith("2 epochs of 60 rows")
+    assert page.studio.runs() == []

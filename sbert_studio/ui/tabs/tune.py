@@ -34,10 +34,20 @@ def start(page: Page, key: str | None, raw: Sequence[Any], model: str | None, ow
     Raises:
         StudioError: the file cannot be trained on, or a setting is refused.
     """
+    draft = _chosen(page, key, raw, model)
+    return draft, drafts.start(page.studio, draft, model, page.visitor(owner), name).id
+
+
+def estimate(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> tuple[Draft, Value]:
+    """What :func:`start` would take, as a ``reasons`` view, and the draft; nothing is trained."""
+    draft = _chosen(page, key, raw, model)
+    return draft, drafts.estimate(page.studio, draft, model)
+
+
+def _chosen(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> Draft:
     draft = page.drafts.get(key) if key else data_panel.take(page, data_panel.samples()[0].path, model)
     before = shown_of(draft) if key else settings_form.defaults_shown()
-    draft = drafts.planned(page.studio, draft, model, settings_form.overrides(raw, before, draft.overrides))
-    return draft, drafts.start(page.studio, draft, model, page.visitor(owner), name).id
+    return drafts.planned(page.studio, draft, model, settings_form.overrides(raw, before, draft.overrides))
 
 
 def replan(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> Draft | None:
@@ -74,9 +84,12 @@ def build(studio: Studio, page: Page) -> None:
                 name = gr.Textbox(
                     label="Name of the new model", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="tune-name"
                 )
-                go = gr.Button("Start training", variant="primary", elem_id="tune-start")
+                with gr.Row(elem_classes=["sb-buttons"]):
+                    go = gr.Button("Start training", variant="primary", elem_id="tune-start")
+                    ask = gr.Button("Estimate time and memory", elem_id="tune-ask")
+                forecast = view("reasons", elem_id="tune-estimate")
             run = RunPanel(page, follow)
-    plan_outputs = [*form.inputs, *form.groups.values(), form.lora, why, terminal]
+    plan_outputs = [*form.inputs, *form.groups.values(), form.lora, why, terminal, forecast]
 
     def plan(draft: Draft, model: str) -> list[Any]:
         shown, kind = shown_of(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
@@ -88,18 +101,23 @@ def build(studio: Studio, page: Page) -> None:
             gr.update(visible=shown["method"] == "lora"),
             reasons(draft),
             line if draft.advice else None,
+            None,  # what was estimated for other rows or settings
         ]
 
     def on_setting(key: str | None, model: str, method: str, *raw: Any) -> Any:
         planned = replan(page, key, [method, *raw], model)
         if planned is None:
-            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 3), gr.update(visible=method == "lora"), *[gr.skip()] * 2]
+            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 4), gr.update(visible=method == "lora"), *[gr.skip()] * 3]
         return [page.drafts.put(planned, key), *plan(planned, model)]
 
     def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *raw: Any) -> Any:
         planned, run_id = start(page, key, raw, model, owner, name)
         browser = {**(owner if isinstance(owner, dict) else {}), "job": run_id}
         return [*data.show(page.drafts.put(planned), planned), *plan(planned, model), *run.show(Follow(run_id)), browser, changes + 1]
+
+    def on_ask(key: str | None, model: str, *raw: Any) -> Any:
+        planned, found = estimate(page, key, raw, model)
+        return [*data.show(page.drafts.put(planned), planned), *plan(planned, model)[:-1], found]
 
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     data.listen(plan, plan_outputs)
@@ -111,5 +129,14 @@ def build(studio: Studio, page: Page) -> None:
         [*data.outputs, *plan_outputs, *run.outputs, page.owner, page.runs_changed],
         api_visibility="private",
         show_progress_on=run.panel,
+    )
+    # One at a time: two would measure each other. Searches and the like have places of their own.
+    ask.click(
+        guarded(on_ask),
+        [draft, page.model, *form.inputs],
+        [*data.outputs, *plan_outputs],
+        api_visibility="private",
+        show_progress_on=ask,
+        concurrency_limit=1,
     )
     page.on_load.append(run.listen)
