@@ -291,7 +291,8 @@ class Tuning(Reading):
             before = self._table(first)
             stage = (Path(first) if isinstance(first, str | Path) else first, self.roles(before, None, chosen_first.get("objective")))
             shared = {name: chosen[name] for name in ("architecture", "head") if name in chosen}
-            earlier = self._advise(build_examples(before, stage[1])[0], model, {**shared, **chosen_first})
+            earliest = build_examples(before, stage[1])[0]
+            earlier = self._advise(earliest, model, {**shared, **chosen_first})
             advice = replace(advice, spec=advice.spec.replace(first=earlier.spec.to_json()))
             reasons = (*(f"First stage: {reason}" for reason in earlier.reasons), *reasons)
         return _DrawnUp(advice.spec, reasons, table, parts, examples, judged, stage, earliest)
