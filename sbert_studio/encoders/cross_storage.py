@@ -112,7 +112,7 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
             setattr(config, key, value)
         kind = AutoModelForSequenceClassification._model_mapping[type(config)]
         mlp = getattr(config, OURS, None) == {"head": "mlp"}
-        model, report = (_with_mlp(kind) if mlp else kind).from_pretrained(
+        model, report = (with_mlp(kind) if mlp else kind).from_pretrained(
             folder,
             config=config,
             dtype=torch.float32,
@@ -128,7 +128,7 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
     return model, tokenizer, sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
 
 
-def _with_mlp(kind: Any) -> Any:
+def with_mlp(kind: Any) -> Any:
     """The model class ``kind`` with the last layer of its head replaced by the MLP, so that its weights load by name."""
 
     def build(self: Any, config: Any, *args: Any, **kwargs: Any) -> None:

@@ -14,7 +14,7 @@ from ..training.export import HELD_OUT
 from ..workspace import atomic_file, file_name
 from .materials import Materials
 from .record import Run
-from .verify import SCRIPT
+from .verify import script_for
 
 _EPOCH = (2020, 1, 1, 0, 0, 0)  # the same run gives the same bytes
 
@@ -24,7 +24,8 @@ def export_run(run: Run, folder: Path, target: Path) -> None:
 
     It holds one folder: ``model/`` (LoRA merged), ``adapter/`` of a LoRA run, ``spec.json``, ``scores.json``,
     ``data.json`` (names, sizes and SHA-256 of the files, not the files), the held-out rows as ``held_out.jsonl`` and as a
-    CSV without live formulas, the model card as ``README.md``, and ``verify.py``. No path of this machine is in it.
+    CSV without live formulas, the model card as ``README.md``, and ``verify.py``, but for
+    a model that opens here only. No path of this machine is in it.
 
     Raises:
         StudioError: the run has no model yet, or ``target`` cannot be written.
@@ -66,8 +67,8 @@ def _members(run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
     if (folder / HELD_OUT).is_file():
         yield HELD_OUT, folder / HELD_OUT
         yield "held_out.csv", _held_out_csv(folder)
-        if "metric" in run.after:
-            yield "verify.py", SCRIPT
+        if "metric" in run.after and (script := script_for(materials.spec())) is not None:
+            yield "verify.py", script
 
 
 def _portable(model: str) -> str:

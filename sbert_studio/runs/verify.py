@@ -1,5 +1,18 @@
 """The script that travels with an export and measures its scores again, with sentence-transformers alone."""
 
+from __future__ import annotations
+
+from ..training.spec import TrainSpec
+from . import verify_cross
+
+
+def script_for(spec: TrainSpec) -> str | None:
+    """The script that measures a run of ``spec`` again; none where sentence-transformers cannot open the model: one with an MLP head."""
+    if spec.architecture != "cross":
+        return SCRIPT
+    return verify_cross.SCRIPT if spec.head == "linear" else None
+
+
 SCRIPT = '''"""Measure this model again on its held-out rows: pip install sentence-transformers, then python verify.py."""
 
 import json

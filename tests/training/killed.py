@@ -21,19 +21,23 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.training import pace, trainer
+from sbert_studio.training.tuned import Tuned
 from tests.training.tiny import labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
+from tests.training.tiny_cross import cross_spec, tiny_cross
 
 RUNS: dict[str, Any] = {
     "full": lambda: (small_spec(epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
     # Nothing held out: the last weights are compared, not the best.
     "lora": lambda: (small_spec(epochs=6, method="lora", learning_rate=1e-2, checkpoint_every=5, dev_fraction=0), scored_pairs(80), None),
     "softmax": lambda: (small_spec(epochs=6, objective="softmax", checkpoint_every=3, dev_fraction=0), labelled_pairs(80), None),
+    "cross": lambda: (cross_spec(head="mlp", epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
+    "cross lora": lambda: (cross_spec(epochs=6, method="lora", checkpoint_every=5, dev_fraction=0), scored_pairs(80), None),
 }
+LOADS: dict[str, Callable[[], Tuned]] = {"cross": lambda: tiny_cross(head="mlp"), "cross lora": tiny_cross}
 
 
-def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], TransformerEncoder]) -> bool:
+def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], Tuned]) -> bool:
     """Train in a child. It is killed a random moment after ``kill_after`` events, if it lives so long; whether it reached its end."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -73,7 +77,7 @@ def last_tensors(folder: Path) -> dict[str, bytes]:
     }
 
 
-def main(folder: Path, name: str, kills: int, load: Callable[[], TransformerEncoder] = tiny_encoder) -> str:
+def main(folder: Path, name: str, kills: int, load: Callable[[], Tuned] = tiny_encoder) -> str:
     """Compare a run left alone with one killed ``kills`` times, in ``folder``; what was found, in a sentence."""
     assert attempt(name, folder / "whole", None, load)
     # The more kills, the earlier each: the run shall not reach its end before the last of them.
@@ -92,4 +96,4 @@ def main(folder: Path, name: str, kills: int, load: Callable[[], TransformerEnco
 
 if __name__ == "__main__":
     for run in sys.argv[3:]:
-        print(main(Path(sys.argv[1]) / run, run, int(sys.argv[2])))
+        print(main(Path(sys.argv[1]) / run, run, int(sys.argv[2]), LOADS.get(run, tiny_encoder)))

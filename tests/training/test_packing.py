@@ -5,10 +5,13 @@ import pytest
 import torch
 from transformers import BertModel, RobertaConfig, RobertaModel
 
+from sbert_studio.encoders.adapters import LoraSettings, apply_lora
+from sbert_studio.encoders.cross_adapters import apply_cross_lora
 from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
 from sbert_studio.training.packing import Packing, pack_batches
 
 from .tiny import sentences, tiny_encoder
+from .tiny_cross import tiny_cross
 
 
 def roberta() -> TransformerEncoder:
@@ -57,8 +60,6 @@ def test_no_padded_token_reaches_the_layers() -> None:
 
 
 def test_a_model_with_an_adapter_is_packed_too() -> None:
-    from sbert_studio.encoders.adapters import LoraSettings, apply_lora
-
     encoder = tiny_encoder()
     apply_lora(encoder, LoraSettings(r=4, alpha=8, dropout=0.0))
     batch = encoder.collate(encoder.tokenize(sentences(9)))
@@ -67,6 +68,31 @@ def test_a_model_with_an_adapter_is_packed_too() -> None:
     encoder.backbone.base_model.model.encoder.layer[0].register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].shape[0]))
     torch.testing.assert_close(encoder(batch), padded, atol=1e-6, rtol=1e-5)
     assert seen == [1]
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+@pytest.mark.parametrize("lora", [False, True])
+def test_a_cross_encoder_is_packed_with_its_segments_and_its_pooler(kind: str, lora: bool) -> None:
+    def run(packed: bool) -> tuple[torch.Tensor, dict[str, torch.Tensor], list[int]]:
+        encoder, seen = tiny_cross(kind, head="mlp", dropout=0.0), []
+        if lora:
+            apply_cross_lora(encoder, LoraSettings(r=4, alpha=8, dropout=0.0))
+        encoder.train()
+        if packed:
+            pack_batches(encoder.backbone)
+        encoder.backbone.encoder.layer[0].register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0].shape[0]))
+        batch = encoder.collate(encoder.tokenize(list(zip(sentences(9), sentences(9, 1), strict=True))))
+        assert (batch["attention_mask"] == 0).any() and (kind == "roberta" or (batch["token_type_ids"] == 1).any())
+        logits = encoder(batch)
+        (logits * torch.arange(9.0)[:, None].sin()).sum().backward()
+        return logits.detach(), {name: item.grad for name, item in encoder.named_parameters() if item.grad is not None}, seen
+
+    padded, packed = run(False), run(True)
+    assert (padded[2], packed[2]) == ([9], [1])
+    torch.testing.assert_close(packed[0], padded[0], atol=1e-6, rtol=1e-5)
+    assert packed[1].keys() == padded[1].keys()
+    for name, gradient in padded[1].items():
+        torch.testing.assert_close(packed[1][name], gradient, atol=1e-5, rtol=1e-4)
 
 
 def test_dropout_falls_on_packed_batches_too() -> None:

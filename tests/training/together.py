@@ -13,6 +13,7 @@ import torch
 from sbert_studio.training import pace, trainer
 from sbert_studio.training.events import Notice, Step
 from tests.training.tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
+from tests.training.tiny_cross import cross_spec, tiny_cross
 
 DATA = {"cosine": scored_pairs, "cosine+cosent": scored_pairs, "softmax": labelled_pairs, "in_batch": positive_pairs}
 
@@ -28,6 +29,17 @@ def main(folder: Path) -> None:
         trainer.train(spec, data(64), told, never, encoder=tiny_encoder(), folder=folder / objective, dev=data(20, 5))
         losses[objective] = [event.loss for event in told.of(Step)]
         notices |= {event.message for event in told.of(Notice) if "processes" in event.message}
+    told = Told()
+    trainer.train(
+        cross_spec(dropout=0.0, batch_size=10),
+        scored_pairs(64),
+        told,
+        never,
+        encoder=tiny_cross(),
+        folder=folder / "cross",
+        dev=scored_pairs(20, 5),
+    )
+    losses["cross"] = [event.loss for event in told.of(Step)]
     if losses["cosine"]:
         (folder / "losses.json").write_text(json.dumps({"losses": losses, "notices": sorted(notices)}))
 

@@ -1,0 +1,236 @@
+"""A cross-encoder goes through the same trainer: loss, checkpoints, memory, LoRA, export, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_studio.encoders.cross import CrossEncoder
+from sbert_studio.encoders.cross_storage import load_cross
+from sbert_studio.errors import StudioError
+from sbert_studio.training.events import Evaluated, Finished, Notice, Started, Step, Stopped
+from sbert_studio.training.parts import Parts
+from sbert_studio.training.prepare import prepare
+from sbert_studio.training.processes import Processes
+from sbert_studio.training.rehearsal import rehearse
+from sbert_studio.training.rows import PairRows, read_rows
+from sbert_studio.training.steps import Steps
+from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.training.tuned import fresh
+
+from .tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, weights
+from .tiny_cross import cross_spec, tiny_cross, yes_or_no
+
+CPU = torch.device("cpu")
+
+
+def run(folder: Path, encoder: CrossEncoder, examples: Any, told: Told | None = None, *, dev: Any = None, **values: Any) -> Outcome:
+    events = Told() if told is None else told
+    return train(cross_spec(**values), examples, events, never, encoder=encoder, folder=folder, dev=dev)
+
+
+@pytest.mark.parametrize("head", ["linear", "mlp"])
+def test_the_loss_goes_down_and_the_held_out_score_up(tmp_path: Path, head: str) -> None:
+    told, dev = Told(), scored_pairs(60, seed=7)
+    outcome = run(
+        tmp_path, tiny_cross(head=head, sigmoid=head == "mlp"), scored_pairs(200), told, dev=dev, head=head, epochs=12, dropout=0.0
+    )
+    losses = [event.loss for event in told.of(Step)]
+    assert isinstance(told[0], Started) and told[0].objective == "mse"
+    assert isinstance(told[-1], Finished)
+    assert losses[-1] < losses[0]
+    assert outcome.before["metric"] == outcome.after["metric"] == "spearman"
+    assert outcome.after["score"] > outcome.before["score"] + 0.2
+    assert outcome.after["pair"]["mse"] < outcome.before["pair"]["mse"]
+    low, high = outcome.after["interval"]
+    assert low < outcome.after["score"] < high
+
+
+@pytest.mark.parametrize("kind", ["bert", "albert", "roberta", "llama"])
+@pytest.mark.parametrize("head", ["linear", "mlp"])
+def test_every_weight_of_each_architecture_learns_and_the_saved_model_is_the_tuned_one(tmp_path: Path, kind: str, head: str) -> None:
+    encoder = tiny_cross(kind, head=head)
+    before = {name: value.clone() for name, value in encoder.named_parameters()}
+    dev = scored_pairs(20, seed=7)
+    outcome = run(tmp_path, encoder, scored_pairs(40), dev=dev, head=head, weight_decay=0.0, epochs=1)
+    still = [name for name, value in encoder.named_parameters() if torch.equal(value, before[name])]
+    assert not [name for name in still if "token_type" not in name], "of token types RoBERTa has a single one, which it is not given"
+    loaded = load_cross(outcome.model)
+    assert loaded.head == head and loaded.sigmoid == (head == "mlp")
+    pairs = list(zip(*dev.texts, strict=True))
+    np.testing.assert_allclose(loaded.predict(pairs), encoder.predict(pairs), atol=1e-6)
+    np.testing.assert_allclose(np.mean((loaded.predict(pairs) - dev.targets) ** 2), outcome.after["pair"]["mse"], atol=1e-6)
+
+
+def test_a_linear_head_trained_on_scores_opens_in_sentence_transformers_with_the_same_scores(tmp_path: Path) -> None:
+    from sentence_transformers import CrossEncoder as Peer
+
+    dev = scored_pairs(20, seed=7)
+    outcome = run(tmp_path, tiny_cross(), scored_pairs(60), dev=dev)
+    pairs = list(zip(*dev.texts, strict=True))
+    peer = Peer(str(outcome.model), device="cpu", local_files_only=True)
+    np.testing.assert_allclose(peer.predict(pairs, show_progress_bar=False), load_cross(outcome.model).predict(pairs), atol=1e-5)
+
+
+def test_two_labels_become_a_score_and_three_become_classes(tmp_path: Path) -> None:
+    told = Told()
+    outcome = run(tmp_path / "two", tiny_cross(), yes_or_no(80), told, dev=yes_or_no(40, 5), epochs=1)
+    assert told[0].objective == "binary_cross_entropy"
+    assert outcome.after["metric"] == "average_precision"
+    assert load_cross(outcome.model).sigmoid
+    told = Told()
+    outcome = run(tmp_path / "three", tiny_cross(labels=3), labelled_pairs(80), told, dev=labelled_pairs(40, 5), epochs=1)
+    assert told[0].objective == "cross_entropy"
+    assert outcome.after["metric"] == "accuracy" and 0 <= outcome.after["macro_f1"] <= 1
+    assert load_cross(outcome.model).class_names == ("contradiction", "neutral", "entailment")
+
+
+def test_a_stopped_run_that_is_resumed_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    spec, examples, dev = cross_spec(epochs=3, head="mlp"), scored_pairs(), scored_pairs(40, 5)
+    whole = train(spec, examples, Told(), never, encoder=tiny_cross(head="mlp"), folder=tmp_path / "whole", dev=dev)
+    told = Told()
+    train(spec, examples, told, lambda: len(told.of(Step)) > 0, encoder=tiny_cross(head="mlp"), folder=tmp_path / "parts", dev=dev)
+    assert isinstance(told[-1], Stopped)
+    again = Told()
+    parts = train(spec, examples, again, never, encoder=tiny_cross(head="mlp"), folder=tmp_path / "parts", dev=dev, resume=True)
+    assert again[0].step > 0
+    assert all(torch.equal(value, weights(parts.model)[name]) for name, value in weights(whole.model).items())
+    assert parts.before == whole.before and parts.after == whole.after
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_the_gradient_depends_neither_on_the_rows_at_a_time_nor_on_kept_activations(method: str, checkpointing: bool) -> None:
+    def gradients(size: int, checkpointing: bool) -> list[torch.Tensor]:
+        encoder, examples, processes = tiny_cross(dropout=0.0), scored_pairs(20), Processes(CPU)
+        spec = cross_spec(objective="mse", method=method, gradient_checkpointing=checkpointing, lora_dropout=0.0)
+        objective = prepare(spec, encoder, examples, processes)
+        parts = Parts(spec, encoder, objective, read_rows(examples, encoder), None, processes, Path(), Told())
+        loss, _ = Steps(parts, "float32", size).backward(np.arange(11), 0)
+        return [loss, *(item.grad.to_dense() for item in encoder.parameters() if item.grad is not None)]
+
+    whole, split = gradients(11, False), gradients(3, checkpointing)
+    assert len(whole) == len(split) > 5
+    for one, other in zip(whole, split, strict=True):
+        torch.testing.assert_close(other, one, atol=1e-5, rtol=1e-3)
+
+
+def test_memory_that_runs_out_halves_the_rows_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forward = CrossEncoder.forward
+
+    def small(self: CrossEncoder, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        if self.training and len(batch["input_ids"]) > 3:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return forward(self, batch)
+
+    monkeypatch.setattr(CrossEncoder, "forward", small)
+    told = Told()
+    outcome = run(tmp_path, tiny_cross(), scored_pairs(40), told, dev=scored_pairs(20, 5), epochs=1)
+    assert outcome.status == "finished"
+    assert [event.message for event in told.of(Notice) if "memory ran out" in event.message]
+
+
+def test_a_loss_that_is_no_number_ends_the_run_in_words(tmp_path: Path) -> None:
+    encoder = tiny_cross()
+    with torch.no_grad():
+        encoder.model.classifier.bias.fill_(float("inf"))
+    with pytest.raises(StudioError, match="not a finite number 5 times in a row"):
+        train(cross_spec(dev_fraction=0.0), scored_pairs(80), Told(), never, encoder=encoder, folder=tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+@pytest.mark.parametrize("head", ["linear", "mlp"])
+def test_lora_trains_the_head_in_full_and_keeps_it_with_the_adapter(tmp_path: Path, kind: str, head: str) -> None:
+    from peft import PeftModel
+
+    encoder, plain = tiny_cross(kind, head=head), tiny_cross(kind, head=head)
+    before = {name: value.clone() for name, value in plain.model.named_parameters()}
+    dev = scored_pairs(20, 5)
+    outcome = run(tmp_path, encoder, scored_pairs(), dev=dev, model="tiny/tiny", head=head, method="lora", learning_rate=1e-2, lora_r=4)
+    tuned = weights(outcome.model)
+    changed = {name for name, value in before.items() if not torch.equal(tuned[name], value)}
+    assert {name for name in before if "classifier" in name} <= changed
+    assert all("embeddings" not in name and "LayerNorm" not in name for name in changed)
+    assert outcome.adapter is not None
+    assert json.loads((outcome.adapter / "cross_encoder.json").read_text()) == {"head": head, "labels": 1, "sigmoid": head == "mlp"}
+    assert json.loads((outcome.adapter / "adapter_config.json").read_text())["modules_to_save"]
+    plain.model = PeftModel.from_pretrained(plain.model, str(outcome.adapter))
+    plain.sigmoid = head == "mlp"
+    pairs = list(zip(*dev.texts, strict=True))
+    np.testing.assert_allclose(plain.eval().predict(pairs), load_cross(outcome.model).predict(pairs), atol=1e-5)
+
+
+def test_pairs_are_rows_of_both_texts_with_their_segments() -> None:
+    encoder, examples = tiny_cross(), scored_pairs(20)
+    rows = read_rows(examples, encoder)
+    assert isinstance(rows, PairRows) and len(rows) == 20
+    batch = rows.inputs(np.asarray([3, 5, 11]), 1, CPU)
+    expected = encoder.collate(encoder.tokenize([(examples.texts[0][row], examples.texts[1][row]) for row in (3, 5, 11)]))
+    assert batch.keys() <= expected.keys()
+    assert all(torch.equal(value, expected[name]) for name, value in batch.items())
+    assert rows.lengths[5] == expected["attention_mask"][1].sum()
+    assert rows.targets_of(np.asarray([3, 5]), CPU).tolist() == pytest.approx(examples.targets[[3, 5]].tolist())
+
+
+def test_a_shorter_limit_cuts_pairs() -> None:
+    encoder, examples = tiny_cross(), scored_pairs(20)
+    prepare(cross_spec(objective="mse", max_length=9), encoder, examples, Processes(CPU))
+    assert read_rows(examples, encoder).lengths.max() == 9
+
+
+def test_a_rehearsal_reckons_time() -> None:
+    estimate = rehearse(cross_spec(epochs=3), scored_pairs(100), encoder=tiny_cross())
+    assert estimate.seconds > 0 and estimate.steps in range(33, 37)
+
+
+def test_what_a_cross_encoder_cannot_do_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="pairs with a score or a label, not from positive pairs"):
+        run(tmp_path, tiny_cross(), positive_pairs())
+    with pytest.raises(StudioError, match="cross_entropy does not learn from scored pairs"):
+        run(tmp_path, tiny_cross(labels=2), scored_pairs(), objective="cross_entropy")
+    with pytest.raises(StudioError, match="no objective of a cross-encoder 'cosine'"):
+        run(tmp_path, tiny_cross(), scored_pairs(), objective="cosine")
+    for values in ({"pooling": "cls"}, {"projection": 8}, {"matryoshka": "16,8"}):
+        with pytest.raises(StudioError, match="no vectors"):
+            run(tmp_path, tiny_cross(), scored_pairs(), **values)
+    with pytest.raises(StudioError, match="3 scores"):
+        run(tmp_path, tiny_cross(labels=3), scored_pairs())
+
+
+def test_the_untuned_score_is_that_of_the_new_head(tmp_path: Path) -> None:
+    told, dev = Told(), scored_pairs(60, seed=7)
+    untuned = tiny_cross().predict(list(zip(*dev.texts, strict=True)))
+    outcome = run(tmp_path, tiny_cross(), scored_pairs(), told, dev=dev, epochs=1)
+    assert told.of(Evaluated)[0].step == 0
+    assert outcome.before["pair"]["mse"] == pytest.approx(float(np.mean((untuned - dev.targets) ** 2)), abs=1e-6)
+
+
+def test_the_catalogue_makes_what_the_objective_needs_and_a_later_stage_goes_on(tmp_path: Path) -> None:
+    from sbert_studio.encoders.catalog import Catalog
+    from sbert_studio.workspace import Workspace
+
+    from .tiny import tiny_encoder
+
+    tiny_encoder().save(tmp_path / "base")
+    catalog = Catalog(Workspace(tmp_path / "home"), device="cpu")
+    spec = cross_spec(model=str(tmp_path / "base"), head="mlp")
+    first = fresh(catalog, spec, labelled_pairs())
+    assert isinstance(first, CrossEncoder)
+    assert (first.labels, first.head, first.class_names) == (3, "mlp", ("contradiction", "neutral", "entailment"))
+    first.save(tmp_path / "nli")
+    second = fresh(catalog, spec, scored_pairs(), tmp_path / "nli")
+    assert isinstance(second, CrossEncoder) and (second.labels, second.sigmoid) == (1, True)
+    same, other = (fresh(catalog, spec.replace(seed=seed), labelled_pairs(), tmp_path / "nli") for seed in (1, 2))
+    for one in (same, other):  # a head that fits is kept, whatever the seed
+        assert torch.equal(one.model.classifier[0].weight, first.model.classifier[0].weight)  # type: ignore[union-attr]
+    assert torch.equal(second.backbone.embeddings.word_embeddings.weight, first.backbone.embeddings.word_embeddings.weight)
+    assert second.model.classifier[2].weight.shape == (1, 512)
+    with pytest.raises(StudioError, match="is a cross-encoder"):
+        catalog.load(str(tmp_path / "nli"))
+    assert catalog.is_cross(str(tmp_path / "nli")) and not catalog.is_cross(str(tmp_path / "base"))
+    assert catalog.load_either(str(tmp_path / "base")).describe()["dim"] == 32
