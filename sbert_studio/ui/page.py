@@ -66,9 +66,13 @@ class Page:
         name = owner.get("owner") if isinstance(owner, dict) else None
         return str(name) if is_owner(name) else new_owner()
 
-    def model_choices(self, owner: Any) -> list[tuple[str, str]]:
-        """What a model chooser offers: (title, name) of each bundled model and each finished run of the visitor."""
-        cards = self.studio.models(self.visitor(owner))
+    def model_choices(self, owner: Any, *reads: str) -> list[tuple[str, str]]:
+        """What a model chooser offers: (title, name) of each bundled model and each finished run of the visitor.
+
+        Args:
+            reads: ``texts``, ``pairs`` (cross-encoders) or both; where nothing is said, ``texts``: what has vectors.
+        """
+        cards = [card for card in self.studio.models(self.visitor(owner)) if card.reads in (reads or ("texts",))]
         titles = Counter(card.title for card in cards)
         # Two runs of one name are told apart by the end of their ids.
         return [(card.title if titles[card.title] == 1 else f"{card.title} · {card.name[-4:]}", card.name) for card in cards]

@@ -27,6 +27,7 @@ _TASKS = [
     ("Found from the columns", "auto"),
     ("Similarity with scores (STS)", "sts"),
     ("Pairs with yes or no", "pairs"),
+    ("Pairs with classes (cross-encoders)", "classes"),
     ("Triplets", "triplets"),
     ("Retrieval of the other half", "retrieval"),
     ("Classes by a linear probe", "transfer"),
@@ -52,7 +53,8 @@ def judge(studio: Studio, models: Sequence[str], path: Path, task: str, name: st
     titles = {card.name: card.title for card in studio.models()}
     data = studio.read(path)
     reports = [
-        (titles.get(model, model), studio.evaluate(model, data, task, told(progress, "Encoding") if progress else None)) for model in names
+        (titles.get(model, model), studio.evaluate(model, data, task, told(progress, "Encoding") if progress is not None else None))
+        for model in names
     ]
     return main_table(reports, name), all_table(reports)
 
@@ -89,6 +91,7 @@ def all_table(reports: Sequence[tuple[str, Report]]) -> Value:
             for name, scores in groups.items()
         ]
         lines += [(title, "", alone)] if alone else []
+    lines = [line for line in lines if line[2]]
     names = list(dict.fromkeys(key for _, _, scores in lines for key in scores))
     columns = [column("Model"), column("Similarity"), *(column(metric_words(key), "number", digits=4) for key in names)]
     return table(columns, [[title, group, *(scores.get(key) for key in names)] for title, group, scores in lines], caption="All scores")
@@ -102,7 +105,7 @@ def build(studio: Studio, page: Page) -> None:
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
             models = gr.Dropdown(
-                page.model_choices(None),
+                page.model_choices(None, "texts", "pairs"),
                 value=[studio.settings.default_model],
                 multiselect=True,
                 allow_custom_value=True,
@@ -140,7 +143,7 @@ def build(studio: Studio, page: Page) -> None:
 
     def on_models(owner: Any, model: str | None, chosen: list[str] | None, typed: str) -> Any:
         # The model in the header joins the comparison; what is gone leaves it, and so does a name that was typed there before.
-        choices = page.model_choices(owner)
+        choices = page.model_choices(owner, "texts", "pairs")
         known = {name for _, name in choices}
         asked = [name for name in [*(name for name in chosen or () if name != typed), model] if name]
         kept = [name for name in asked if name in known or not name.startswith("run-")]

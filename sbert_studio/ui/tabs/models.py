@@ -74,7 +74,7 @@ def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | No
 def _model_facts(card: ModelCard) -> list[tuple[str, Any]]:
     return [
         ("Name", card.name),
-        ("Dimensions", card.dim),
+        ("Dimensions", card.dim or "none: it reads pairs"),
         ("Weights", f"{card.parameters:,}"),
         ("Longest text", f"{card.max_length} tokens"),
         ("Pooling", card.pooling or "–"),

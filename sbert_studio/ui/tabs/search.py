@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -20,14 +21,16 @@ ORDER = 2
 _QUERY = "I still have not got my money back"
 _FIELDS = 3
 _MODES = [("By meaning", "semantic"), ("By words", "lexical"), ("Both", "hybrid")]
-_SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused"}
+_SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked": "Cross-encoder"}
+_NOT_AGAIN = ("Not again", "")
 
 
 def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str) -> Value:
     """Hits as a table; choosing one asks for its neighbours."""
     names = list(corpus.fields)[:_FIELDS]
     best = max((hit.score for hit in result.hits), default=1.0)
-    score = column(_SCORES[mode], "bar", low=0, high=1 if mode == "semantic" else max(best, 1e-9), digits=4 if mode == "hybrid" else 3)
+    bar = "number" if mode == "reranked" and any(hit.score < 0 for hit in result.hits) else "bar"  # a logit has no beginning
+    score = column(_SCORES[mode], bar, low=0, high=1 if mode == "semantic" else max(best, 1e-9), digits=4 if mode == "hybrid" else 3)
     rows = [[hit.line, hit.text, hit.score, *(hit.fields.get(name, "") for name in names)] for hit in result.hits]
     return table(
         [column("Row", "row"), column("Text", main=True), score, *(column(name) for name in names)],
@@ -39,13 +42,23 @@ def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str) ->
     )
 
 
-def find(page: Page, key: str | None, query: str, k: int, mode: str, model: str | None, progress: Any = None) -> tuple[str, Value]:
-    """The corpus' key (the sample's, where nothing was chosen) and the hits."""
+def find(
+    page: Page, key: str | None, query: str, k: int, mode: str, model: str | None, reranker: str | None = None, progress: Any = None
+) -> tuple[str, Value]:
+    """The corpus' key (the sample's, where nothing was chosen) and the hits, ranked again by the cross-encoder ``reranker``, if any."""
     key, chosen = page.corpus_of(key)
-    reading = told(progress, "Encoding the corpus") if progress else None
-    result = page.studio.search(chosen.corpus, query, int(k), mode, model=model, progress=reading)  # type: ignore[arg-type]
+    reading = told(progress, "Encoding the corpus") if progress is not None else None
+    again = reranker or False
+    result = page.studio.search(chosen.corpus, query, int(k), mode, rerank=again, model=model, progress=reading)  # type: ignore[arg-type]
     caption = f"{len(result.hits)} of {len(chosen.corpus.texts):,} texts of {chosen.corpus.name} · {result.milliseconds:.0f} ms"
-    return key, hits_table(chosen.corpus, result, mode, caption)
+    return key, hits_table(chosen.corpus, result, "reranked" if again else mode, caption)
+
+
+def rerankers(page: Page, owner: Any, chosen: str | None) -> Any:
+    """An update of the chooser of cross-encoders: the visitor's own; what is gone is no longer chosen."""
+    choices = [_NOT_AGAIN, *page.model_choices(owner, "pairs")]
+    gone = str(chosen or "").startswith("run-") and chosen not in {name for _, name in choices}
+    return gr.update(choices=choices, value="" if gone else chosen or "")
 
 
 def more_like(page: Page, key: str | None, row: Any, k: int, model: str | None) -> Value:
@@ -66,7 +79,7 @@ def duplicates_table(mined: Mined) -> Value:
 def duplicates(page: Page, key: str | None, top: int, model: str | None, progress: Any = None) -> tuple[str, Value]:
     """The corpus' key and its most similar pairs."""
     key, chosen = page.corpus_of(key)
-    reading = told(progress, "Encoding the corpus") if progress else None
+    reading = told(progress, "Encoding the corpus") if progress is not None else None
     return key, duplicates_table(page.studio.mine(chosen.corpus, int(top), model, reading))
 
 
@@ -94,19 +107,32 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
         with gr.Row():
             mode = gr.Radio(_MODES, value="semantic", label="Search", elem_id="search-mode", scale=3, min_width=240)
             k = gr.Slider(1, 100, 10, step=1, label="Results", elem_id="search-k", scale=2, min_width=160)
+        reranker = gr.Dropdown(
+            [_NOT_AGAIN],
+            value="",
+            label="Rank the best 100 again",
+            info="By a cross-encoder that you tuned, or a Hugging Face id: slower, more exact.",
+            allow_custom_value=True,
+            elem_id="search-reranker",
+        )
         button = gr.Button("Search", variant="primary", elem_id="search-go")
     hits = view("table", nothing("Results appear here, the closest first."), elem_id="search-hits")
 
-    def on_search(key: str | None, query: str, k: int, mode: str, model: str, progress: Any = PROGRESS) -> tuple[str, Value]:
-        return find(page, key, query, k, mode, model, progress)
+    def on_search(
+        key: str | None, query: str, k: int, mode: str, model: str, reranker: str | None, progress: Any = PROGRESS
+    ) -> tuple[str, Value]:
+        return find(page, key, query, k, mode, model, reranker, progress)
 
     def on_row(key: str | None, k: int, model: str, event: gr.SelectData) -> Value:
         return more_like(page, key, event.index, k, model)
 
-    inputs, outputs = [page.corpus, query, k, mode, page.model], [page.corpus, hits]
+    inputs, outputs = [page.corpus, query, k, mode, page.model, reranker], [page.corpus, hits]
     for event in (button.click, query.submit, mode.input):
         event(guarded(on_search), inputs, outputs, api_visibility="private", show_progress_on=hits)
     hits.select(guarded(on_row), [page.corpus, k, page.model], hits, api_visibility="private")
+    quiet = {"api_visibility": "private", "show_progress": "hidden"}
+    page.runs_changed.change(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet)
+    page.on_load.append(lambda loaded: loaded.then(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet))
     return on_search, inputs, outputs
 
 

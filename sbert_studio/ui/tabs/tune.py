@@ -89,7 +89,7 @@ def build(studio: Studio, page: Page) -> None:
                     ask = gr.Button("Estimate time and memory", elem_id="tune-ask")
                 forecast = view("reasons", elem_id="tune-estimate")
             run = RunPanel(page, follow)
-    plan_outputs = [*form.inputs, *form.groups.values(), form.lora, why, terminal, forecast]
+    plan_outputs = [*form.inputs, *form.groups.values(), *form.sections, why, terminal, forecast]
 
     def plan(draft: Draft, model: str) -> list[Any]:
         shown, kind = shown_of(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
@@ -98,7 +98,7 @@ def build(studio: Studio, page: Page) -> None:
         return [
             *settings_form.updates(kind, shown),
             *groups,
-            gr.update(visible=shown["method"] == "lora"),
+            *settings_form.seen(shown["method"], shown["architecture"]),
             reasons(draft),
             line if draft.advice else None,
             None,  # what was estimated for other rows or settings
@@ -107,7 +107,8 @@ def build(studio: Studio, page: Page) -> None:
     def on_setting(key: str | None, model: str, method: str, *raw: Any) -> Any:
         planned = replan(page, key, [method, *raw], model)
         if planned is None:
-            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 4), gr.update(visible=method == "lora"), *[gr.skip()] * 3]
+            sections = settings_form.seen(method, settings_form.architecture_in([method, *raw]))
+            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 6), *sections, *[gr.skip()] * 3]
         return [page.drafts.put(planned, key), *plan(planned, model)]
 
     def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *raw: Any) -> Any:
@@ -121,7 +122,7 @@ def build(studio: Studio, page: Page) -> None:
 
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     data.listen(plan, plan_outputs)
-    for control in (form.method, form.objective):
+    for control in (form.method, form.objective, form.controls["architecture"], form.controls["head"]):
         control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **quiet)
     go.click(
         guarded(on_start),

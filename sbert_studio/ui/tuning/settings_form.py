@@ -15,6 +15,11 @@ _BASIC = ("epochs", "batch_size", "learning_rate")
 _LORA = ("lora_r", "lora_alpha", "lora_dropout")
 _AUTO = ("Chosen for your data", "auto")
 _MINIMISED = "What is minimised."
+_OF_VECTORS = ("pooling", "projection", "matryoshka")
+_CHOICES = {
+    "architecture": [("Compares the vectors of two texts", "siamese"), ("Reads both texts at once: to rank again", "cross")],
+    "head": [("One linear layer", "linear"), ("512 units with ReLU, then a sigmoid", "mlp")],
+}
 METHODS = [("All weights", "full"), ("LoRA: small adapters", "lora")]
 
 
@@ -26,29 +31,35 @@ def spec_fields() -> list[Field]:
 
 
 def objective_fields() -> list[tuple[str, Field]]:
-    """(objective, setting) for every setting of every objective, in order."""
-    from ...objectives import OBJECTIVES
+    """(objective, setting) for every setting of every objective of both architectures, in order."""
+    from ...objectives import OBJECTIVES, PAIR_OBJECTIVES
 
-    return [(name, item) for name in OBJECTIVES for item in fields_of(OBJECTIVES[name].Params)]
+    return [(name, item) for known in (OBJECTIVES, PAIR_OBJECTIVES) for name in known for item in fields_of(known[name].Params)]
 
 
-def objective_choices(kind: str | None) -> list[tuple[str, str]]:
-    """(title, name) of the objectives that learn from a kind of examples."""
-    from ...objectives import OBJECTIVES
+def objective_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[str, str]]:
+    """(title, name) of the objectives that an architecture learns by from a kind of examples."""
+    from ...objectives import objectives_of
 
-    return [_AUTO, *((OBJECTIVES[name].title, name) for name in OBJECTIVES if kind is None or kind in OBJECTIVES[name].kinds)]
+    known = objectives_of(architecture)
+    return [_AUTO, *((known[name].title, name) for name in known if kind is None or kind in known[name].kinds)]
 
 
 @dataclass(frozen=True)
 class SettingsForm:
-    """The controls, in the order of :attr:`inputs`; ``groups`` are the objectives' own, by objective."""
+    """The controls, in the order of :attr:`inputs`.
+
+    Attributes:
+        groups: the objectives' own, by objective.
+        sections: what is seen for LoRA, for a cross-encoder and for a sentence encoder only.
+    """
 
     method: Any
     objective: Any
     controls: Mapping[str, Any]
     own: tuple[tuple[str, Field, Any], ...]
     groups: Mapping[str, Any]
-    lora: Any
+    sections: tuple[Any, Any, Any]
 
     @property
     def inputs(self) -> list[Any]:
@@ -65,12 +76,31 @@ def draw() -> SettingsForm:
         for name in _BASIC:
             controls[name] = forms.control(fields[name], elem_id=f"tune-{name}", min_width=110, info=None)
     with gr.Accordion("Advanced settings", open=False, elem_id="tune-advanced"):
+        controls["architecture"] = _chooser(fields["architecture"], "What it does")
+        with gr.Column(visible=False) as of_pairs:
+            controls["head"] = _chooser(fields["head"], "Head")
         objective = gr.Dropdown(objective_choices(None), value="auto", label="Objective", info=_MINIMISED, elem_id="tune-objective")
         groups, own = _objective_groups()
         with gr.Column(visible=False) as lora:
             controls |= forms.controls([fields[name] for name in _LORA], elem_id="tune")
+        with gr.Column() as of_vectors:
+            controls |= forms.controls([fields[name] for name in _OF_VECTORS], elem_id="tune")
         controls |= forms.controls([item for name, item in fields.items() if name not in controls], elem_id="tune")
-    return SettingsForm(method, objective, {name: controls[name] for name in fields}, tuple(own), groups, lora)
+    return SettingsForm(method, objective, {name: controls[name] for name in fields}, tuple(own), groups, (lora, of_pairs, of_vectors))
+
+
+def _chooser(field: Field, label: str) -> Any:
+    return gr.Radio(_CHOICES[field.name], value=field.default, label=label, info=field.help, elem_id=f"tune-{field.name}")
+
+
+def seen(method: str, architecture: str) -> list[Any]:
+    """Updates of ``SettingsForm.sections``."""
+    return [gr.update(visible=method == "lora"), gr.update(visible=architecture == "cross"), gr.update(visible=architecture != "cross")]
+
+
+def architecture_in(raw: Sequence[Any]) -> str:
+    """What the control of the architecture holds among the values of ``SettingsForm.inputs``."""
+    return str(raw[2 + [item.name for item in spec_fields()].index("architecture")])
 
 
 def _objective_groups() -> tuple[dict[str, Any], list[tuple[str, Field, Any]]]:
@@ -95,13 +125,21 @@ def overrides(raw: Sequence[Any], shown: Mapping[str, Any], kept: Mapping[str, A
     Raises:
         StudioError: a value that its field refuses.
     """
+    from ...objectives import objectives_of
+
     method, objective, *rest = raw
     fields = spec_fields()
+    cross = architecture_in(raw) == "cross"
+    known = objectives_of("cross" if cross else "siamese")
+    objective = objective if objective in known else "auto"  # that of the other architecture is meant no more
     values = {"method": method, "objective": objective, **forms.read(fields, rest[: len(fields)])}
     found = {**kept, **{name: value for name, value in values.items() if value != shown.get(name)}}
     if found.get("objective") == "auto":
         del found["objective"]
+    for name in _OF_VECTORS if cross else ("head",):
+        found.pop(name, None)
     acting = objective if objective != "auto" else str(shown.get("acting") or "")
+    acting = acting if acting in known else ""
     for (name, item), value in zip(objective_fields(), rest[len(fields) :], strict=True):
         if name == acting:
             parsed = item.parse(value)
@@ -133,12 +171,13 @@ def defaults_shown() -> dict[str, Any]:
 
 def updates(kind: str | None, shown: Mapping[str, Any]) -> list[Any]:
     """Updates of ``SettingsForm.inputs`` to what :func:`shown_of` says."""
-    from ...objectives import OBJECTIVES
+    from ...objectives import objectives_of
 
+    known = objectives_of(str(shown["architecture"]))
     # Nothing acts yet where the file fits no kind.
-    acting = OBJECTIVES[str(shown["acting"])] if shown["acting"] in OBJECTIVES else None
+    acting = known[str(shown["acting"])] if shown["acting"] in known else None
     auto = (f"{_AUTO[0]}: {acting.title}", "auto") if acting and shown["objective"] == "auto" else _AUTO
-    choices = [auto, *objective_choices(kind)[1:]]
+    choices = [auto, *objective_choices(kind, str(shown["architecture"]))[1:]]
     return [
         gr.update(value=shown["method"]),
         gr.update(choices=choices, value=shown["objective"], info=acting.summary if acting else _MINIMISED),
