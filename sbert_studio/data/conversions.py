@@ -196,13 +196,19 @@ def _by_anchor(
     assert examples.targets is not None
     positives: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
     negatives: dict[str, dict[str, tuple[int, str]]] = defaultdict(dict)
+    sides = {target: 1 if is_positive(target) else -1 if is_negative(target) else 0 for target in set(examples.targets.tolist())}
+    pairs = [(a, b, sides[target]) for a, b, target in zip(*examples.texts, examples.targets.tolist(), strict=True)]
+    # Few texts of a large file stand in pairs of both kinds; only these are gone into.
+    alike, unlike = ({text for a, b, side in pairs if side == wanted for text in ((a, b) if both_ways else (a,))} for wanted in (1, -1))
+    anchors = alike & unlike
     groups = examples.groups or ("",) * len(examples)
-    for a, b, target, line, group in zip(*examples.texts, examples.targets.tolist(), examples.lines.tolist(), groups, strict=True):
-        side = positives if is_positive(target) else negatives if is_negative(target) else None
-        if side is not None and a != b:
-            side[a].setdefault(b, (line, group))
-            if both_ways:
-                side[b].setdefault(a, (line, group))
+    for (a, b, side), line, group in zip(pairs, examples.lines.tolist(), groups, strict=True):
+        if side and a != b:
+            known = positives if side > 0 else negatives
+            if a in anchors:
+                known[a].setdefault(b, (line, group))
+            if both_ways and b in anchors:
+                known[b].setdefault(a, (line, group))
     rows: list[_Triplet] = []
     for anchor, partners in positives.items():
         others = [text for text in negatives.get(anchor, {}) if text not in partners]
@@ -212,5 +218,5 @@ def _by_anchor(
                 rows.append((anchor, positive, negative, *partners[positive]))
     if not rows:
         raise StudioError("no text stands in both a positive and a negative pair", "choose another conversion")
-    anchors, first, second, lines, named = zip(*rows, strict=True)
-    return Examples("triplets", (anchors, first, second), None, np.array(lines, dtype=np.int64), (), named if examples.groups else ())
+    shared, first, second, lines, named = zip(*rows, strict=True)
+    return Examples("triplets", (shared, first, second), None, np.array(lines, dtype=np.int64), (), named if examples.groups else ())

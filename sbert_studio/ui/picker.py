@@ -61,7 +61,7 @@ def take_file(page: Page, path: str | None, progress: Any = None) -> str | None:
     """An uploaded file as the visitor's corpus: its key."""
     if path is None:
         return None
-    return page.corpora.put(page.choose(Path(path), progress=told(progress, "Reading") if progress else None))
+    return page.corpora.put(page.choose(Path(path), progress=told(progress, "Reading") if progress is not None else None))
 
 
 def take_sample(page: Page, sample_id: str) -> str:

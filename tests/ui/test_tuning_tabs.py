@@ -43,6 +43,18 @@ def test_a_file_is_understood_and_planned(page: Page, pairs: Path) -> None:
     assert "60 rows" in drafts.findings(draft)["verdict"]
 
 
+def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
+    class Bar(list[str]):
+        """Empty at first, as Gradio's own is: an object that counts as false."""
+
+        def __call__(self, value: tuple[int, int] | None, desc: str) -> None:
+            self.append(desc)
+
+    bar = Bar()
+    data_panel.take(page, pairs, None, progress=bar)
+    assert list(dict.fromkeys(bar)) == ["Reading", "Checking"]
+
+
 def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("id,word\n" + "".join(f"{n},{n * 7}\n" for n in range(9)), encoding="utf-8")

@@ -67,7 +67,7 @@ def draw(
     """
     key, chosen = page.corpus_of(key)
     corpus = _drawable(chosen.corpus)
-    reading = told(progress, "Encoding the corpus") if progress else None
+    reading = told(progress, "Encoding the corpus") if progress is not None else None
     return key, page.maps.put(Drawn(corpus, page.studio.map(corpus, projection, clusters, model, reading), model))
 
 

@@ -68,7 +68,7 @@ def matrix(studio: Studio, lines: str, model: str | None) -> Value:
 
 def pairs(studio: Studio, path: Path, model: str | None, progress: Any = None) -> PairScores:
     """A file of pairs, scored."""
-    return studio.similarity_pairs(path, model, told(progress, "Encoding") if progress else None)
+    return studio.similarity_pairs(path, model, told(progress, "Encoding") if progress is not None else None)
 
 
 def pairs_table(scores: PairScores) -> Value:

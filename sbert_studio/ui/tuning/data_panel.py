@@ -31,7 +31,7 @@ def samples() -> list[Sample]:
 
 def take(page: Page, path: Path, model: str | None, name: str | None = None, progress: Any = None) -> Draft:
     """A file as a draft."""
-    reading, checking = (told(progress, "Reading"), told(progress, "Checking")) if progress else (None, None)
+    reading, checking = (told(progress, "Reading"), told(progress, "Checking")) if progress is not None else (None, None)
     return drafts.open_draft(page.studio, path, model, name=name, reading=reading, checking=checking)
 
 
