@@ -14,6 +14,7 @@ from ..training.export import HELD_OUT
 from ..workspace import atomic_file, file_name
 from .materials import Materials
 from .record import Run
+from .repeat import portable, section
 from .verify import script_for
 
 _EPOCH = (2020, 1, 1, 0, 0, 0)  # the same run gives the same bytes
@@ -59,21 +60,16 @@ def _members(run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
             if path.is_file():
                 yield path.relative_to(folder).as_posix(), path
     materials = Materials(folder)
-    yield "spec.json", _json(materials.spec().to_json() | {"model": _portable(str(run.model))})
+    yield "spec.json", _json(materials.spec().to_json() | {"model": portable(str(run.model))})
     yield "data.json", _json({"files": materials.source(), "roles": materials.roles().to_json()})
     yield "scores.json", _json({"before": dict(run.before), "after": dict(run.after), "steps": run.steps, "status": run.status})
     if (folder / "model" / "README.md").is_file():
-        yield "README.md", folder / "model" / "README.md"
+        yield "README.md", (folder / "model" / "README.md").read_text(encoding="utf-8") + section(materials)
     if (folder / HELD_OUT).is_file():
         yield HELD_OUT, folder / HELD_OUT
         yield "held_out.csv", _held_out_csv(folder)
         if "metric" in run.after and (script := script_for(materials.spec())) is not None:
             yield "verify.py", script
-
-
-def _portable(model: str) -> str:
-    """A model's name without the folders of this machine."""
-    return Path(model).name if Path(model).is_absolute() or model.startswith((".", "~")) else model
 
 
 def _held_out_csv(folder: Path) -> Path:

@@ -4,6 +4,8 @@ import csv
 import hashlib
 import io
 import json
+import os
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -66,7 +68,7 @@ import json, runpy, sys
 from pathlib import Path
 folder = Path(sys.argv[1])
 codes = []
-for shift in (0.0, 0.01):
+for shift in (0.0, 0.0002):
     scores = json.loads((folder / "scores.json").read_text())
     scores["after"]["score"] += shift
     (folder / "scores.json").write_text(json.dumps(scores))
@@ -92,11 +94,52 @@ def test_the_same_run_gives_the_same_zip(studio: Studio, trained: Run, tmp_path:
     assert first == second
 
 
-def test_a_lora_run_brings_its_adapter(studio: Studio, tmp_path: Path) -> None:
-    run = studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(method="lora", lora_r=2))
-    names = _members(studio.export(run.id).path)
-    assert "pairs/adapter/adapter_config.json" in names
-    assert "pairs/adapter/adapter_model.safetensors" in names
+def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(studio: Studio, tmp_path: Path, tiny: Path) -> None:
+    import torch
+    from peft import PeftModel
+    from sentence_transformers import SentenceTransformer
+
+    run = studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(method="lora", lora_r=2, epochs=5, learning_rate=0.02))
+    with zipfile.ZipFile(studio.export(run.id).path) as archive:
+        archive.extractall(tmp_path)
+    texts = ["cat dog mat", "red blue fast slow hello"]
+    base, merged = (SentenceTransformer(str(folder), device="cpu") for folder in (tiny, tmp_path / "pairs" / "model"))
+    before = base.encode(texts)
+    base[0].auto_model = PeftModel.from_pretrained(base[0].auto_model, str(tmp_path / "pairs" / "adapter")).base_model.model
+    with torch.no_grad():
+        after = base.encode(texts)
+    assert abs(after - before).max() > 1e-3
+    assert abs(after - merged.encode(texts)).max() < 1e-5
+
+
+def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path) -> None:
+    run = studio.train(write_pairs(tmp_path / "pairs.csv", 80), overrides=quick(seeds=2, dev_fraction=0.3))
+    with zipfile.ZipFile(studio.export(run.id).path) as archive:
+        archive.extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-I", str(tmp_path / "pairs" / "verify.py")], capture_output=True, text=True, check=True, cwd="/"
+    )
+    assert f"reported {run.after['kept']['score']:.4f}: the same" in done.stdout
+
+
+def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_model(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    card = _members(studio.export(trained.id).path)["my-model/README.md"].decode()
+    low, high = trained.after["interval"]
+    assert f"{trained.after['score']:.4f} \\[{low:.4f}, {high:.4f}\\]" in card
+    assert "Gain" in card
+    line = card.rsplit("```sh\n", 1)[1].split("\n```")[0]
+    words = shlex.split(line)
+    assert words[:3] == ["sbert-studio", "train", "my pairs.csv"]
+    words[words.index("--model") + 1] = studio.settings.default_model
+    again = json.loads(_answer(["--json", *words[1:]], tmp_path, studio))
+    assert again["after"] == trained.after
+    assert (Path(again["model"]) / "model.safetensors").read_bytes() == (trained.model_path / "model.safetensors").read_bytes()  # type: ignore[operator]
+
+
+def _answer(words: list[str], folder: Path, studio: Studio) -> str:
+    environment = {**os.environ, "SBERT_STUDIO_HOME": str(studio.workspace.home), "SBERT_STUDIO_DEVICE": "cpu"}
+    program = [sys.executable, "-m", "sbert_studio", words[1], *words[2:], words[0]]
+    return subprocess.run(program, capture_output=True, text=True, check=True, cwd=folder, env=environment).stdout
 
 
 def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
