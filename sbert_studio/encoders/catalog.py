@@ -211,10 +211,8 @@ class Catalog:
 
 def _refuse_cross(source: Source, folder: Path) -> None:
     if is_cross_folder(folder):
-        raise StudioError(
-            f"{source.name} reads pairs and has no vectors: it is a cross-encoder",
-            "use it for re-ranking, or in Evaluate; choose another model here",
-        )
+        what = f"{source.name} is a cross-encoder: it reads pairs and has no vectors"
+        raise StudioError(what, "use it for re-ranking or in Evaluate; tuning goes on with the architecture cross")
 
 
 def _bundled_folder(name: str, bundled: Bundled) -> Path:

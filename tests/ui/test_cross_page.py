@@ -1,0 +1,107 @@
+"""Cross-encoders on the page: where they are offered, where not, and the form that follows the architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tiny_studio import quick, studio_at, write_pairs
+
+from sbert_studio.encoders.cross_storage import load_cross
+from sbert_studio.errors import StudioError
+from sbert_studio.training.spec import TrainSpec
+from sbert_studio.ui.follow import Follow
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.tabs import evaluate, models, search, tune
+from sbert_studio.ui.tuning import run_panel, settings_form
+
+from .test_forms import shown_raw
+from .test_tuning_tabs import draft_of, raw
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[tuple[Page, str, Path]]:
+    """A page with the run of a cross-encoder, its id and its data."""
+    folder = tmp_path_factory.mktemp("cross")
+    with studio_at(folder / "home", model_folder) as studio:
+        data = write_pairs(folder / "pairs.csv")
+        yield Page(studio), studio.train(data, overrides=quick(architecture="cross", objective="auto")).id, data
+
+
+def names(choices: list[tuple[str, str]]) -> list[str]:
+    return [name for _, name in choices]
+
+
+def test_it_is_offered_only_where_pairs_are_read(tuned: tuple[Page, str, Path]) -> None:
+    page, run, _ = tuned
+    assert run not in names(page.model_choices(None))
+    assert names(page.model_choices(None, "pairs")) == [run]
+    assert run in names(page.model_choices(None, "texts", "pairs"))
+    update = search.rerankers(page, None, "run-0123456789")
+    assert names(update["choices"]) == ["", run] and update["value"] == ""
+    assert search.rerankers(page, None, run)["value"] == run
+    assert search.rerankers(page, None, "owner/reranker")["value"] == "owner/reranker"
+
+
+def test_it_cannot_be_chosen_for_every_tab(tuned: tuple[Page, str, Path]) -> None:
+    page, run, _ = tuned
+    with pytest.raises(StudioError, match="reads pairs"):
+        run_panel.use(page, Follow(run), None)
+    _, value, _ = models.details(page, None, run)
+    assert value is not None and value["status"] == "finished"
+
+
+def test_hits_are_ranked_again(tuned: tuple[Page, str, Path]) -> None:
+    page, run, _ = tuned
+    key, value = search.find(page, None, "refund", 4, "semantic", None, run)
+    texts = page.corpora.get(key).corpus.texts
+    scores = load_cross(page.studio.workspace.run(run) / "model").predict([("refund", texts[row]) for row in value["ids"]])
+    assert [row[2] for row in value["rows"]] == pytest.approx(scores.tolist(), abs=1e-5)
+    assert scores.tolist() == sorted(scores.tolist(), reverse=True)
+    assert value["columns"][2]["name"] == "Cross-encoder"
+
+
+def test_it_is_judged_beside_an_encoder(tuned: tuple[Page, str, Path]) -> None:
+    page, run, data = tuned
+    scores, details = evaluate.judge(page.studio, [page.studio.settings.default_model, run], data, "auto", "pairs")
+    assert len(scores["rows"]) == 2 and "sts" in scores["caption"]
+    kinds = [row[1] for row in details["rows"]]
+    assert kinds == ["cosine", "dot", "euclidean", "manhattan", "pair"]
+
+
+def test_the_objectives_follow_the_architecture() -> None:
+    offered = names(settings_form.objective_choices("labelled_pairs", "cross"))
+    assert offered == ["auto", "mse", "binary_cross_entropy", "cross_entropy"]
+    shown = settings_form.shown_of(TrainSpec(architecture="cross", objective="mse"), {})
+    updates = settings_form.updates("scored_pairs", shown)
+    assert names(updates[1]["choices"]) == ["auto", "mse", "binary_cross_entropy"]
+    assert updates[1]["choices"][0][0].endswith("Squared error")
+
+
+def test_a_choice_of_the_other_architecture_is_meant_no_more() -> None:
+    shown = settings_form.shown_of(TrainSpec(objective="contrastive", pooling="cls"), {"objective": "contrastive"})
+    kept = {"objective": "contrastive", "margin": 0.7, "pooling": "cls", "seed": 3}
+    values = shown_raw(shown)
+    values[2 + [item.name for item in settings_form.spec_fields()].index("architecture")] = "cross"
+    assert settings_form.overrides(values, shown, kept) == {"architecture": "cross", "seed": 3}
+    shown = settings_form.shown_of(TrainSpec(architecture="cross", objective="mse", head="mlp"), {})
+    values = shown_raw(shown)
+    values[2 + [item.name for item in settings_form.spec_fields()].index("architecture")] = "siamese"
+    kept = {"architecture": "cross", "head": "mlp", "sigmoid": "no", "seed": 3}
+    assert settings_form.overrides(values, shown, kept) == {"architecture": "siamese", "seed": 3}
+
+
+def test_the_form_shows_what_the_architecture_needs() -> None:
+    assert [update["visible"] for update in settings_form.seen("lora", "cross")] == [True, True, False]
+    assert [update["visible"] for update in settings_form.seen("full", "siamese")] == [False, False, True]
+    values = shown_raw(settings_form.shown_of(TrainSpec(architecture="cross"), {}))
+    assert settings_form.architecture_in(values) == "cross"
+
+
+def test_the_settings_are_planned_anew_when_the_architecture_changes(page: Page, tmp_path: Path) -> None:
+    key = draft_of(page, write_pairs(tmp_path / "pairs.csv"))
+    draft = tune.replan(page, key, raw(page.drafts.get(key), architecture="cross"), None)
+    assert draft is not None and draft.advice is not None
+    assert (draft.advice.spec.objective, draft.advice.spec.batch_size) == ("mse", 16)
+    assert any("both texts are read at once" in reason for reason in tune.reasons(draft)["reasons"])
