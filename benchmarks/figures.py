@@ -16,10 +16,11 @@ from pathlib import Path
 
 import exploring
 import language
+import pairs
 import tuning
 from measure import Figure
 
-FIGURES: dict[str, Figure] = {item.__name__: item for room in (exploring, tuning, language) for item in room.FIGURES}
+FIGURES: dict[str, Figure] = {item.__name__: item for room in (exploring, tuning, language, pairs) for item in room.FIGURES}
 
 
 def main(arguments: list[str]) -> int:
