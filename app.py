@@ -1,10 +1,6 @@
-"""Start the studio: what a Space runs, and ``python app.py`` anywhere else."""
+"""Start the studio: what a Space runs, and ``python app.py`` anywhere else; the same as ``sbert-studio app``."""
 
-from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
-from sbert_studio.ui.app import launch
+from sbert_studio.cli import main
 
 if __name__ == "__main__":
-    settings = Settings.from_env()
-    with Studio(settings) as studio:
-        launch(studio, settings.host, settings.port, settings.share)
+    main(["app"])

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -27,8 +32,27 @@ def app(
     settings = replace(settings, host=host or settings.host, port=settings.port if port is None else port, share=share or settings.share)
     _require_free(settings.host, settings.port)
     say("opening the studio; stop it with Ctrl-C")
-    with Studio(settings) as studio:
+    with Studio(settings) as studio, _ending_politely():
         launch(studio, settings.host, settings.port, settings.share)
+
+
+@contextmanager
+def _ending_politely() -> Iterator[None]:
+    """Take a request to terminate as Ctrl-C: the page closes, and a training keeps its checkpoint."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # it is under way; a second one would tear it
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGTERM) is end:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _require_free(host: str, port: int) -> None:
@@ -39,6 +63,8 @@ def _require_free(host: str, port: int) -> None:
     """
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OverflowError:
+        raise StudioError(f"there is no port {port}", "choose one from 1 to 65535, or 0 for a free one") from None
     except OSError as error:
         raise StudioError(f"{host} port {port} cannot be used: {error.strerror}", "choose another --port or --host") from error
 

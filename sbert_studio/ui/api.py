@@ -108,12 +108,14 @@ def check(studio: Studio, file: str, model: str) -> dict[str, Any]:
         model: the model whose tokens are counted; empty for the default.
 
     Returns:
-        kind, roles of the columns, number of rows, and findings with severity, message, rows and mend.
+        kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit.
     """
     return studio.check(_file(file), model=model or None).to_json()
 
 
-def train(page: Page, file: str, objective: str, method: str, settings: str, model: str, name: str, dev: str | None) -> dict[str, Any]:
+def train(
+    page: Page, file: str, objective: str, method: str, settings: str, model: str, name: str, dev: str | None = None
+) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 
     Args:

@@ -45,7 +45,7 @@ def test_similarity_and_search_answer_without_a_session(client: Client, pairs: P
 
 def test_check_train_run_and_evaluate_follow_one_another(client: Client, pairs: Path) -> None:
     assert client.predict(handle_file(pairs), "", api_name="/check")["kind"] == "scored_pairs"
-    run = client.predict(handle_file(pairs), "cosine", "full", '{"epochs": 0.5, "batch_size": 8}', "", "x", None, api_name="/train")
+    run = client.predict(handle_file(pairs), "cosine", "full", '{"epochs": 0.5, "batch_size": 8}', "", "x", api_name="/train")
     cursor, status = 0, run["status"]
     for _ in range(600):
         seen = client.predict(run["id"], cursor, api_name="/run")
