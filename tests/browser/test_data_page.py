@@ -9,7 +9,7 @@ from .conftest import Visitor
 ROWS = "".join(f"text {number} of the one kind,words {number} of the other,{number % 6}\n" for number in range(120))
 
 
-def wait_for(visitor: Visitor, words: str, where: str = "#tune-findings") -> None:
+def wait_for(visitor: Visitor, words: str, where: str = "#tune-findings .sb-verdict") -> None:
     visitor.page.wait_for_function("([where, words]) => document.querySelector(where)?.innerText.includes(words)", arg=[where, words])
 
 
@@ -39,4 +39,7 @@ def test_a_file_is_mended_converted_downloaded_and_brought_back(visit: Callable[
     wait_for(visitor, "--scale 0-10", "#tune-command")
     page.fill("#tune-high input", "-3")
     page.press("#tune-high input", "Enter")
-    wait_for(visitor, "is empty")
+    wait_for(visitor, "is empty", "#tune-findings")
+    page.fill("#tune-high input", "20")
+    page.press("#tune-high input", "Enter")
+    wait_for(visitor, "divided by 20")

@@ -154,9 +154,16 @@ def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -
     roles = draft.diagnosis.roles
     assert (roles.texts, roles.target, roles.low, roles.high, roles.group) == (('c "c"', "one, two"), "points", 0.0, 10.0, None)
     assert "divided by 10" in drafts.findings(draft)["verdict"]
+    assert drafts.shows(draft, chosen(draft)) and not drafts.shows(draft, chosen(draft, high=9.0))
     assert drafts.with_columns(page.studio, draft, chosen(draft), None).asked == draft.asked
     wrong = drafts.with_columns(page.studio, draft, chosen(draft, group="points"), None)
     assert "two parts" in drafts.findings(wrong)["findings"][0]["message"]
+    held = ["scored_pairs", ['c "c"', "one, two"], "points", 0, -4]
+    empty = drafts.with_columns(page.studio, draft, data_panel.asked(*held, ""), None)
+    assert empty.diagnosis is None and not drafts.shows(empty, data_panel.asked(*held, ""))
+    for tried, values in ((wrong, [*held[:4], 10, "topic"]), (empty, [*held[:4], 8, ""])):
+        right = drafts.with_columns(page.studio, tried, data_panel.asked(*values), None).diagnosis
+        assert right is not None and (right.roles.high, right.roles.group) == (float(str(values[4])), values[5] or None)
 
 
 @pytest.mark.parametrize("changes", [{"group": "topic", "high": 7.5, "low": -1.0}, {"group": ""}, {}])

@@ -102,7 +102,8 @@ class DataPanel:
         names = list(draft.table.columns)
         tried = draft.asked or Asked()
         kind, texts, target = (roles.kind, roles.texts, roles.target) if roles else (tried.kind, tried.columns or (), tried.target)
-        low, high, group = (roles.low, roles.high, roles.group or "") if roles else (None, None, "")
+        low, high = (roles.low, roles.high) if roles else tried.scale or (None, None)
+        group = (roles.group if roles else tried.group) or ""
         return [
             key,
             preview(draft),
@@ -112,7 +113,7 @@ class DataPanel:
             gr.update(choices=names, value=target, visible=kind in ("scored_pairs", "labelled_pairs")),
             gr.update(value=low, visible=low is not None),
             gr.update(value=high, visible=high is not None),
-            gr.update(choices=[*_NO_GROUP, *names], value=group, visible=roles is not None),
+            gr.update(choices=[*_NO_GROUP, *names], value=group, visible=bool(roles or group)),
             drafts.findings(draft),
             gr.update(visible=bool(draft.changes)),
         ]
@@ -142,10 +143,8 @@ class DataPanel:
             return shown(take(page, sample.path, model), model)
 
         def on_parts(key: str, model: str, *values: Any) -> Any:
-            draft = page.drafts.get(key)
-            after = drafts.with_columns(page.studio, draft, asked(*values), model)
-            # A field that was only left has changed nothing.
-            return gr.skip() if after.asked == draft.asked and draft.diagnosis else shown(after, model)
+            draft, chosen = page.drafts.get(key), asked(*values)
+            return gr.skip() if drafts.shows(draft, chosen) else shown(drafts.with_columns(page.studio, draft, chosen, model), model)
 
         def on_button(key: str, model: str, event: gr.SelectData) -> Any:
             return shown(drafts.changed(page.studio, page.drafts.get(key), event.value, event.index, model), model)

@@ -120,13 +120,25 @@ def with_columns(studio: Studio, draft: Draft, chosen: Asked, model: str | None)
     if chosen.kind != (roles.kind if roles else before.kind):
         kept = {name: value for name, value in draft.overrides.items() if name != "objective"}
         return checked(studio, replace(draft, asked=Asked(chosen.kind), overrides=kept), model)
-    group, scale = before.group, before.scale
-    if roles is not None:
+    if roles is None:  # what was tried and did not fit can be put right
+        group = before.group if before.group is None else chosen.group or ""
+        scale = before.scale and chosen.scale
+    else:
+        group, scale = before.group, before.scale
         group = group if (chosen.group or "") == (roles.group or "") else chosen.group or ""
         scale = scale if chosen.scale in (None, (roles.low, roles.high)) else chosen.scale
         scale = scale if chosen.target == roles.target else None
     asked = Asked(chosen.kind, chosen.columns or None, chosen.target or None, group, scale)
     return checked(studio, replace(draft, asked=asked), model)
+
+
+def shows(draft: Draft, chosen: Asked) -> bool:
+    """Whether the columns are already what the controls hold, so that a field which was only visited changes nothing."""
+    if draft.diagnosis is None:
+        return False
+    roles = draft.diagnosis.roles
+    scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
+    return chosen == Asked(roles.kind, roles.texts, roles.target, roles.group or "", scale)
 
 
 def changed(studio: Studio, draft: Draft, action: Any, which: Any, model: str | None) -> Draft:
