@@ -290,7 +290,7 @@ class Tuning(Reading):
         if first is not None:
             before = self._table(first)
             stage = (Path(first) if isinstance(first, str | Path) else first, self.roles(before, None, chosen_first.get("objective")))
-            shared = {name: chosen[name] for name in ("architecture", "head") if name in chosen}
+            shared: dict[str, Any] = {name: chosen[name] for name in ("architecture", "head") if name in chosen}
             earliest = build_examples(before, stage[1])[0]
             earlier = self._advise(earliest, model, {**shared, **chosen_first})
             advice = replace(advice, spec=advice.spec.replace(first=earlier.spec.to_json()))
