@@ -63,6 +63,7 @@ def build(studio: Studio, *, shared: bool | None = None) -> Any:
                     module.build(studio, page)
         api.build(page)
         named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")
+        _keep_model(page, named)
         for listen in page.on_load:
             listen(named)
         for event in (named.then, page.runs_changed.change):
@@ -103,6 +104,22 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         blocked_paths=[str(studio.workspace.home)],
     )
     return blocks, url
+
+
+def _keep_model(page: Page, named: Any) -> None:
+    """The browser remembers the model in the header, so that a reload does not forget it."""
+    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+    kept = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
+    usual = page.studio.settings.default_model
+    named.then(guarded(partial(_restored, page)), [kept, page.owner], page.model, **quiet)
+    page.model.input(lambda name: name, page.model, kept, **quiet)
+    # Buttons choose too. A page that is drawn anew shows the usual model first, and that is nobody's choice.
+    page.model.change(lambda name: gr.skip() if name == usual else name, page.model, kept, **quiet)
+
+
+def _restored(page: Page, kept: Any, owner: Any) -> Any:
+    choices = page.model_choices(owner)
+    return gr.update(choices=choices, value=kept) if kept in {name for _, name in choices} else gr.skip()
 
 
 def _models(page: Page, owner: Any, chosen: str) -> Any:
