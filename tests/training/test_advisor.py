@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,6 +48,24 @@ def test_what_the_user_chose_is_kept_and_what_depends_on_it_follows() -> None:
     assert (advice.spec.method, advice.spec.epochs, advice.spec.learning_rate) == ("lora", 1.0, 5e-4)
     assert advice.spec.objective_params == {"scale": 10}
     assert "Method lora: as you chose." in advice.reasons
+
+
+def test_a_cross_encoder_gets_its_own_objective_and_rate() -> None:
+    chosen = {"architecture": "cross"}
+    advice = advise(scored_pairs(1200), info=MINILM, lengths=[300] * 100, overrides=chosen)
+    assert (advice.spec.objective, advice.spec.batch_size, advice.spec.learning_rate, advice.spec.epochs) == ("mse", 16, 5e-5, 4.0)
+    assert advice.spec.max_length == 0, "the lengths of single texts say nothing of pairs"
+    assert [reason.split()[0] for reason in advice.reasons] == ["Architecture", "Objective", "Method", "Batch", "Learning", "4"]
+    assert advise(scored_pairs(1200), info={**MINILM, "parameters": 110_000_000}, overrides=chosen).spec.learning_rate == 2e-5
+    assert advise(labelled_pairs(), info=MINILM, overrides=chosen).spec.objective == "cross_entropy"
+    two = replace(labelled_pairs(), labels=("no", "yes"))
+    assert advise(two, info=MINILM, overrides=chosen).spec.objective == "binary_cross_entropy"
+    own = advise(scored_pairs(), info=MINILM, overrides={**chosen, "sigmoid": "yes"})
+    assert own.spec.objective_params == {"sigmoid": "yes"}
+    with pytest.raises(StudioError, match="not from positive pairs"):
+        advise(positive_pairs(), info=MINILM, overrides=chosen)
+    with pytest.raises(StudioError, match="no objective of a cross-encoder 'cosine'"):
+        advise(scored_pairs(), info=MINILM, overrides={**chosen, "objective": "cosine"})
 
 
 def test_a_setting_that_is_nowhere_is_refused() -> None:
