@@ -33,8 +33,6 @@ def test_each_kind_gets_an_objective_that_learns_from_it(examples: Examples, obj
 
 
 def test_labels_without_an_order_get_the_classifier() -> None:
-    from dataclasses import replace
-
     assert advise(replace(labelled_pairs(), labels=("apple", "pear", "plum")), info=MINILM).spec.objective == "softmax"
 
 
