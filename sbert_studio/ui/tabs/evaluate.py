@@ -150,7 +150,11 @@ def build(studio: Studio, page: Page) -> None:
         shown = gr.update(choices=choices, value=list(dict.fromkeys(kept))[:_MOST_MODELS])
         return shown, "" if model in known else model or ""
 
+    def on_focus(owner: Any) -> Any:
+        return gr.update(choices=page.model_choices(owner, "texts", "pairs"))
+
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
+    models.focus(guarded(on_focus), page.owner, models, **quiet)
     for event in (page.model.change, page.runs_changed.change):
         event(guarded(on_models), [page.owner, page.model, models, typed], [models, typed], **quiet)
     page.on_load.append(lambda loaded: loaded.then(guarded(on_models), [page.owner, page.model, models, typed], [models, typed], **quiet))

@@ -131,7 +131,8 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
         event(guarded(on_search), inputs, outputs, api_visibility="private", show_progress_on=hits)
     hits.select(guarded(on_row), [page.corpus, k, page.model], hits, api_visibility="private")
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
-    page.runs_changed.change(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet)
+    for event in (page.runs_changed.change, reranker.focus):
+        event(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet)
     page.on_load.append(lambda loaded: loaded.then(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet))
     return on_search, inputs, outputs
 
