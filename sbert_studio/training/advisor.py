@@ -174,9 +174,7 @@ class _Advisor:
         self._set("objective", name, f"Objective {OBJECTIVES[name].title}: {why}.")
 
     def _pair_objective(self) -> None:
-        self.reasons.append(
-            "Architecture cross: both texts are read at once: slower, more exact, for re-ranking and not for search."
-        )
+        self.reasons.append("Architecture cross: both texts are read at once: slower, more exact, for re-ranking and not for search.")
         name = default_pair_objective(self.examples.kind, self.examples.labels)
         why = {
             "mse": "the scores are fitted as they are" + (", squeezed by a sigmoid" if self.chosen.get("head") == "mlp" else ""),
