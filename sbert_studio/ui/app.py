@@ -45,6 +45,7 @@ def build(studio: Studio, *, shared: bool | None = None) -> Any:
         page.runs_changed = gr.State(0)
         page.timer = gr.Timer(1.0, active=False)
         page.owner = gr.BrowserState({"owner": "", "job": ""}, storage_key=_BROWSER_KEY, secret=_BROWSER_KEY)
+        page.kept_model = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
         with gr.Row(elem_classes=["sb-header"]):
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
             page.model = gr.Dropdown(
@@ -109,12 +110,9 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
 def _keep_model(page: Page, named: Any) -> None:
     """The browser remembers the model in the header, so that a reload does not forget it."""
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-    kept = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
-    usual = page.studio.settings.default_model
-    named.then(guarded(partial(_restored, page)), [kept, page.owner], page.model, **quiet)
-    page.model.input(lambda name: name, page.model, kept, **quiet)
-    # Buttons choose too. A page that is drawn anew shows the usual model first, and that is nobody's choice.
-    page.model.change(lambda name: gr.skip() if name == usual else name, page.model, kept, **quiet)
+    named.then(guarded(partial(_restored, page)), [page.kept_model, page.owner], page.model, **quiet)
+    # Buttons that choose a model write it themselves; the page that is drawn anew shows the usual one first, which nobody chose.
+    page.model.input(lambda name: name, page.model, page.kept_model, **quiet)
 
 
 def _restored(page: Page, kept: Any, owner: Any) -> Any:

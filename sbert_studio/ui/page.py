@@ -37,6 +37,7 @@ class Page:
         shared: whether strangers can reach the page.
         model: the chooser in the header; its value is a model's name.
         corpus: a ``gr.State`` with the key of the visitor's :class:`Chosen` corpus, or ``None``.
+        kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
         timer: ticks while a run is followed; it stands at the root, where it is always mounted.
@@ -47,6 +48,7 @@ class Page:
     studio: Studio
     shared: bool = False
     model: Any = None
+    kept_model: Any = None
     corpus: Any = None
     owner: Any = None
     runs_changed: Any = None

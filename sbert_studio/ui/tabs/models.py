@@ -121,7 +121,9 @@ def build(studio: Studio, page: Page) -> None:
 
     private = {"api_visibility": "private", "show_progress": "hidden"}
     cards.select(guarded(on_card), [page.owner, ids], shown, **private)
-    choose.click(guarded(lambda name, owner: use(page, Follow(name), owner)), [chosen, page.owner], page.model, **private)
+    choose.click(
+        guarded(lambda name, owner: use(page, Follow(name), owner)), [chosen, page.owner], [page.model, page.kept_model], **private
+    )
     delete.click(lambda: (gr.update(visible=False), gr.update(visible=True)), None, [delete, sure], queue=False, **private)
     sure.click(guarded(on_delete), [page.owner, chosen, page.runs_changed], [*shown, page.runs_changed], **private)
     page.runs_changed.change(guarded(show), [page.owner, chosen], shown, **private)

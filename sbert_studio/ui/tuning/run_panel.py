@@ -112,11 +112,11 @@ class RunPanel:
         loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
         self.stop.click(guarded(on_stop), self.follow, self.outputs, **private)
         self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)
-        self.use.click(guarded(partial(use, page)), [self.follow, page.owner], page.model, **quiet)
+        self.use.click(guarded(partial(use, page)), [self.follow, page.owner], [page.model, page.kept_model], **quiet)
 
 
 def use(page: Page, follow: Follow, owner: Any) -> Any:
-    """Choose the run's model in the header.
+    """Choose the run's model in the header, also after a reload.
 
     Raises:
         StudioError: it was deleted meanwhile.
@@ -130,4 +130,4 @@ def use(page: Page, follow: Follow, owner: Any) -> Any:
     if title is None:
         raise StudioError("this model is no longer there", "choose another one")
     gr.Info(f"{html.escape(title)} now answers in every tab.", title="Model chosen")
-    return gr.update(choices=choices, value=follow.run_id)
+    return gr.update(choices=choices, value=follow.run_id), follow.run_id
