@@ -32,12 +32,6 @@ def asked(kind: str | None, columns: str | None, target: str | None, group: str 
     Raises:
         StudioError: one of them cannot be read.
     """
-    from ..data.asked import Asked, parse_columns, parse_scale
+    from ..data.asked import asked_in_words
 
-    return Asked(
-        kind=None if kind is None else kind.strip().replace("-", "_").replace(" ", "_"),  # type: ignore[arg-type]
-        columns=None if columns is None else parse_columns(columns),
-        target=target,
-        group=group,
-        scale=None if scale is None else parse_scale(scale),
-    )
+    return asked_in_words(kind, columns, target, group, scale)

@@ -101,6 +101,23 @@ def _grouped(table: Table, roles: Roles, group: str) -> Roles:
     return replace(roles, group=group or None)
 
 
+def asked_in_words(
+    kind: str | None = None, columns: str | None = None, target: str | None = None, group: str | None = None, scale: str | None = None
+) -> Asked:
+    """Choices as a person types them, each ``None`` where nothing was typed: ``"scored pairs", "a, b", "score", "topic", "0-5"``.
+
+    Raises:
+        StudioError: one of them cannot be read.
+    """
+    return Asked(
+        kind=None if kind is None else kind.strip().replace("-", "_").replace(" ", "_"),  # type: ignore[arg-type]
+        columns=None if columns is None else parse_columns(columns),
+        target=target,
+        group=group,
+        scale=None if scale is None else parse_scale(scale),
+    )
+
+
 def parse_columns(text: str) -> tuple[str, ...]:
     """Column names with commas between them; a name that holds one stands in quotation marks, as in a CSV."""
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ..data.asked import Asked, asked_in_words
 from ..errors import StudioError
 from .page import FILE_TYPES, Page
 
@@ -100,21 +101,41 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
     return {**drawn.to_json(), "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
 
 
-def check(studio: Studio, file: str, model: str) -> dict[str, Any]:
+def check(
+    studio: Studio, file: str, model: str = "", kind: str = "", columns: str = "", target: str = "", group: str = "", scale: str = ""
+) -> dict[str, Any]:
     """Find out what kind of training examples a file holds and what is wrong with it.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
         model: the model whose tokens are counted; empty for the default.
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets or sentences; empty to find it out, as with those that follow.
+        columns: the text columns with commas between them, in the order of their parts.
+        target: the column of scores or labels.
+        group: the column of topics.
+        scale: the lowest and the highest score, such as 0-5.
 
     Returns:
         kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit.
     """
-    return studio.check(_file(file), model=model or None).to_json()
+    return studio.check(_file(file), roles=_asked(kind, columns, target, group, scale), model=model or None).to_json()
 
 
 def train(
-    page: Page, file: str, objective: str, method: str, settings: str, model: str, name: str, dev: str | None = None
+    page: Page,
+    file: str,
+    objective: str,
+    method: str,
+    settings: str,
+    model: str,
+    name: str,
+    dev: str | None = None,
+    first: str | None = None,
+    kind: str = "",
+    columns: str = "",
+    target: str = "",
+    group: str = "",
+    scale: str = "",
 ) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 
@@ -126,6 +147,12 @@ def train(
         model: the model to start from; empty for the default.
         name: what the new model is called; empty for the file's name.
         dev: a file with the same columns to judge by; without it a part of the rows is held out.
+        first: a file to learn from before, in a stage of its own, whose settings are named like "first.epochs".
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets or sentences; empty to find it out, as with those that follow.
+        columns: the text columns with commas between them, in the order of their parts.
+        target: the column of scores or labels.
+        group: the column of topics.
+        scale: the lowest and the highest score, such as 0-5.
 
     Returns:
         the run: its id, which is also the name of the finished model, its status and its settings.
@@ -138,8 +165,16 @@ def train(
         raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
     overrides = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
     owner = _OWNER if page.shared else "local"
-    held = Path(dev) if dev else None
-    return page.studio.submit(_file(file), dev=held, overrides=overrides, model=model or None, owner=owner, name=name or None).to_json()
+    return page.studio.submit(
+        _file(file),
+        dev=Path(dev) if dev else None,
+        first=Path(first) if first else None,
+        roles=_asked(kind, columns, target, group, scale),
+        overrides=overrides,
+        model=model or None,
+        owner=owner,
+        name=name or None,
+    ).to_json()
 
 
 def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
@@ -174,7 +209,7 @@ def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]
 def build(page: Page) -> None:
     """Add the endpoints to the page, behind components that nobody sees."""
     with gr.Column(visible=False):
-        file, dev = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev"))
+        file, dev, first = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev", "first"))
         model, column, query, a, b, name, run_id = (
             gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id")
         )
@@ -183,14 +218,15 @@ def build(page: Page) -> None:
         mode = gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label="mode")
         clusters, objective, method, task = (gr.Textbox("auto", label=label) for label in ("clusters", "objective", "method", "task"))
         settings = gr.Textbox("", label="settings")
+        parts = [gr.Textbox("", label=label) for label in ("kind", "columns", "target", "group", "scale")]
         found = gr.JSON()
         for verb, endpoint, inputs in (
             (similarity, "similarity", [a, b, model]),
             (search, "search", [file, query, k, mode, model, column]),
             (mine, "mine", [file, top, model, column]),
             (draw, "map", [file, clusters, dimensions, model, column]),
-            (check, "check", [file, model]),
-            (train, "train", [file, objective, method, settings, model, name, dev]),
+            (check, "check", [file, model, *parts]),
+            (train, "train", [file, objective, method, settings, model, name, dev, first, *parts]),
             (run, "run", [run_id, after]),
             (evaluate, "evaluate", [file, model, task]),
         ):
@@ -217,6 +253,10 @@ def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -
     call.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])  # type: ignore[attr-defined]
     del call.__wrapped__  # type: ignore[attr-defined]
     return call
+
+
+def _asked(kind: str, columns: str, target: str, group: str, scale: str) -> Asked:
+    return asked_in_words(kind or None, columns or None, target or None, group or None, scale or None)
 
 
 def _file(path: str | None) -> Path:

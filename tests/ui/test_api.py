@@ -57,6 +57,25 @@ def test_check_train_run_and_evaluate_follow_one_another(client: Client, pairs: 
     assert report["task"] == "sts" and -1 <= report["cosine"]["spearman"] <= 1
 
 
+def test_columns_and_a_first_stage_can_be_named(client: Client, pairs: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "odd.csv"
+    odd.write_text(pairs.read_text().replace("sentence1,sentence2,score", "one,two,three"))
+    found = client.predict(handle_file(odd), columns="two,one", target="three", scale="0-10", kind="scored pairs", api_name="/check")
+    assert (found["roles"]["texts"], found["roles"]["target"], found["roles"]["high"]) == (["two", "one"], "three", 10)
+    settings = '{"epochs": 0.5, "batch_size": 8, "first.epochs": 0.5}'
+    run = client.predict(
+        handle_file(odd), "cosine", "full", settings, "", "", first=handle_file(pairs), columns="one,two", target="three", api_name="/train"
+    )
+    for _ in range(600):
+        seen = client.predict(run["id"], 0, api_name="/run")
+        if seen["run"]["status"] not in ("queued", "running"):
+            break
+    assert seen["run"]["status"] == "finished", seen["run"]["message"]
+    assert [event["title"] for event in seen["events"] if event["type"] == "part"] == ["first stage", "second stage"]
+    with pytest.raises(AppError, match="no scale"):
+        client.predict(handle_file(odd), scale="high", api_name="/check")
+
+
 @pytest.mark.parametrize(
     ("endpoint", "arguments", "words"),
     [
