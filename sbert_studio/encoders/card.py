@@ -77,8 +77,13 @@ def serving_warnings(encoder: TransformerEncoder) -> list[str]:
 def model_card(encoder: TransformerEncoder, facts: CardFacts | None = None) -> str:
     """The card of ``encoder``: YAML front matter as the hub reads it, then how to use the model and what was measured."""
     facts = facts or CardFacts()
-    title = facts.title or re.split(r"[\\/]", encoder.name)[-1] or "sentence encoder"  # never a path of this machine
+    title = facts.title or short_name(encoder.name) or "sentence encoder"
     return "\n".join([*_front_matter(encoder, facts, title), "", *_body(encoder, facts, title), ""])
+
+
+def short_name(model: str) -> str:
+    """The last part of a model's name, which is never a path of this machine."""
+    return re.split(r"[\\/]", model)[-1]
 
 
 def quoted(value: str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from .card import CardFacts, measured, plain_text, quoted, trained
+from .card import CardFacts, measured, plain_text, quoted, short_name, trained
 
 if TYPE_CHECKING:
     from .cross import CrossEncoder
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 def cross_card(encoder: CrossEncoder, facts: CardFacts | None = None) -> str:
     """The card of ``encoder``: YAML front matter as the hub reads it, then what it answers, how to use it and what was measured."""
     facts = facts or CardFacts()
-    title = facts.title or re.split(r"[\\/]", encoder.name)[-1] or "cross-encoder"  # never a path of this machine
+    title = facts.title or short_name(encoder.name) or "cross-encoder"
     return "\n".join(
         [*_front_matter(encoder, facts), "", f"# {plain_text(title)}", "", *_body(encoder), *measured(facts), *trained(facts), ""]
     )

@@ -96,7 +96,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartEnded:
-    """The training that :class:`Part` announced is done; ``before`` and ``after`` as in :class:`Finished`."""
+    """The training that :class:`Part` announced is done; ``before`` and ``after`` as in :class:`Ended`."""
 
     number: int
     of: int
@@ -106,8 +106,8 @@ class PartEnded:
 
 
 @dataclass(frozen=True)
-class Finished:
-    """All steps were taken. ``before`` and ``after``: ``{"metric", "score", "step", **scores}``, empty without held-out rows."""
+class Ended:
+    """How a run ended. ``before`` and ``after``: ``{"metric", "score", "step", **scores}``, empty without held-out rows."""
 
     steps: int
     seconds: float
@@ -118,15 +118,13 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Stopped:
-    """The run was asked to stop, and kept its best model; the fields of :class:`Finished`."""
+class Finished(Ended):
+    """All steps were taken."""
 
-    steps: int
-    seconds: float
-    pairs_per_second: float
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
-    model: str
+
+@dataclass(frozen=True)
+class Stopped(Ended):
+    """The run was asked to stop, and kept its best model."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..encoders.card import CardFacts, Score
+from ..encoders.card import CardFacts, Score, short_name
 from ..evaluation.words import gain_in_words, interval_in_words
 from ..workspace import atomic_file
 from .checkpoint import State
@@ -71,8 +71,12 @@ def _facts(spec: TrainSpec, state: State, base: str | None) -> CardFacts:
     shown = (*_OF_CROSS, *_SHOWN) if spec.architecture == "cross" else _SHOWN
     training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in shown]
     training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
+    training += [("first stage", f"{spec.first['objective']}, {spec.first['epochs']:g} epochs on other rows")] if spec.first else []
     return CardFacts(
-        base_model=base, scores=scores, training=tuple((name, str(value)) for name, value in [*training, ("steps", state.step)])
+        title=f"{short_name(spec.model)}, tuned with {spec.objective}",
+        base_model=base,
+        scores=scores,
+        training=tuple((name, str(value)) for name, value in [*training, ("steps", state.step)]),
     )
 
 

@@ -48,7 +48,7 @@ def members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> list[M
     Raises:
         StudioError: nothing would judge them, or the rows do not give so many folds.
     """
-    alone = spec.replace(folds=0, seeds=1, first={})
+    alone = spec.replace(folds=0, seeds=1)
     if spec.folds:
         if dev is not None:
             raise StudioError("folds are judged by each other, and a held-out file was given as well", "leave out one of the two")
