@@ -94,16 +94,25 @@ class Materials:
         source = self.source()
         if "first" not in source:
             return None
-        return build_examples(self._table(source["first"]), Roles.from_json(self._json("first_roles.json")))[0]
+        return build_examples(self._table(source["first"]), self._first_roles())[0]
 
-    def rows(self) -> set[tuple[str, ...]]:
-        """The texts of each row of the data, as its cells hold them, in the order of the roles' text columns.
+    def learned(self) -> list[tuple[tuple[str, ...], set[tuple[str, ...]]]]:
+        """Of each file that is learned from: its text columns, and the texts of every row in them as its cells hold them.
 
         Raises:
             StudioError: a file is missing.
         """
-        table = self._table(self.source()["data"])
-        return set(zip(*(table.column(name) for name in self.roles().texts), strict=True))
+        files = [("data", self.roles())]
+        if "first" in self.source():
+            files.append(("first", self._first_roles()))
+        found = []
+        for entry, roles in files:
+            table = self._table(self.source()[entry])
+            found.append((roles.texts, set(zip(*(table.column(name) for name in roles.texts), strict=True))))
+        return found
+
+    def _first_roles(self) -> Roles:
+        return Roles.from_json(self._json("first_roles.json"))
 
     def _table(self, entry: dict[str, Any]) -> Table:
         return read_table(self.folder / entry["file"], name=entry["name"])

@@ -44,15 +44,16 @@ class Judging(Reading):
         while (run := known.pop(model, None)) is not None:
             materials, model = Materials(self.workspace.run(run.id)), run.model
             try:
-                names, learned = materials.roles().texts, materials.rows()
+                files = materials.learned()
             except StudioError:
                 continue  # Its folder was tidied by hand; what it learned can no longer be told.
-            if not set(names) <= set(table.columns):
-                continue
-            seen = sum(row in learned for row in zip(*(table.column(name) for name in names), strict=True))
-            if seen:
-                rows = f"{seen:,} of these {len(table):,} rows are" if len(table) > 1 else "This row is"
-                notes.append(f"{rows} in the file that {run.name} was tuned on, so its score here flatters it.")
+            for names, learned in files:
+                if not set(names) <= set(table.columns):
+                    continue
+                seen = sum(row in learned for row in zip(*(table.column(name) for name in names), strict=True))
+                if seen:
+                    rows = f"{seen:,} of these {len(table):,} rows are" if len(table) > 1 else "This row is"
+                    notes.append(f"{rows} in the file that {run.name} was tuned on, so its score here flatters it.")
         return notes
 
     def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelCard:

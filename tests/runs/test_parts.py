@@ -49,6 +49,7 @@ def test_a_first_stage_in_the_background(studio: Studio, tmp_path: Path) -> None
     assert kept.spec().to_json() == dict(done.run.spec), "the spec holds both stages"
     assert any(reason.startswith("First stage: ") for reason in kept.reasons())
     assert studio.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
+    assert studio.evaluate(run.id, first).notes[-1].startswith("60 of these 60 rows are in the file that pairs was tuned on")
     again = studio.train(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick())
     assert again.before["score"] == pytest.approx(done.run.after["score"], abs=1e-6), "training goes on from any earlier run"
 
