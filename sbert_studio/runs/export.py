@@ -60,7 +60,8 @@ def _members(run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
             if path.is_file():
                 yield path.relative_to(folder).as_posix(), path
     materials = Materials(folder)
-    yield "spec.json", _json(materials.spec().to_json() | {"model": portable(str(run.model))})
+    spec, model = materials.spec().to_json(), {"model": portable(str(run.model))}
+    yield "spec.json", _json(spec | model | {"first": spec["first"] | model if spec["first"] else {}})
     yield "data.json", _json({"files": materials.source(), "roles": materials.roles().to_json()})
     yield "scores.json", _json({"before": dict(run.before), "after": dict(run.after), "steps": run.steps, "status": run.status})
     if (folder / "model" / "README.md").is_file():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import statistics
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,18 @@ def test_a_first_stage_in_the_background(studio: Studio, tmp_path: Path) -> None
     assert studio.evaluate(run.id, first).notes[-1].startswith("60 of these 60 rows are in the file that pairs was tuned on")
     again = studio.train(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick())
     assert again.before["score"] == pytest.approx(done.run.after["score"], abs=1e-6), "training goes on from any earlier run"
+
+
+def test_an_exported_run_of_two_stages_names_both_files_and_no_folder_of_this_machine(studio: Studio, tmp_path: Path) -> None:
+    first = write_inference(tmp_path / "nli.csv")
+    run = studio.train(write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.epochs": 0.5}))
+    with zipfile.ZipFile(studio.export(run.id, tmp_path / "run.zip").path) as archive:
+        texts = {Path(name).name: archive.read(name).decode() for name in archive.namelist() if name.endswith((".json", ".md"))}
+    assert json.loads(texts["spec.json"])["first"]["epochs"] == 0.5
+    assert set(json.loads(texts["data.json"])["files"]) == {"data", "first"}
+    assert "--first nli.csv" in texts["README.md"]
+    assert "first stage" in texts["README.md"]
+    assert not [name for name, text in texts.items() if str(tmp_path) in text or str(studio.workspace.home) in text]
 
 
 def test_settings_of_a_first_stage_without_one_are_refused(studio: Studio, tmp_path: Path) -> None:
