@@ -58,6 +58,8 @@ class RunPanel:
                     "Download zip", lambda follow: write_zip(page, follow.run_id), [follow], elem_id="tune-zip", visible=False
                 )
             self.curves = view("curves", elem_id="tune-curves")
+            # The timer's answers pass by the queue, and a State that changes there tells nobody; a text in the page does.
+            self.ended = gr.Textbox("", visible="hidden", label="ended", elem_id="tune-ended")
 
     @property
     def outputs(self) -> list[Any]:
@@ -77,12 +79,12 @@ class RunPanel:
         page, private = self.page, {"api_visibility": "private"}
         quiet = {**private, "show_progress": "hidden"}
 
-        def on_tick(follow: Follow, changes: int) -> Any:
+        def on_tick(follow: Follow) -> Any:
             now, *rest = self.show(follow)
             if now == follow:
                 return gr.skip()
             ended = now.status != follow.status and now.status not in ("queued", "running")
-            return [now, *rest, changes + 1 if ended else gr.skip()]
+            return [now, *rest, f"{now.run_id} {now.cursor}" if ended else gr.skip()]
 
         def on_stop(follow: Follow) -> Any:
             page.studio.stop(follow.run_id)
@@ -103,12 +105,13 @@ class RunPanel:
         page.runs_changed.change(guarded(on_change), self.follow, self.outputs, **quiet)
         page.timer.tick(
             guarded(on_tick),
-            [self.follow, page.runs_changed],
-            [*self.outputs, page.runs_changed],
+            self.follow,
+            [*self.outputs, self.ended],
             queue=False,
             trigger_mode="once",
             **quiet,
         )
+        self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
         loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
         self.stop.click(guarded(on_stop), self.follow, self.outputs, **private)
         self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)
