@@ -106,14 +106,16 @@ def build_like(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...
     """Examples of a second file (a held-out one) for use beside those of the file that ``roles`` belong to.
 
     Where its columns have the same names they play the same parts; else they are found out anew. The kind and the
-    labels stay, so that class ids mean the same in both.
+    labels stay, so that class ids mean the same in both; but what learns from labels may well be judged by scores.
 
     Raises:
-        StudioError: the file gives no examples of that kind.
+        StudioError: the file gives no such examples.
     """
     wanted = (*roles.texts, *((roles.target,) if roles.target else ()))
     if all(name in table.columns for name in wanted):
         return build_examples(table, replace(roles, group=roles.group if roles.group in table.columns else None))
+    if roles.kind == "labelled_pairs" and (scored := detect_roles(table)).kind == "scored_pairs":
+        return build_examples(table, scored)
     own = detect_roles(table, kind=roles.kind)
     return build_examples(table, replace(own, labels=roles.labels) if roles.labels else own)
 

@@ -30,9 +30,12 @@ class Softmax(Objective):
 
     @dataclass(frozen=True)
     class Params:
-        """The concatenation."""
+        """The concatenation, and how the classifier begins."""
 
         concatenation: str = setting(CONCATENATIONS[0], "What the classifier sees of a pair (u, v).", choices=CONCATENATIONS)
+        probe: bool = setting(
+            True, "Fit the classifier to the untuned vectors first, so that its random beginning does not spoil them; the paper does not."
+        )
 
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:
         super().__init__(params, dim, labels)

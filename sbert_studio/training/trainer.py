@@ -21,6 +21,7 @@ from .loop import Loop, starting_state
 from .packing import pack_batches
 from .parts import Parts
 from .prepare import prepare
+from .probe import fit_head
 from .processes import Processes
 from .rows import read_rows
 from .sampler import Sampler
@@ -111,6 +112,8 @@ def train(
     base = encoder.base or spec.model
     state = starting_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
     objective = prepare(spec, encoder, learned, processes)
+    if state.step == 0:
+        fit_head(spec, objective, encoder, learned, processes)
     rows = read_rows(learned, encoder)
     parts = Parts(spec, encoder, objective, rows, Judge(held, folder) if held is not None else None, processes, folder, emit)
     precision = resolve_precision(spec.precision, processes.device)
