@@ -120,10 +120,14 @@ class Loop:
             self._save()
 
     def _end_early(self) -> None:
-        """Stop: the best and the last are kept; a run that was never judged is judged now."""
-        better = self._evaluate() if self._judge is not None and self.state.best < 0 and self.state.step else False
-        if better or self.state.step:
+        """Stop: the best and the last are kept; a run that was never judged is judged now.
+
+        That judgement is not in the checkpoint: an uninterrupted run would not have known it, and a resumed one must end as that does.
+        """
+        if self.state.step:
             self._save()
+            if self._judge is not None and self.state.best < 0:
+                self._evaluate()
 
     def _evaluate(self) -> bool:
         """Judge the weights as they are; whether no earlier ones were better (the untuned ones do not count)."""
