@@ -36,10 +36,11 @@ def main(arguments: list[str]) -> int:
     """Print a line for each run."""
     kills = int(arguments[0]) if arguments else 10
     for name in arguments[1:] or MODELS:
-        for run in killed.RUNS:
+        # Cross-encoders are killed as tiny ones only.
+        for run in killed.RUNS if name == "tiny" else [run for run in killed.RUNS if run not in killed.LOADS]:
             start = time.perf_counter()
             with tempfile.TemporaryDirectory() as folder:
-                found = killed.main(Path(folder), run, kills, MODELS[name])
+                found = killed.main(Path(folder), run, kills, killed.LOADS.get(run, MODELS[name]))
             print(f"{name}, {found}; {time.perf_counter() - start:.0f} s", flush=True)
     return 0
 
