@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..data.splitting import leaking
 from ..workspace import atomic_folder, write_json
@@ -17,7 +15,7 @@ from .judge import Judge
 from .members import Member, members, summary
 from .processes import Processes
 from .spec import TrainSpec
-from .trainer import Outcome, read_outcome, train
+from .trainer import Outcome, identity_of, read_outcome, train
 from .tuned import Tuned
 
 if TYPE_CHECKING:
@@ -60,9 +58,9 @@ def run_course(
     if first is None and spec.folds == 0 and spec.seeds == 1:
         encoder = load(spec, examples, None)
         return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=resume, reasons=reasons)
-    identity = _identity(spec, examples, dev, first)
+    identity = identity_of(spec, examples, dev, first)
     if resume and (ended := read_outcome(folder, identity, _OUTCOME)) is not None:
-        emit(_conclusion(ended))
+        emit(ended.event())
         return ended
     plan = members(spec, examples, dev)
     course = _Course(folder, load, emit, should_stop, len(plan) + (first is not None), tuple(reasons), resume)
@@ -157,7 +155,7 @@ class _Course:
                 write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
                 for name in (_PARTS, _FIRST):
                     shutil.rmtree(self.folder / name, ignore_errors=True)
-        self.emit(_conclusion(outcome))
+        self.emit(outcome.event())
         return outcome
 
     def _keep(self, best: Outcome, outcome: Outcome) -> None:
@@ -176,17 +174,5 @@ class _Course:
 
 
 def _gain(outcome: Outcome) -> float:
-    """How much better the model became; the last of equals is as good as the first."""
+    """How much better the model became; 0 where nothing judged it. Of equals the first is kept."""
     return outcome.after["score"] - outcome.before["score"] if outcome.after and outcome.before else 0.0
-
-
-def _conclusion(outcome: Outcome) -> Event:
-    kind = Finished if outcome.status == "finished" else Stopped
-    return kind(outcome.steps, outcome.seconds, outcome.pairs_per_second, outcome.before, outcome.after, str(outcome.model))
-
-
-def _identity(spec: TrainSpec, *examples: Examples | None) -> str:
-    """Names what decides the result: the spec, but for how often checkpoints are written, and the rows."""
-    decides: dict[str, Any] = {name: value for name, value in spec.to_json().items() if name != "checkpoint_every"}
-    words = json.dumps([decides, *("" if part is None else part.digest for part in examples)], sort_keys=True)
-    return hashlib.sha256(words.encode()).hexdigest()[:32]

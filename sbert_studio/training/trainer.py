@@ -63,6 +63,11 @@ class Outcome:
         """Plain JSON values."""
         return {**asdict(self), "model": str(self.model), "adapter": None if self.adapter is None else str(self.adapter)}
 
+    def event(self) -> Finished | Stopped:
+        """What tells of it."""
+        kind = Finished if self.status == "finished" else Stopped
+        return kind(self.steps, self.seconds, self.pairs_per_second, self.before, self.after, str(self.model))
+
 
 def train(
     spec: TrainSpec,
@@ -97,7 +102,7 @@ def train(
     learned, held, unjudged = hold_out(spec, examples, dev)
     if not len(learned):
         raise StudioError("there are no rows to learn from", "give a larger file")
-    identity = _identity(spec, learned, held)
+    identity = identity_of(spec, learned, held)
     checkpoints = Checkpoints(folder)
     processes = Processes(encoder.device)
     if resume and (ended := read_outcome(folder, identity)) is not None:
@@ -171,9 +176,8 @@ def _finish(parts: Parts, loop: Loop, reached: bool, base: str) -> Outcome:
 
 
 def _conclude(outcome: Outcome, emit: Callable[[Event], None], processes: Processes) -> None:
-    kind = Finished if outcome.status == "finished" else Stopped
     if processes.main:
-        emit(kind(outcome.steps, outcome.seconds, outcome.pairs_per_second, outcome.before, outcome.after, str(outcome.model)))
+        emit(outcome.event())
 
 
 def read_outcome(folder: Path, identity: str, name: str = _OUTCOME) -> Outcome | None:
@@ -189,8 +193,8 @@ def read_outcome(folder: Path, identity: str, name: str = _OUTCOME) -> Outcome |
     return Outcome(**{**values, "model": folder / "model", "adapter": adapter})
 
 
-def _identity(spec: TrainSpec, learned: Examples, held: Examples | None) -> str:
-    """Names what decides the weights: the spec, but for how often checkpoints are written, and the rows."""
+def identity_of(spec: TrainSpec, *examples: Examples | None) -> str:
+    """Names what decides the result: the spec, but for how often checkpoints are written, and the rows. 32 hex digits."""
     decides = {name: value for name, value in spec.to_json().items() if name != "checkpoint_every"}
-    words = json.dumps([decides, learned.digest, "" if held is None else held.digest], sort_keys=True)
+    words = json.dumps([decides, *("" if part is None else part.digest for part in examples)], sort_keys=True)
     return hashlib.sha256(words.encode()).hexdigest()[:32]
