@@ -71,6 +71,7 @@ def perform(
             before=outcome.before,
             after=outcome.after,
             step=outcome.steps,
+            steps=max(outcome.steps, store.get(run_id).steps),  # of several trainings, each told its own
             seconds=outcome.seconds,
             pairs_per_second=outcome.pairs_per_second,
             model_path=outcome.model,

@@ -84,6 +84,7 @@ def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path
     assert len(each) == 3
     assert (run.after["score"], run.after["sd"]) == pytest.approx((statistics.fmean(each), statistics.stdev(each)))
     assert run.after["kept"]["score"] == max(each)
+    assert run.step == run.steps, "the steps of all trainings"
     folder = studio.workspace.run(run.id)
     assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["model", "tensorboard"]
 
