@@ -32,6 +32,9 @@ class Asked:
         target: the column of scores or labels.
         group: the column of topics or classes; ``""`` for none.
         scale: the lowest and the highest score.
+        order: the labels from least to most alike; an empty tuple says that they have no order.
+        encoding, delimiter, header: how the file is to be read (see :func:`~sbert_studio.data.tables.read_table`).
+        as_read: whether to go on with what was read though it is uncertain.
     """
 
     kind: Kind | None = None
@@ -39,6 +42,11 @@ class Asked:
     target: str | None = None
     group: str | None = None
     scale: tuple[float, float] | None = None
+    order: tuple[str, ...] | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    as_read: bool = False
 
     def after(self, change: Mend) -> Asked:
         """What still holds once a mend was applied."""

@@ -27,10 +27,11 @@ class Examples:
     Attributes:
         kind: what an example is.
         texts: one tuple of n texts a text column; none is blank.
-        targets: (n,) float32 in [0, 1] for scored pairs, (n,) int64 class ids for labelled pairs, else None.
+        targets: (n,) float32 in [0, 1] for scored pairs, (n,) int64 class ids for labelled pairs and labelled texts, else None.
         lines: (n,) int64 row numbers.
         labels: the class names, a class' place being its id.
         groups: n group names, or empty.
+        ordered: whether a larger class id means more alike; says nothing where there are no classes.
     """
 
     kind: Kind
@@ -39,6 +40,7 @@ class Examples:
     lines: np.ndarray
     labels: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    ordered: bool = True
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -98,7 +100,7 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
             [row for finding in findings for row in finding.rows][:100],
         )
     groups = tuple(table.column(roles.group)) if roles.group else ()
-    examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups)
+    examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups, roles.ordered)
     return (examples if usable.all() else examples.take(np.flatnonzero(usable))), tuple(findings)
 
 
@@ -134,7 +136,7 @@ def _few_negatives(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
 
 
 def _targets(table: Table, roles: Roles, leave_out: Callable[[np.ndarray, Callable[[int], str]], None]) -> np.ndarray | None:
-    if roles.target is None or roles.kind not in ("scored_pairs", "labelled_pairs"):
+    if roles.target is None or roles.kind not in ("scored_pairs", "labelled_pairs", "labelled_texts"):
         return None
     cells = table.column(roles.target)
     blank = np.array([not cell.strip() for cell in cells], dtype=bool)

@@ -8,10 +8,18 @@ from typing import Any, Literal, get_args
 
 from ..errors import StudioError
 
-Kind = Literal["scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "sentences"]
+Kind = Literal["scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-_TEXTS = {"scored_pairs": (2, 2), "labelled_pairs": (2, 2), "positive_pairs": (2, 2), "triplets": (3, 32), "sentences": (1, 1)}
+_TEXTS = {
+    "scored_pairs": (2, 2),
+    "labelled_pairs": (2, 2),
+    "positive_pairs": (2, 2),
+    "triplets": (3, 32),
+    "labelled_texts": (1, 1),
+    "sentences": (1, 1),
+}
+_TARGETS = {"scored_pairs": "scores", "labelled_pairs": "labels", "labelled_texts": "categories"}
 
 
 @dataclass(frozen=True)
@@ -21,10 +29,10 @@ class Roles:
     Attributes:
         kind: the kind of examples.
         texts: the text columns: sentence 1 and 2; or anchor, positive, negative and further negatives; or the text.
-        target: the column of scores (scored pairs) or labels (labelled pairs).
+        target: the column of scores (scored pairs), labels (labelled pairs) or categories (labelled texts).
         low, high: the score scale; ``low`` becomes 0 and ``high`` becomes 1.
-        labels: the class names, a class' place being its id; for NLI contradiction, neutral, entailment, so that a
-            larger id means more similar.
+        labels: the class names, a class' place being its id; of ordered classes from least to most alike.
+        ordered: whether a larger class id means more alike (contradiction, neutral, entailment; low, medium, high; no, yes).
         group: the column of topics or classes, for splits that keep a group together.
         note: the scale or the labels in words.
 
@@ -40,6 +48,7 @@ class Roles:
     labels: tuple[str, ...] = ()
     group: str | None = None
     note: str = ""
+    ordered: bool = True
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -53,10 +62,8 @@ class Roles:
             )
         if len(set(self.texts)) < len(self.texts) or self.target in self.texts:
             raise StudioError("one column is chosen for two parts", "choose a column of its own for each part")
-        if self.kind in ("scored_pairs", "labelled_pairs") and self.target is None:
-            raise StudioError(
-                f"{self.kind.replace('_', ' ')} need a column of {'scores' if self.kind == 'scored_pairs' else 'labels'}", "choose it"
-            )
+        if self.kind in _TARGETS and self.target is None:
+            raise StudioError(f"{self.kind.replace('_', ' ')} need a column of {_TARGETS[self.kind]}", "choose it")
         if self.kind == "scored_pairs" and not (self.low is not None and self.high is not None and self.low < self.high):
             raise StudioError(f"the score scale from {self.low} to {self.high} is empty", "give a lowest and a higher highest score")
 
@@ -71,6 +78,7 @@ class Roles:
             "labels": list(self.labels),
             "group": self.group,
             "note": self.note,
+            "ordered": self.ordered,
         }
 
     @classmethod
@@ -85,4 +93,5 @@ class Roles:
             labels=tuple(value.get("labels") or ()),
             group=value.get("group"),
             note=str(value.get("note", "")),
+            ordered=bool(value.get("ordered", True)),
         )

@@ -14,6 +14,7 @@ from ..workspace import atomic_file
 from .cells import cell_text, safe_cell, write_csv, write_rows
 from .findings import Finding
 from .progress import Progress
+from .questions import Question
 
 __all__ = ["Table", "read_table", "safe_cell", "table_from_columns", "write_csv"]
 
@@ -29,12 +30,14 @@ class Table:
         columns: the column names, all different.
         lines: (n,) int64, each row's number as a spreadsheet shows it (the header is row 1).
         notes: what reading the file brought up.
+        doubts: what reading the file left open, such as its encoding: the questions to its owner.
     """
 
     name: str
     columns: tuple[str, ...]
     lines: np.ndarray
     notes: tuple[Finding, ...] = ()
+    doubts: tuple[Question, ...] = field(default=(), kw_only=True)
     _data: Any = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:

@@ -1,0 +1,79 @@
+"""What became of every row: read, learned from, held out, or left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import describe_rows
+from .findings import count
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows that were not used.
+
+    Attributes:
+        why: in words, without the count and the numbers, such as ``the score is not a number``.
+        rows: their numbers in a spreadsheet.
+    """
+
+    why: str
+    rows: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"why": self.why, "rows": list(self.rows)}
+
+
+@dataclass(frozen=True)
+class RowAccount:
+    """Every row of a file, once: ``read == used + held_out + left_out``.
+
+    Attributes:
+        read: rows of the file, blank ones too.
+        used: rows learned from, encoded or judged.
+        held_out: rows put aside to judge by; 0 where nothing is trained.
+        reasons: the rows that were left out, by why; no row stands in two of them.
+    """
+
+    read: int
+    used: int
+    held_out: int = 0
+    reasons: tuple[LeftOut, ...] = ()
+
+    @property
+    def left_out(self) -> int:
+        """How many rows were not used."""
+        return sum(len(reason.rows) for reason in self.reasons)
+
+    def in_words(self, verb: str = "used") -> str:
+        """One sentence: ``120 rows read, 74 learned from, 0 held out, 46 left out: the score is not a number (46: rows 3, 5, …)``."""
+        parts = [f"{count(self.read, 'row')} read", f"{self.used:,} {verb}"]
+        parts += [f"{self.held_out:,} held out"] if self.held_out else []
+        parts += [f"{self.left_out:,} left out"]
+        found = ", ".join(parts)
+        why = "; ".join(f"{reason.why} ({len(reason.rows):,}: {describe_rows(reason.rows)})" for reason in self.reasons)
+        return f"{found}: {why}" if why else found
+
+    def to_json(self) -> dict[str, Any]:
+        """``read, used, held_out, left_out, reasons`` as plain data."""
+        return {
+            "read": self.read,
+            "used": self.used,
+            "held_out": self.held_out,
+            "left_out": self.left_out,
+            "reasons": [reason.to_json() for reason in self.reasons],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RowAccount:
+        """The inverse of :meth:`to_json`."""
+        reasons: Sequence[Mapping[str, Any]] = value.get("reasons") or ()
+        return cls(
+            int(value["read"]),
+            int(value["used"]),
+            int(value.get("held_out", 0)),
+            tuple(LeftOut(str(reason["why"]), tuple(int(row) for row in reason["rows"])) for reason in reasons),
+        )
