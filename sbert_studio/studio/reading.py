@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 class Reading(Services):
     """Files → tables, corpora, diagnoses."""
 
-    def read(self, path: str | Path, name: str | None = None, progress: Progress | None = None) -> Table:
+    def read(self, path: str | Path, name: str | None = None, progress: Progress | None = None, asked: Asked | None = None) -> Table:
         """A file as a table whose rows keep their spreadsheet numbers.
+
+        Args:
+            asked: its encoding, its delimiter and whether it has a header, where that was said.
 
         Raises:
             StudioError: there is no such file, it is too large, or it cannot be read.
@@ -33,7 +36,8 @@ class Reading(Services):
         from ..data.tables import read_table
 
         path = existing_file(path)
-        return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20)
+        said = {} if asked is None else {"encoding": asked.encoding, "delimiter": asked.delimiter, "header": asked.header}
+        return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20, **said)  # type: ignore[arg-type]
 
     def corpus(
         self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None
@@ -52,20 +56,30 @@ class Reading(Services):
         model: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
-        """What the rows are and what is wrong with them; texts are counted in the tokens of ``model``.
+        """What the rows are and what is wrong with them; texts are counted in the tokens of ``model``, and compared by it.
 
         Args:
-            roles: what the columns are, or what of it was chosen by hand; the rest is detected.
+            roles: what the columns are, or what of it was chosen by hand; the rest is found out.
+            model: the model that is about to be tuned; ``none``, or one that cannot be loaded (which a finding says): names and
+                values only.
             progress: told how many rows are looked at.
         """
         from ..data.doctor import diagnose
+        from ..data.evidence import similar_by
 
         table = self._table(path)
         judged = None if dev is None else self._table(dev)
         name = model or self.settings.default_model
-        encoder, languages = self.catalog.load(name), languages_of(self.catalog, name)
-        parts = self.roles(table, roles)
-        return diagnose(table, parts, judged, encoder.tokens.counts, encoder.max_length, languages=languages, progress=progress)
+        if name.casefold() == "none":
+            return diagnose(table, roles, judged, progress=progress)
+        try:
+            encoder, languages = self.catalog.load(name), languages_of(self.catalog, name)
+        except StudioError as error:
+            return diagnose(table, roles, judged, progress=progress).noting("warning", f"checked without a model: {error.message}")
+        similar = similar_by(encoder.encode)
+        return diagnose(
+            table, roles, judged, encoder.tokens.counts, encoder.max_length, languages=languages, similar=similar, progress=progress
+        )
 
     def roles(self, table: Table, asked: Roles | Asked | None = None, objective: str | None = None) -> Roles:
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""
