@@ -60,12 +60,14 @@ class RowAccount:
 
     def in_words(self, verb: str = "used") -> str:
         """One sentence: ``120 rows read, 74 learned from, 0 held out, 46 left out: the score is not a number (46: rows 3, 5, …)``."""
-        parts = [f"{count(self.read, 'row')} read", f"{self.used:,} {verb}"]
-        parts += [f"{self.held_out:,} held out"] if self.held_out else []
-        parts += [f"{self.left_out:,} left out"]
-        found = ", ".join(parts)
+        found = self.in_short(verb)
         why = "; ".join(f"{reason.why} ({len(reason.rows):,}: {describe_rows(reason.rows)})" for reason in self.reasons)
         return f"{found}: {why}" if why else found
+
+    def in_short(self, verb: str = "used") -> str:
+        """The counts alone: ``120 rows read, 74 learned from, 46 left out``."""
+        held_out = [f"{self.held_out:,} held out"] if self.held_out else []
+        return ", ".join([f"{count(self.read, 'row')} read", f"{self.used:,} {verb}", *held_out, f"{self.left_out:,} left out"])
 
     def to_json(self) -> dict[str, Any]:
         """``read, used, held_out, left_out, reasons`` as plain data."""

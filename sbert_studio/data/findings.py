@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..errors import describe_rows
+
 Severity = Literal["error", "warning", "info"]
 
 
@@ -63,6 +65,10 @@ class Finding:
             return self
         message = self.message.replace(count(len(self.rows), "row"), count(len(rows), "row"), 1)
         return replace(self, message=message, rows=rows, mend=drop_rows(rows)) if rows else None
+
+    def in_words(self) -> str:
+        """The message, with the row numbers behind it."""
+        return f"{self.message} ({describe_rows(self.rows)})" if self.rows else self.message
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON: ``severity, message, rows, mend``."""
