@@ -19,6 +19,7 @@ from .examples import Examples, build_examples, build_like, detect_roles
 from .findings import Finding
 from .mends import mend
 from .progress import Progress
+from .questions import Question
 from .roles import Roles
 from .tables import Table
 
@@ -50,12 +51,21 @@ class Diagnosis:
         rows: the rows of the file.
         examples: its usable rows.
         findings: the gravest first.
+        questions: what only the owner can say; none where all is certain.
+        held_out: the usable rows of the held-out file, where one was given that can be used.
     """
 
     roles: Roles
     rows: int
     examples: Examples
     findings: tuple[Finding, ...]
+    questions: tuple[Question, ...] = ()
+    held_out: Examples | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing is left to ask."""
+        return not self.questions
 
     @cached_property
     def offers(self) -> tuple[Offer, ...]:
@@ -66,6 +76,8 @@ class Diagnosis:
         """``kind, roles, rows, findings, offers`` as plain data."""
         return {
             "kind": self.roles.kind,
+            "certain": self.certain,
+            "questions": [question.to_json() for question in self.questions],
             "roles": self.roles.to_json(),
             "rows": self.rows,
             "findings": [finding.to_json() for finding in self.findings],
@@ -108,7 +120,7 @@ def diagnose(
         found += check(patient)
         if progress is not None:
             progress(len(table) * done // len(_CHECKS), len(table))
-    return Diagnosis(roles, len(table), examples, tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity])))
+    return Diagnosis(roles, len(table), examples, tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity])), held_out=held_out)
 
 
 def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Finding]]:

@@ -17,6 +17,7 @@ import gradio as gr
 
 from ..data.asked import Asked, asked_in_words
 from ..errors import StudioError
+from ..studio.plans import TrainRequest
 from .page import FILE_TYPES, Page
 
 if TYPE_CHECKING:
@@ -165,16 +166,17 @@ def train(
         raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
     overrides = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
     owner = _OWNER if page.shared else "local"
-    return page.studio.submit(
+    request = TrainRequest(
         _file(file),
         dev=Path(dev) if dev else None,
         first=Path(first) if first else None,
-        roles=_asked(kind, columns, target, group, scale),
+        choices=_asked(kind, columns, target, group, scale),
         overrides=overrides,
         model=model or None,
         owner=owner,
         name=name or None,
-    ).to_json()
+    )
+    return page.studio.submit(request).to_json()
 
 
 def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import gradio as gr
 
 from ..follow import Follow
 from ..page import Page, guarded
-from ..tuning import data_panel, drafts, settings_form
+from ..tuning import data_panel, drafts, settings_form, told
 from ..tuning.data_panel import DataPanel
 from ..tuning.drafts import Draft
 from ..tuning.run_panel import RunPanel
@@ -35,13 +35,13 @@ def start(page: Page, key: str | None, raw: Sequence[Any], model: str | None, ow
         StudioError: the file cannot be trained on, or a setting is refused.
     """
     draft = _chosen(page, key, raw, model)
-    return draft, drafts.start(page.studio, draft, model, page.visitor(owner), name).id
+    return draft, drafts.start(page.studio, draft, page.visitor(owner), name).id
 
 
 def estimate(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> tuple[Draft, Value]:
     """What :func:`start` would take, as a ``reasons`` view, and the draft; nothing is trained."""
     draft = _chosen(page, key, raw, model)
-    return draft, drafts.estimate(page.studio, draft, model)
+    return draft, drafts.estimate(page.studio, draft)
 
 
 def _chosen(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> Draft:
@@ -60,12 +60,7 @@ def replan(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -
 
 def shown_of(draft: Draft) -> dict[str, Any]:
     """What the controls show for a draft."""
-    return settings_form.shown_of(draft.advice.spec, draft.overrides) if draft.advice else settings_form.defaults_shown()
-
-
-def reasons(draft: Draft) -> Value | None:
-    """Why the settings are as they are."""
-    return {"title": "Why these settings", "reasons": list(draft.advice.reasons)} if draft.advice else None
+    return settings_form.shown_of(draft.plan.spec, draft.overrides) if draft.plan else settings_form.defaults_shown()
 
 
 def build(studio: Studio, page: Page) -> None:
@@ -94,13 +89,13 @@ def build(studio: Studio, page: Page) -> None:
     def plan(draft: Draft, model: str) -> list[Any]:
         shown, kind = shown_of(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
         groups = [gr.update(visible=one == shown["acting"]) for one in form.groups]
-        line = {"title": "The same from a terminal", "command": drafts.command(draft, model, studio.settings.default_model)}
+        line = {"title": "The same from a terminal", "command": told.command(draft, model, studio.settings.default_model)}
         return [
             *settings_form.updates(kind, shown),
             *groups,
             *settings_form.seen(shown["method"], shown["architecture"]),
-            reasons(draft),
-            line if draft.advice else None,
+            told.reasons(draft),
+            line if draft.plan else None,
             None,  # what was estimated for other rows or settings
         ]
 
