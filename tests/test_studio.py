@@ -176,7 +176,7 @@ def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, t
     done: list[str] = []
     for module, name in ((tables, "read_table"), (doctor, "diagnose"), (doctor, "build_examples"), (examples, "build_like")):
         monkeypatch.setattr(module, name, counted(getattr(module, name), done))
-    path, dev, first = (write_pairs(tmp_path / f"{name}.csv", seed=seed) for seed, name in enumerate(("pairs", "dev", "first")))
+    path, dev, first = (write_pairs(tmp_path / f"{name}.csv", seed=seed) for seed, name in ((10, "pairs"), (20, "dev"), (30, "first")))
     request = TrainRequest(path, dev, first, overrides=quick())
     plan = studio.plan(request)
     assert done.count("read_table") == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from ..errors import StudioError
 from ..registry import parse_params
 from .accounting import account_of
 from .plans import FIRST, Source, TrainPlan, TrainRequest
-from .questions import from_json, of_first_stage
+from .questions import from_json, of_first_stage, typed
 from .reading import Reading, existing_file
 from .results import Forecast
 
@@ -200,17 +200,3 @@ def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
         part = own if bare == name else asked if bare in said else first
         part[bare] = value
     return own, first, typed(asked)
-
-
-def typed(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said of a file, where a person typed it as words: names with commas between them, a scale such as ``0-5``."""
-    from ..data.asked import parse_columns, parse_scale
-
-    readers: dict[str, Callable[[str], Any]] = {
-        "columns": parse_columns,
-        "order": parse_columns,
-        "scale": parse_scale,
-        "kind": lambda text: text.strip().replace("-", "_"),
-        "header": lambda text: text.strip().lower() in ("yes", "true", "1"),
-    }
-    return {name: readers[name](value) if isinstance(value, str) and name in readers else value for name, value in said.items()}

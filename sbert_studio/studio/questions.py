@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -92,3 +92,26 @@ def in_words(value: Any) -> str:
             return scale_in_words(float(value[0]), float(value[1]))
         return in_one_line([str(item) for item in value])
     return {True: "yes", False: "no", None: ""}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
+
+
+def typed(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said of a file, where a person typed it as words: names with commas between them, a scale such as ``0-5``."""
+    from ..data.asked import parse_columns, parse_scale
+
+    readers: dict[str, Callable[[str], Any]] = {
+        "columns": parse_columns,
+        "order": parse_columns,
+        "scale": parse_scale,
+        "kind": lambda text: text.strip().replace("-", "_"),
+        "header": lambda text: text.strip().lower() in ("yes", "true", "1"),
+    }
+    return {name: readers[name](value) if isinstance(value, str) and name in readers else value for name, value in said.items()}
+
+
+def answers_in_words(question: Question) -> str:
+    """The answers as a caller of the API gives them: ``answer with order="no,yes" (yes) or …, or go on with as_read=true``."""
+    ways = (
+        " and ".join(f'{name}="{in_words(value)}"' for name, value in option.choice.items()) + f" ({option.answer})"
+        for option in question.options
+    )
+    return f"answer with {' or '.join(ways)}; or go on as it is read with as_read=true"

@@ -79,12 +79,13 @@ def build(studio: Studio, page: Page) -> None:
                 name = gr.Textbox(
                     label="Name of the new model", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="tune-name"
                 )
+                asking = view("questions", elem_id="tune-questions")
                 with gr.Row(elem_classes=["sb-buttons"]):
                     go = gr.Button("Start training", variant="primary", elem_id="tune-start")
                     ask = gr.Button("Estimate time and memory", elem_id="tune-ask")
                 forecast = view("reasons", elem_id="tune-estimate")
             run = RunPanel(page, follow)
-    plan_outputs = [*form.inputs, *form.groups.values(), *form.sections, why, terminal, forecast]
+    plan_outputs = [*form.inputs, *form.groups.values(), *form.sections, why, terminal, asking, go, forecast]
 
     def plan(draft: Draft, model: str) -> list[Any]:
         shown, kind = shown_of(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
@@ -96,6 +97,8 @@ def build(studio: Studio, page: Page) -> None:
             *settings_form.seen(shown["method"], shown["architecture"]),
             told.reasons(draft),
             line if draft.plan else None,
+            told.questions(draft),
+            gr.update(variant="primary" if draft.plan and draft.plan.certain else "secondary"),
             None,  # what was estimated for other rows or settings
         ]
 
@@ -103,8 +106,19 @@ def build(studio: Studio, page: Page) -> None:
         planned = replan(page, key, [method, *raw], model)
         if planned is None:
             sections = settings_form.seen(method, settings_form.architecture_in([method, *raw]))
-            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 6), *sections, *[gr.skip()] * 3]
+            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 8), *sections, *[gr.skip()] * 5]
         return [page.drafts.put(planned, key), *plan(planned, model)]
+
+    def on_answer(key: str, model: str, event: gr.SelectData) -> Any:
+        answered = told.answer(page.studio, page.drafts.get(key), event.index, model)
+        return [*data.show(page.drafts.put(answered), answered), *plan(answered, model)]
+
+    def on_model(key: str | None, model: str) -> Any:
+        draft = page.drafts.get(key) if key else None
+        if draft is None or draft.request.model == model:
+            return gr.skip()
+        again = drafts.checked(page.studio, draft, model)
+        return [*data.show(page.drafts.put(again, key), again), *plan(again, model)]
 
     def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *raw: Any) -> Any:
         planned, run_id = start(page, key, raw, model, owner, name)
@@ -117,6 +131,13 @@ def build(studio: Studio, page: Page) -> None:
 
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     data.listen(plan, plan_outputs)
+    asking.select(
+        guarded(on_answer),
+        [draft, page.model],
+        [*data.outputs, *plan_outputs],
+        api_visibility="private",
+        show_progress_on=asking,
+    )
     for control in (form.method, form.objective, form.controls["architecture"], form.controls["head"]):
         control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **quiet)
     go.click(
@@ -135,4 +156,6 @@ def build(studio: Studio, page: Page) -> None:
         show_progress_on=ask,
         concurrency_limit=1,
     )
+    # Another model has other tokens, and finds other evidence for what the columns are.
+    page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **quiet)
     page.on_load.append(run.listen)
