@@ -10,6 +10,7 @@ import inspect
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ import gradio as gr
 
 from ..data.asked import Asked, asked_in_words
 from ..errors import StudioError
+from ..studio.plans import TrainRequest
+from ..studio.questions import Unanswered, answers_in_words, typed
 from .page import FILE_TYPES, Page
 
 if TYPE_CHECKING:
@@ -102,23 +105,41 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
 
 
 def check(
-    studio: Studio, file: str, model: str = "", kind: str = "", columns: str = "", target: str = "", group: str = "", scale: str = ""
+    studio: Studio,
+    file: str,
+    model: str = "",
+    kind: str = "",
+    columns: str = "",
+    target: str = "",
+    group: str = "",
+    scale: str = "",
+    order: str = "",
+    encoding: str = "",
+    delimiter: str = "",
+    header: str = "",
 ) -> dict[str, Any]:
     """Find out what kind of training examples a file holds and what is wrong with it.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
         model: the model whose tokens are counted; empty for the default.
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets or sentences; empty to find it out, as with those that follow.
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to find it out, as with those
+            that follow.
         columns: the text columns with commas between them, in the order of their parts.
-        target: the column of scores or labels.
+        target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
+        order: the labels from least to most alike, with commas between them.
+        encoding: a codec's name, such as utf-8 or gb18030.
+        delimiter: what stands between two cells, such as ; or tab.
+        header: yes or no: whether the first row names the columns.
 
     Returns:
-        kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit.
+        kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit;
+        whether the reading is certain, and where it is not, the questions, each with its answers and what they set.
     """
-    return studio.check(_file(file), roles=_asked(kind, columns, target, group, scale), model=model or None).to_json()
+    asked = _asked(kind, columns, target, group, scale, order, encoding, delimiter, header)
+    return studio.check(_file(file), roles=asked, model=model or None).to_json()
 
 
 def train(
@@ -136,6 +157,11 @@ def train(
     target: str = "",
     group: str = "",
     scale: str = "",
+    order: str = "",
+    encoding: str = "",
+    delimiter: str = "",
+    header: str = "",
+    as_read: bool = False,
 ) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 
@@ -148,14 +174,20 @@ def train(
         name: what the new model is called; empty for the file's name.
         dev: a file with the same columns to judge by; without it a part of the rows is held out.
         first: a file to learn from before, in a stage of its own, whose settings are named like "first.epochs".
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets or sentences; empty to find it out, as with those that follow.
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to find it out, as with those
+            that follow.
         columns: the text columns with commas between them, in the order of their parts.
-        target: the column of scores or labels.
+        target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
+        order: the labels from least to most alike, with commas between them.
+        encoding: a codec's name, such as utf-8 or gb18030.
+        delimiter: what stands between two cells, such as ; or tab.
+        header: yes or no: whether the first row names the columns.
+        as_read: go on with what was read where it is uncertain; otherwise the question and its answers come back as an error.
 
     Returns:
-        the run: its id, which is also the name of the finished model, its status and its settings.
+        the run: its id, which is also the name of the finished model, its status, its settings, and what becomes of every row.
     """
     try:
         given = json.loads(settings or "{}")
@@ -165,16 +197,21 @@ def train(
         raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
     overrides = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
     owner = _OWNER if page.shared else "local"
-    return page.studio.submit(
+    request = TrainRequest(
         _file(file),
         dev=Path(dev) if dev else None,
         first=Path(first) if first else None,
-        roles=_asked(kind, columns, target, group, scale),
+        choices=replace(_asked(kind, columns, target, group, scale, order, encoding, delimiter, header), as_read=bool(as_read)),
         overrides=overrides,
         model=model or None,
         owner=owner,
         name=name or None,
-    ).to_json()
+    )
+    try:
+        run = page.studio.submit(request)
+    except Unanswered as error:
+        raise StudioError(error.message, answers_in_words(error.questions[0]), error.rows) from None
+    return {**run.to_json(), "accounts": {part: account.to_json() for part, account in page.studio.accounts(run.id).items()}}
 
 
 def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
@@ -218,7 +255,11 @@ def build(page: Page) -> None:
         mode = gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label="mode")
         clusters, objective, method, task = (gr.Textbox("auto", label=label) for label in ("clusters", "objective", "method", "task"))
         settings = gr.Textbox("", label="settings")
-        parts = [gr.Textbox("", label=label) for label in ("kind", "columns", "target", "group", "scale")]
+        parts = [
+            gr.Textbox("", label=label)
+            for label in ("kind", "columns", "target", "group", "scale", "order", "encoding", "delimiter", "header")
+        ]
+        as_read = gr.Checkbox(False, label="as_read")
         found = gr.JSON()
         for verb, endpoint, inputs in (
             (similarity, "similarity", [a, b, model]),
@@ -226,7 +267,7 @@ def build(page: Page) -> None:
             (mine, "mine", [file, top, model, column]),
             (draw, "map", [file, clusters, dimensions, model, column]),
             (check, "check", [file, model, *parts]),
-            (train, "train", [file, objective, method, settings, model, name, dev, first, *parts]),
+            (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
             (evaluate, "evaluate", [file, model, task]),
         ):
@@ -255,8 +296,12 @@ def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -
     return call
 
 
-def _asked(kind: str, columns: str, target: str, group: str, scale: str) -> Asked:
-    return asked_in_words(kind or None, columns or None, target or None, group or None, scale or None)
+def _asked(
+    kind: str, columns: str, target: str, group: str, scale: str, order: str = "", encoding: str = "", delimiter: str = "", header: str = ""
+) -> Asked:
+    said = asked_in_words(kind or None, columns or None, target or None, group or None, scale or None)
+    more = {"order": order, "encoding": encoding, "delimiter": delimiter, "header": header}
+    return replace(said, **typed({name: value for name, value in more.items() if value}))
 
 
 def _file(path: str | None) -> Path:
