@@ -12,7 +12,7 @@ import typer
 from ..errors import StudioError, describe_rows
 from ..workspace import require_room
 from .answers import Answer, Json, progress
-from .columns import AsRead, Columns, Delimiter, Encoding, Group, Header, Kind, Order, Scale, Target, asked, question_lines
+from .columns import AsRead, Columns, Delimiter, Encoding, Group, Header, Kind, Order, Scale, Target, asked
 from .studio import open_studio
 
 if TYPE_CHECKING:
@@ -89,10 +89,13 @@ def check(
 
 def _told(found: Diagnosis) -> list[str]:
     """A diagnosis in words."""
-    lines = [f"{found.rows:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
+    from ..studio.questions import question_lines
+
+    lines = [f"{found.account.read:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
     lines += [found.roles.note] if found.roles.note else []
     lines += [f"because {why}" for why in found.why]
-    lines += question_lines(found.questions)
+    lines += [line for question in found.questions for line in question_lines(question)]
+    lines.append(found.account.in_words("can be learned from"))
     for finding in found.findings:
         where = f" ({describe_rows(finding.rows)})" if finding.rows else ""
         change = f" – can be mended: {finding.mend.label}" if finding.mend else ""

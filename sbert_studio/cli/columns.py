@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .answers import one_line
-
 if TYPE_CHECKING:
     from ..data.asked import Asked
-    from ..data.questions import Question
 
 _FOUND = "found out"
 Kind = Annotated[
@@ -72,17 +68,3 @@ def asked(
     return asked_in_words(
         kind, columns, target, group, scale, order, encoding=encoding, delimiter=delimiter, header=header, as_read=as_read
     )
-
-
-def question_lines(questions: Sequence[Question]) -> list[str]:
-    """Questions for a terminal: each with why it is asked, rows of the file, and the flag of each answer."""
-    lines = []
-    for question in questions:
-        lines.append(f"question: {question.text}")
-        lines += [f"  because {question.why}"] if question.why else []
-        for shown in question.rows:
-            read_as = f" ({shown.read_as})" if shown.read_as else ""
-            value = f": {one_line(shown.value, 60)}" if shown.value else ""
-            lines.append(f"  row {shown.row}{value}{read_as}: {' | '.join(one_line(text, 60) for text in shown.texts)}")
-        lines += [f"  {option.flag}  – {option.answer}" for option in question.options]
-    return lines

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import StudioError
+from .accounts import RowAccount, account_of
 from .asked import Asked, read_roles
 from .checks.amounts import imbalance, lonely, too_few
 from .checks.columns import constant_columns, swapped_cells, swapped_columns
@@ -55,6 +56,7 @@ class Diagnosis:
         rows: the rows of the file.
         examples: its usable rows.
         findings: the gravest first.
+        account: what became of every row of the file; those that can be learned from are used.
         questions: what only the owner can say; none where all is certain.
         why: what tells what the columns are, a sentence each.
         held_out: the usable rows of the held-out file, where one was given that can be used.
@@ -64,6 +66,7 @@ class Diagnosis:
     rows: int
     examples: Examples
     findings: tuple[Finding, ...]
+    account: RowAccount
     questions: tuple[Question, ...] = ()
     why: tuple[str, ...] = ()
     held_out: Examples | None = None
@@ -94,7 +97,7 @@ class Diagnosis:
         return offers(self.examples)
 
     def to_json(self) -> dict[str, Any]:
-        """``kind, certain, questions, usable, why, roles, rows, findings, offers`` as plain data."""
+        """``kind, certain, questions, usable, why, roles, rows, account, findings, offers`` as plain data."""
         return {
             "kind": self.roles.kind,
             "certain": self.certain,
@@ -103,6 +106,7 @@ class Diagnosis:
             "why": list(self.why),
             "roles": self.roles.to_json(),
             "rows": self.rows,
+            "account": self.account.to_json(),
             "findings": [finding.to_json() for finding in self.findings],
             "offers": [offer.to_json() for offer in self.offers],
         }
@@ -149,8 +153,9 @@ def diagnose(
         found += check(patient)
         if progress is not None:
             progress(len(table) * done // len(_CHECKS), len(table))
-    gravest_first = tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity]))
-    return Diagnosis(roles, len(table), examples, gravest_first, reading.questions, reading.why, held_out)
+    account = account_of(table, found, examples.lines)
+    ordered = tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity]))
+    return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, held_out)
 
 
 def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Finding]]:

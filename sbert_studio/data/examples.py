@@ -14,7 +14,7 @@ from .detection import detect_roles
 from .findings import Finding, count, drop_rows
 from .profile import numbers_of
 from .roles import KINDS, Kind, Roles
-from .scales import NOISE, same_class
+from .scales import NO_LABEL, NOISE, label_key, same_class
 from .tables import Table
 
 __all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "build_like", "detect_roles"]
@@ -82,17 +82,17 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
     filled = np.array([[bool(cell.strip()) for cell in column] for column in columns], dtype=bool)
     usable = np.ones(len(table), dtype=bool)
 
-    def leave_out(bad: np.ndarray, message: Callable[[int], str]) -> None:
+    def leave_out(bad: np.ndarray, message: str, why: str, hint: str = "") -> None:
         bad = bad & usable
         if bad.any():
             rows = tuple(table.lines[bad].tolist())
-            findings.append(Finding("warning", message(len(rows)), rows, drop_rows(rows)))
+            findings.append(Finding("warning", f"{count(len(rows), 'row')} {message}, left out{hint}", rows, drop_rows(rows), why))
             usable[bad] = False
 
     some: np.ndarray = np.logical_or.reduce(filled)
     every: np.ndarray = np.logical_and.reduce(filled)
-    leave_out(~some, lambda n: f"{count(n, 'row')} without any text, left out")
-    leave_out(some & ~every, lambda n: f"{count(n, 'row')} with text on one side only, left out")
+    leave_out(~some, "without any text", "no text")
+    leave_out(some & ~every, "with text on one side only", "text on one side only")
     targets = _targets(table, roles, leave_out, findings)
     if not usable.any():
         raise StudioError(
@@ -161,9 +161,7 @@ def _few_negatives(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
         yield Finding("info", f"{count(len(rows), 'row')} with fewer negatives than others; the first one stands in", rows)
 
 
-def _targets(
-    table: Table, roles: Roles, leave_out: Callable[[np.ndarray, Callable[[int], str]], None], findings: list[Finding]
-) -> np.ndarray | None:
+def _targets(table: Table, roles: Roles, leave_out: Callable[..., None], findings: list[Finding]) -> np.ndarray | None:
     if roles.target is None or roles.kind not in ("scored_pairs", "labelled_pairs", "labelled_texts"):
         return None
     cells = table.column(roles.target)
@@ -177,33 +175,41 @@ def _targets(
     else:
         known = {cell: same_class(cell, roles.labels) for cell in set(cells)}
     classes = np.fromiter((known[cell] for cell in cells), dtype=np.int64, count=len(cells))
-    leave_out(blank, lambda n: f"{count(n, 'row')} without a {what}, left out")
-    leave_out(classes < 0, lambda n: f"{count(n, 'row')} whose {what} is none of {', '.join(roles.labels[:6])}, left out")
+    leave_out(blank, f"without a {what}", f"no {what}")
+    none = {cell for cell, found in known.items() if found < 0 and label_key(cell) in NO_LABEL}
+    unlabelled = np.fromiter((cell in none for cell in cells), dtype=bool, count=len(cells))
+    shown = _shown(cells, unlabelled)
+    leave_out(unlabelled, f"whose {what} says that there is none ({shown})", f"the {what} says that there is none: {shown}")
+    names, strange = ", ".join(roles.labels[:6]), (classes < 0) & ~blank & ~unlabelled
+    leave_out(strange, f"whose {what} is none of {names}", f"the {what} is none of {names}, such as {_shown(cells, strange)}")
     return classes
 
 
 def _scores(
-    table: Table,
-    roles: Roles,
-    cells: list[str],
-    blank: np.ndarray,
-    leave_out: Callable[[np.ndarray, Callable[[int], str]], None],
-    findings: list[Finding],
+    table: Table, roles: Roles, cells: list[str], blank: np.ndarray, leave_out: Callable[..., None], findings: list[Finding]
 ) -> np.ndarray:
     """(n,) float32 in [0, 1]."""
     low, high = float(roles.low or 0.0), float(roles.high or 0.0)
     least, most = min(low, high), max(low, high)
     scores = numbers_of(cells)
-    leave_out(blank, lambda n: f"{count(n, 'row')} without a score, left out")
-    leave_out(np.isnan(scores), lambda n: f"{count(n, 'row')} whose score is not a number, left out")
+    leave_out(blank, "without a score", "no score")
+    words = np.isnan(scores) & ~blank
+    leave_out(words, "whose score is not a number", f"the score is not a number, such as {_shown(cells, words)}")
     slack = NOISE * (most - least)
     rounded = ((scores < least) & (scores >= least - slack)) | ((scores > most) & (scores <= most + slack))
     if rounded.any():
         rows = tuple(table.lines[rounded].tolist())
-        findings.append(
-            Finding("info", f"{count(len(rows), 'row')} with a score rounded off the scale {least:g}–{most:g}, put back on it", rows)
-        )
+        message = f"{count(len(rows), 'row')} with a score rounded off the scale {least:g}–{most:g}, put back on it"
+        findings.append(Finding("info", message, rows))
         scores = np.where(rounded, scores.clip(least, most), scores)
-    outside = f"with a score outside {least:g}–{most:g}, left out (the scale can be changed)"
-    leave_out((scores < least) | (scores > most), lambda n: f"{count(n, 'row')} {outside}")
+    outside = (scores < least) | (scores > most)
+    span = f"outside {least:g}–{most:g}"
+    why = f"the score lies {span}, such as {_shown(cells, outside)}"
+    leave_out(outside, f"with a score {span}", why, " (the scale can be changed)")
     return ((scores - low) / (high - low)).astype(np.float32)
+
+
+def _shown(cells: Sequence[str], bad: np.ndarray) -> str:
+    """The first three different cells of some rows, as they are written."""
+    found = dict.fromkeys(cells[place].strip()[:30] for place in np.flatnonzero(bad)[:200].tolist())
+    return ", ".join(repr(cell) for cell in list(found)[:3])

@@ -21,6 +21,8 @@ NOISE = 1e-5
 # What annotators write where they did not agree (SNLI: "-", as a number -1), and what programs write for nothing.
 _NO_LABEL = frozenset({"-", "--", "?", "n/a", "na", "null", "nan", "#n/a"})
 _NO_LABEL_IF_RARE = frozenset({"none", "-1", "unknown", "unlabeled", "unlabelled", "unsure"})
+NO_LABEL = _NO_LABEL | _NO_LABEL_IF_RARE
+"""The keys of labels that may say that there is none."""
 _RARE = 0.1
 
 
