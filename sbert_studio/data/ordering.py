@@ -74,10 +74,9 @@ def _without_words(names: tuple[str, ...], evidence: Separated | None, named: bo
         return _around_neutral(names, middle, evidence)
     order = _covering(evidence.order, names)
     apart = evidence.distinct and len(evidence.means) == len(names)
-    if len(names) == 2:
-        enough = evidence.effect >= (0.3 if named else 0.5)
-    else:  # three may be those of inference, of which contradictions can be more alike than what is neutral
-        enough = evidence.effect >= 0.6 and (len(names) > 3 or rising(order))
+    # Three may be those of inference, of which contradictions can be more alike than what is neutral.
+    many = evidence.effect >= 0.6 and (len(names) > 3 or rising(order))
+    enough = evidence.effect >= (0.3 if named else 0.5) if len(names) == 2 else many
     certain = evidence.strength == "strong" and apart and enough
     return Ordering(order, True, certain, evidence.in_words())
 
