@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from ...errors import StudioError
 from ..cells import cell_text
 from ..findings import Finding
 from ..progress import Progress
-from .rows import MOST_COLUMNS, Content, Ledger, Record, gather
+from .gather import gather
+from .rows import MOST_COLUMNS, Content, Ledger, Record
 
 _LARGEST_UNPACKED = 1 << 31
 _REPORT_EVERY = 5_000
@@ -38,14 +40,14 @@ def read_workbook(path: Path, *, progress: Progress | None = None, header: bool 
             sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
             if not sheets:
                 raise StudioError(f"{path.name} holds no text", "give a workbook with at least one row of text")
-            content = gather(_rows(sheets[0], path.name, progress), Ledger(), header=header, joiner=" ")
+            content = gather(_rows(sheets[0], path.name, progress), Ledger(), header=header, joiner=" ", aligned=True)
         except _DAMAGE as error:
             raise StudioError(f"{path.name} is not a workbook that can be read", "open it in a spreadsheet and save it again") from error
     notes = content.notes
     if len(sheets) > 1:
         others = ", ".join(repr(sheet.title) for sheet in sheets[1:4])
         notes = (Finding("info", f"the sheet {sheets[0].title!r} was read; the workbook also holds {others}"), *notes)
-    return Content(content.names, content.data, content.lines, notes)
+    return replace(content, notes=notes)
 
 
 def _refuse_bomb(path: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...errors import StudioError
-from ..cells import cell_text, clean
-from ..progress import Progress
-from .rows import MOST_COLUMNS, Columns, Content
+from ....errors import StudioError
+from ...cells import cell_text, clean
+from ...progress import Progress
+from ..columns import Columns
+from ..rows import MOST_COLUMNS, Content
 
 _BATCH = 8_192
 

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import StudioError
-from ..cells import cell_text
-from ..progress import Progress
-from ..vocabulary import NEGATIVE, squeeze
-from .delimited import encoding_notes
-from .encoding import Encoding, detect_encoding
-from .lines import Lines, first_lines
-from .rows import Columns, Content, Ledger
+from ....errors import StudioError
+from ...cells import cell_text
+from ...progress import Progress
+from ...vocabulary import NEGATIVE, squeeze
+from ..columns import Columns
+from ..rows import Content, Ledger
+from ..text.delimited import encoding_notes
+from ..text.encoding import Encoding, detect_encoding
+from ..text.lines import Lines, first_lines
 
 _LARGEST_ARRAY = 1 << 28
 _HINT = 'write one JSON object a line, such as {"text": "…"}'

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from ...errors import StudioError
-from ..progress import Progress
+from ....errors import StudioError
+from ...progress import Progress
+from ..rows import Ledger
 from .encoding import Encoding
-from .rows import Ledger
 
 LONGEST_LINE = 1 << 25
 """Characters; a line or cell beyond it is refused, so that one file cannot take all memory."""
