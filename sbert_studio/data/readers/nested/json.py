@@ -3,46 +3,69 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ....errors import StudioError
-from ...cells import cell_text
 from ...progress import Progress
-from ...vocabulary import NEGATIVE, squeeze
-from ..columns import Columns
 from ..rows import Content, Ledger
 from ..text.delimited import encoding_notes
+from ..text.doubts import encoding_doubts
 from ..text.encoding import Encoding, detect_encoding
-from ..text.lines import Lines, first_lines
+from ..text.lines import Lines, first_text, pieces
+from .collect import HINT, collect
+from .documents import rows_of
+from .stream import elements
 
-_LARGEST_ARRAY = 1 << 28
-_HINT = 'write one JSON object a line, such as {"text": "…"}'
+_LARGEST_DOCUMENT = 1 << 26
+_DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 
 def read_json(path: Path, *, progress: Progress | None = None, encoding: Encoding | None = None) -> Content:
-    """Read JSON lines (a row's number is its line's) or a JSON array (its place in the array, from 1).
+    """Read JSON lines (a row's number is its line's), or a JSON array or object of rows (its place among them, from 1).
 
-    An object gives a cell a key, an array a cell an element, a text one cell. Numbers stay as they are written; nested
-    values become JSON text, but a list of negatives becomes a column an element; a key that a row lacks is an empty cell.
+    An object gives a cell a key, an array a cell an element, a text one cell. Numbers stay as they are written; lists and
+    objects are spread (see :mod:`~sbert_studio.data.readers.nested.spread`); a key that a row lacks is an empty cell.
 
     Raises:
-        StudioError: a line is not JSON (the row is named), or there are no rows.
+        StudioError: a line is not JSON (the row is named), there are no rows, or a value is beyond all bounds.
     """
     encoding = encoding or detect_encoding(path)
-    start = "".join(first_lines(path, encoding, most=20)).lstrip()
+    start = first_text(path, encoding).lstrip()
     if not start:
-        raise StudioError(f"{path.name} holds no text", _HINT)
+        raise StudioError(f"{path.name} holds no text", HINT)
     ledger = Ledger()
-    with Lines(path, encoding, progress) as lines:
-        if _one_document(start, path.suffix.lower() == ".json"):
-            if path.stat().st_size > _LARGEST_ARRAY:
-                raise StudioError(f"{path.name} is one JSON array of more than 256 MiB", "write one JSON object a line (JSONL) instead")
-            content = _collect(enumerate(_array("".join(_quietly(lines)), path.name), start=1))
-        else:
-            content = _collect(_values(lines, ledger))
-    return Content(content.names, content.data, content.lines, (*encoding_notes(encoding), *content.notes, *ledger.findings()))
+    if _one_document(start, path.suffix.lower() == ".json"):
+        content = collect(enumerate(_document(path, encoding, start[0] == "[", progress), start=1))
+    else:
+        with Lines(path, encoding, progress) as lines:
+            content = collect(_values(lines, ledger))
+    notes = (*encoding_notes(encoding), *content.notes, *ledger.findings())
+    return replace(content, notes=notes, doubts=encoding_doubts(path, encoding))
+
+
+def _document(path: Path, encoding: Encoding, array: bool, progress: Progress | None) -> Iterator[Any]:
+    """The rows of a file that is one array, element by element, or of one that is a single object."""
+
+    def refuse(reason: str, place: int) -> StudioError:
+        return StudioError(f"{path.name} is not valid JSON: {reason} (in element {place:,})", HINT, [place])
+
+    parts = pieces(path, encoding, progress)
+    if array:
+        yield from elements(parts, _DECODER, refuse)
+        return
+    if path.stat().st_size > _LARGEST_DOCUMENT:
+        limit = _LARGEST_DOCUMENT >> 20
+        raise StudioError(f"{path.name} is one JSON object of more than {limit} MiB", "write one JSON object a line (JSONL) instead")
+    try:
+        value = _parse("".join(parts))
+    except (ValueError, RecursionError) as error:
+        row = getattr(error, "lineno", None)
+        reason = getattr(error, "msg", "nested too deeply")
+        raise StudioError(f"{path.name} is not valid JSON: {reason}", HINT, [row] if row else []) from None
+    yield from rows_of(value, path.name)
 
 
 def looks_like_json_lines(start: list[str]) -> bool:
@@ -63,7 +86,7 @@ def _one_document(start: str, named: bool) -> bool:
         return start[0] in "[{"
     if "\n" in start.strip():
         return False
-    return _holds_rows(value) or (named and isinstance(value, dict) and any(isinstance(part, list) for part in value.values()))
+    return _holds_rows(value) or (named and isinstance(value, dict) and any(isinstance(part, (list, dict)) for part in value.values()))
 
 
 def _holds_rows(value: Any) -> bool:
@@ -72,31 +95,7 @@ def _holds_rows(value: Any) -> bool:
 
 def _parse(text: str) -> Any:
     # Numbers are kept as written: 5.000 stays 5.000, and an id of 30 digits loses none.
-    return json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
-
-
-def _quietly(lines: Lines) -> Iterator[str]:
-    for line in lines:
-        lines.pending.clear()
-        yield line
-
-
-def _array(text: str, name: str) -> list[Any]:
-    try:
-        value = _parse(text)
-    except (ValueError, RecursionError) as error:
-        row = getattr(error, "lineno", None)
-        reason = getattr(error, "msg", "nested too deeply")
-        raise StudioError(f"{name} is not valid JSON: {reason}", _HINT, [row] if row else []) from None
-    if isinstance(value, dict):
-        lists = {key: part for key, part in value.items() if isinstance(part, list)}
-        if len(lists) > 1 and len({len(part) for part in lists.values()}) == 1:
-            return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
-        if len(lists) == 1:
-            key, part = next(iter(lists.items()))
-            return part if all(isinstance(row, dict) for row in part) else [{key: row} for row in part]
-        return [value]
-    return value if isinstance(value, list) else [value]
+    return _DECODER.decode(text.removeprefix("\ufeff"))
 
 
 def _values(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, Any]]:
@@ -111,49 +110,7 @@ def _values(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, Any]]:
         try:
             value = _parse(line)
         except ValueError as error:
-            raise StudioError(f"a line is not valid JSON: {getattr(error, 'msg', error)}", _HINT, [number]) from None
+            raise StudioError(f"a line is not valid JSON: {getattr(error, 'msg', error)}", HINT, [number]) from None
         except RecursionError:
-            raise StudioError("a line of JSON is nested too deeply", _HINT, [number]) from None
+            raise StudioError("a line of JSON is nested too deeply", HINT, [number]) from None
         yield number, value
-
-
-def _collect(values: Iterable[tuple[int, Any]]) -> Content:
-    """Columns in the order in which their keys are first seen."""
-    places: dict[str, int] = {}
-    columns = Columns(0)
-    for line, value in values:
-        row = _as_row(value)
-        if new := [key for key in row if key not in places]:
-            for key in new:
-                places[key] = len(places)
-            columns.widen(len(places))
-        cells = [""] * len(places)
-        for key, cell in row.items():
-            cells[places[key]] = cell_text(cell)
-        columns.append(line, cells)
-    if not places:
-        raise StudioError("the file holds no rows", _HINT)
-    names = tuple(places)
-    data, lines = columns.finish(names)
-    return Content(names, data, lines, ())
-
-
-def _as_row(value: Any) -> dict[str, Any]:
-    if isinstance(value, dict):
-        if lists := [key for key, cell in value.items() if isinstance(cell, list) and NEGATIVE.fullmatch(squeeze(key))]:
-            value = _spread(value, lists)
-        return {cell_text(key).strip() or "column_1": cell for key, cell in value.items()} or {"text": ""}
-    if isinstance(value, list):
-        return {f"column_{index}": cell for index, cell in enumerate(value, start=1)} or {"text": ""}
-    return {"text": value}
-
-
-def _spread(row: dict[str, Any], lists: list[str]) -> dict[str, Any]:
-    """A row whose lists of negatives have a key an element: ``negatives``, ``negatives_2``, …"""
-    spread: dict[str, Any] = {}
-    for key, cell in row.items():
-        if key in lists:
-            spread.update((key if index == 1 else f"{key}_{index}", part) for index, part in enumerate(cell or [""], start=1))
-        else:
-            spread[key] = cell
-    return spread

@@ -96,3 +96,21 @@ def first_lines(path: Path, encoding: Encoding, most: int = 500, characters: int
             if len(lines) >= most or seen >= characters:
                 break
     return lines
+
+
+def first_text(path: Path, encoding: Encoding, characters: int = 1 << 20) -> str:
+    """The first characters of a file, whatever its lines."""
+    with path.open(encoding=encoding.codec, errors="replace", newline="") as source:
+        return source.read(characters).replace("\0", "")
+
+
+def pieces(path: Path, encoding: Encoding, progress: Progress | None = None) -> Iterator[str]:
+    """The text of a file in parts of 64 Ki characters, without NUL characters."""
+    size = path.stat().st_size
+    with path.open("rb") as raw, io.TextIOWrapper(raw, encoding=encoding.codec, errors="replace", newline="") as source:
+        for number, piece in enumerate(iter(partial(source.read, 1 << 16), ""), start=1):
+            if progress and number % 50 == 0:
+                progress(min(raw.tell(), size), size)
+            yield piece.replace("\0", "")
+    if progress:
+        progress(size, size)
