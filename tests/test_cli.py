@@ -210,7 +210,7 @@ def test_check_names_kind_rows_and_findings_with_their_rows_and_mends(cli: Any, 
     with pairs.open("a") as target:
         target.write(",red,2.0\n")
     found = ok(cli("check", pairs, "--json"))
-    assert set(found) == {"kind", "roles", "rows", "account", "findings", "offers"}
+    assert set(found) == {"kind", "certain", "questions", "roles", "rows", "account", "findings", "offers"}
     assert (found["kind"], found["rows"]) == ("scored_pairs", 61)
     blank = [finding for finding in found["findings"] if 62 in finding["rows"]]
     assert blank
@@ -293,7 +293,7 @@ def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, 
 def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path, tmp_path: Path) -> None:
     trained = cli("train", pairs, *QUICK, "--seed", 3, "--out", tmp_path / "out", "--name", "first", "--json")
     found = ok(trained)
-    assert set(found) == {"run", "status", "model", "steps", "seconds", "pairs_per_second", "before", "after"}
+    assert set(found) == {"run", "status", "model", "steps", "seconds", "pairs_per_second", "before", "after", "accounts"}
     assert (found["status"], found["steps"]) == ("finished", 7)
     assert Path(found["model"]) == tmp_path / "out"
     assert found["before"]["metric"] == found["after"]["metric"] == "cosine_spearman"

@@ -20,6 +20,7 @@ from .examples import Examples, build_examples, build_like, detect_roles
 from .findings import Finding
 from .mends import mend
 from .progress import Progress
+from .questions import Question
 from .roles import Roles
 from .tables import Table
 
@@ -52,6 +53,8 @@ class Diagnosis:
         examples: its usable rows.
         findings: the gravest first.
         account: what became of every row of the file; those that can be learned from are used.
+        questions: what only the owner can say; none where all is certain.
+        held_out: the usable rows of the held-out file, where one was given that can be used.
     """
 
     roles: Roles
@@ -59,6 +62,13 @@ class Diagnosis:
     examples: Examples
     findings: tuple[Finding, ...]
     account: RowAccount
+    questions: tuple[Question, ...] = ()
+    held_out: Examples | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing is left to ask."""
+        return not self.questions
 
     @cached_property
     def offers(self) -> tuple[Offer, ...]:
@@ -69,6 +79,8 @@ class Diagnosis:
         """``kind, roles, rows, account, findings, offers`` as plain data."""
         return {
             "kind": self.roles.kind,
+            "certain": self.certain,
+            "questions": [question.to_json() for question in self.questions],
             "roles": self.roles.to_json(),
             "rows": self.rows,
             "account": self.account.to_json(),
@@ -113,7 +125,8 @@ def diagnose(
         if progress is not None:
             progress(len(table) * done // len(_CHECKS), len(table))
     account = account_of(table, found, examples.lines)
-    return Diagnosis(roles, len(table), examples, tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity])), account)
+    ordered = tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity]))
+    return Diagnosis(roles, len(table), examples, ordered, account, held_out=held_out)
 
 
 def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Finding]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.progress import checkpoint
 from ..errors import StudioError
 from .bootstrap import interval, resampled_mean
 from .report import Report
@@ -64,6 +65,7 @@ def _classify(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.nda
     """The predicted classes of ``test``. Centring and one common scale make the penalty fit vectors of any length."""
     from sklearn.linear_model import LogisticRegression
 
+    checkpoint()
     if len(np.unique(labels)) == 1:
         return np.full(len(test), labels[0])
     centre = train.mean(axis=0)

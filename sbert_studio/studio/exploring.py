@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ..data.progress import checkpoint
 from ..data.roles import Roles
 from ..errors import StudioError
 from .languages import foreign_notes
@@ -211,12 +212,12 @@ class Exploring(Reading):
         from ..explore.search import SemanticIndex
 
         key = f"{corpus.digest}-{self._encoder(model).fingerprint}"
-        return self.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)))
+        return self.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)), checkpoint)
 
     def _lexical(self, corpus: Corpus) -> LexicalIndex:
         from ..explore.search import LexicalIndex
 
-        return self.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts))
+        return self.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts), checkpoint)
 
 
 def _text(text: str, which: str) -> str:

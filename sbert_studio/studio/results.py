@@ -14,6 +14,7 @@ from ..data.findings import count
 from ..runs.record import Run
 
 if TYPE_CHECKING:
+    from ..data.accounts import RowAccount
     from ..training.rehearsal import Estimate
     from ..training.spec import TrainSpec
 
@@ -255,15 +256,17 @@ class MapView:
 
 @dataclass(frozen=True)
 class Forecast:
-    """A run that was not begun: its spec, why it is so, and what it would take."""
+    """A run that was not begun: its spec, why it is so, what it would take, and what becomes of the rows of each of its files."""
 
     spec: TrainSpec
     reasons: tuple[str, ...]
     estimate: Estimate
+    accounts: Mapping[str, RowAccount] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps}}``."""
-        return {"spec": self.spec.to_json(), "reasons": list(self.reasons), "estimate": self.estimate.to_json()}
+        """``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps}, accounts}``."""
+        accounts = {name: account.to_json() for name, account in self.accounts.items()}
+        return {"spec": self.spec.to_json(), "reasons": list(self.reasons), "estimate": self.estimate.to_json(), "accounts": accounts}
 
     def in_words(self) -> str:
         """Such as ``about 4 min, 2.1 GB of memory; 1,250 steps at 84 rows a second``."""
