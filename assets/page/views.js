@@ -48,7 +48,8 @@
         el("tbody", {}, value.values.map((row, i) => el("tr", {},
           el("th", { scope: "row", title: value.labels[i] }, el("b", {}, letters[i]), el("span", {}, value.labels[i])),
           row.map((score, j) => el("td", { title: `${value.labels[i]}\n${value.labels[j]}`, class: score > 0.62 ? "sb-strong" : "", style: { "--tint": tint(score) } },
-            number(score, 2)))))))));
+            number(score, 2)))))))),
+      ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
   };
 
   const cells = {

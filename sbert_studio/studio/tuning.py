@@ -15,6 +15,7 @@ from .planning import Planning
 from .plans import TrainPlan, TrainRequest
 from .results import Exported, RunView
 from .starting import ALARM, new_run, require_same, require_writable, write_materials
+from .tokens import is_token_of, token_of
 
 if TYPE_CHECKING:
     from ..data.accounts import RowAccount
@@ -150,6 +151,22 @@ class Tuning(Planning):
     def stop(self, run_id: str) -> Run:
         """Ask a run to stop; its best and its last weights are kept, and it can be resumed."""
         return self.runner.stop(run_id)
+
+    def token_of(self, run_id: str) -> str:
+        """What gives a caller of the API the right to stop this run."""
+        return token_of(self.workspace, run_id)
+
+    def stop_with_token(self, run_id: str, token: str) -> Run:
+        """:meth:`stop` for a caller of the API.
+
+        Raises:
+            StudioError: there is no such run, or the token is another's.
+        """
+        self.store.recover()
+        run = self.store.get(run_id)
+        if not is_token_of(self.workspace, run.id, token):
+            raise StudioError("this is not the token of that run", "give the one that /train returned with the run's id")
+        return self.stop(run.id)
 
     def resume(self, run_id: str) -> Run:
         """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""

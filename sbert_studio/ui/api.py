@@ -9,6 +9,7 @@ import functools
 import inspect
 import json
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
     from ..studio import Studio
 
 log = logging.getLogger(__name__)
-# A caller of the API names no visitor; on a shared page the run's id is what gives access to it.
-_OWNER = "api"
 _FOLDERS = ("path", "model")
+_COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
 
 
 def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
@@ -93,11 +93,12 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
     from ..explore.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
 
-    if clusters not in ("", "auto") and not clusters.isdecimal():
-        raise StudioError(f"clusters is {clusters!r}", "give auto or a number")
+    number = 0 if clusters in ("", "auto") else int(clusters) if _COUNT.fullmatch(clusters) else -1
+    if number < 0:
+        raise StudioError(f"clusters is {clusters[:40]!r}", "give auto or a number")
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
-    params = ClusterParams(method="kmeans", count=int(clusters)) if clusters.isdecimal() else ClusterParams()
+    params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
     drawn = studio.map(
         studio.corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
     )
@@ -187,7 +188,8 @@ def train(
         as_read: go on with what was read where it is uncertain; otherwise the question and its answers come back as an error.
 
     Returns:
-        the run: its id, which is also the name of the finished model, its status, its settings, and what becomes of every row.
+        the run: its id, which is also the name of the finished model, its status, its settings and what becomes of every row; and its
+        token, by which /stop ends it. Who knows the id can see and use the run; only who holds the token can stop it.
     """
     try:
         given = json.loads(settings or "{}")
@@ -195,23 +197,28 @@ def train(
         given = None
     if not isinstance(given, dict):
         raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
+    if "first.model" in given:
+        raise StudioError("a first stage begins with the run's own model", 'leave "first.model" out of the settings')
+    named = given.pop("model", None) or None
+    if named is not None and (not isinstance(named, str) or (model and model != named)):
+        raise StudioError("the settings name another model than the model argument", "name it once")
     overrides = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
-    owner = _OWNER if page.shared else "local"
     request = TrainRequest(
         _file(file),
         dev=Path(dev) if dev else None,
         first=Path(first) if first else None,
         choices=replace(_asked(kind, columns, target, group, scale, order, encoding, delimiter, header), as_read=bool(as_read)),
         overrides=overrides,
-        model=model or None,
-        owner=owner,
+        model=model or named,
+        owner=page.caller(),
         name=name or None,
     )
     try:
-        run = page.studio.submit(request)
+        begun = page.studio.submit(request)
     except Unanswered as error:
         raise StudioError(error.message, answers_in_words(error.questions[0]), error.rows) from None
-    return {**run.to_json(), "accounts": {part: account.to_json() for part, account in page.studio.accounts(run.id).items()}}
+    accounts = {part: account.to_json() for part, account in page.studio.accounts(begun.id).items()}
+    return {**begun.to_json(), "accounts": accounts, "token": page.studio.token_of(begun.id)}
 
 
 def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
@@ -227,6 +234,19 @@ def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
     seen = studio.run(run_id, int(after)).to_json()
     # Folders of this machine are nobody's business, and a client would try to fetch what is called a path.
     return {**seen, "events": [{name: value for name, value in event.items() if name not in _FOLDERS} for event in seen["events"]]}
+
+
+def stop(studio: Studio, run_id: str, token: str) -> dict[str, Any]:
+    """Stop a training run; its best model so far is kept.
+
+    Args:
+        run_id: the id that /train returned.
+        token: the token that /train returned with it.
+
+    Returns:
+        the run as it stands: one that trains ends after the step it is in, so poll /run until its status is "stopped".
+    """
+    return studio.stop_with_token(run_id, token).to_json()
 
 
 def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]:
@@ -247,8 +267,8 @@ def build(page: Page) -> None:
     """Add the endpoints to the page, behind components that nobody sees."""
     with gr.Column(visible=False):
         file, dev, first = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev", "first"))
-        model, column, query, a, b, name, run_id = (
-            gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id")
+        model, column, query, a, b, name, run_id, token = (
+            gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id", "token")
         )
         k, top, after = (gr.Number(value, precision=0, label=label) for label, value in (("k", 10), ("top", 10), ("after", 0)))
         dimensions = gr.Number(2, precision=0, label="dimensions")
@@ -269,6 +289,7 @@ def build(page: Page) -> None:
             (check, "check", [file, model, *parts]),
             (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
+            (stop, "stop", [run_id, token]),
             (evaluate, "evaluate", [file, model, task]),
         ):
             gr.Button().click(_answering(verb, endpoint, page), inputs, found, api_name=endpoint, show_progress="hidden")
