@@ -37,7 +37,7 @@ def split(
         seed: the same seed gives the same split.
         max_dev: the most held-out rows.
         groups: keep rows of one group (:attr:`Examples.groups`) together too.
-        stratify: hold out the classes (or ranges of scores) in their proportion; None: for labelled pairs.
+        stratify: hold out the classes (or ranges of scores) in their proportion; None: for labelled pairs and labelled texts.
 
     Raises:
         StudioError: the fraction is out of range, groups are asked for and there are none, or every row hangs together.
@@ -166,9 +166,9 @@ def _members(component: np.ndarray) -> list[np.ndarray]:
 
 def _strata(examples: Examples, stratify: bool | None) -> np.ndarray:
     """(n,) int64: the class, score range or group of each row; all 0 where nothing is kept in proportion."""
-    wanted = examples.kind == "labelled_pairs" if stratify is None else stratify
+    wanted = examples.kind in ("labelled_pairs", "labelled_texts") if stratify is None else stratify
     if wanted and examples.targets is not None:
-        if examples.kind == "labelled_pairs":
+        if examples.kind in ("labelled_pairs", "labelled_texts"):
             return examples.targets.astype(np.int64)
         return np.minimum((examples.targets * _SCORE_BINS).astype(np.int64), _SCORE_BINS - 1)
     if wanted and examples.groups:

@@ -132,7 +132,11 @@ def _automatic(table: Table) -> tuple[str, Roles | ClassRoles]:
         roles = detect_roles(table)
     except StudioError:
         return "transfer", class_roles(table)
-    return ("transfer", class_roles(table)) if roles.kind == "sentences" else (_task_of(roles.kind, len(roles.labels)), roles)
+    return (
+        ("transfer", class_roles(table))
+        if roles.kind in ("sentences", "labelled_texts")
+        else (_task_of(roles.kind, len(roles.labels)), roles)
+    )
 
 
 def _task_of(kind: Kind, labels: int) -> str:
