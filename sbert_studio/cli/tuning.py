@@ -1,4 +1,4 @@
-"""Commands by which a model is tuned: train, runs, export."""
+"""Commands by which a model is tuned: train, runs, export, strength."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import typer
 from ..errors import StudioError
 from ..studio.accounting import in_sentences
 from ..studio.plans import TrainRequest
+from ..studio.strengths import cost_in_words
+from ..workspace import require_room
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
 from .columns import Columns, Group, Kind, Scale, Target, asked
@@ -18,7 +20,13 @@ from .following import Follower, stopping_politely
 from .studio import open_studio
 
 if TYPE_CHECKING:
+    from ..runs.record import Run
     from ..studio.results import Forecast
+
+Strength = Annotated[
+    float | None,
+    typer.Option("--strength", metavar="0…1", help="Blend with the untuned model: 0 untuned, 1 tuned.", show_default="as it is"),
+]
 
 
 def train(
@@ -66,6 +74,7 @@ def train(
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
         told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
         run = studio.train(request, **told) if resume is None else studio.go_on(resume, request, **told)
+        studio.require_no_alarm(run.id)
         accounts = studio.accounts(run.id)
     if not is_main():
         return None
@@ -87,6 +96,11 @@ def train(
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{run.after['metric']} on held-out rows: {scores}")
         lines += [gain] if (gain := gain_in_words(run.before, run.after)) else []
+        lines += (
+            [f"strength {run.after['strength']:g} of 1: {cost}"]
+            if "strength" in run.after and (cost := cost_in_words(run.before, run.after))
+            else []
+        )
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)
@@ -112,12 +126,39 @@ def runs(json: Json = False) -> Answer:
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
     out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
+    strength: Strength = None,
     json: Json = False,
 ) -> Answer:
     """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py."""
+    require_room(out)
     with open_studio() as studio:
+        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.set_strength(run, strength))
         found = studio.export(run, out)
-    return Answer(found.to_json(), [f"{found.bytes / 1e6:.1f} MB written to {out}"])
+    return Answer(
+        found.to_json() | ({} if strength is None else {"strength": strength}), [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"]
+    )
+
+
+def strength(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
+    value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (untuned) to 1 (tuned).")],
+    json: Json = False,
+) -> Answer:
+    """Set how much of the tuning a finished run's model has: a blend of untuned and tuned weights, without training."""
+    with open_studio() as studio:
+        found = studio.set_strength(run, value)
+    data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
+    return Answer(data, _scores(found))
+
+
+def _scores(run: Run) -> list[str | list[Any]]:
+    """The scores at every mark of the strength, and the cost of the one that is set."""
+    marks: list[str | list[Any]] = [
+        [f"strength {mark['strength']:g}", mark["score"], mark.get("general", "")] for mark in run.after.get("strengths", ())
+    ]
+    head: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
+    cost = cost_in_words(run.before, run.after)
+    return [*head, *marks, f"{run.name} has strength {run.after.get('strength', 1.0):g}" + (f": {cost}" if cost else "")]
 
 
 def settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -138,4 +179,4 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-COMMANDS = (train, runs, export)
+COMMANDS = (train, runs, export, strength)

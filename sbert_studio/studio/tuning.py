@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import StudioError
 from ..runs.record import Run
-from ..workspace import atomic_folder, file_name
+from ..workspace import atomic_folder, file_name, write_json
 from .accounting import with_held_out
 from .planning import Planning
 from .plans import TrainPlan, TrainRequest
 from .results import Exported, RunView
-from .starting import new_run, require_same, require_writable, write_materials
+from .starting import ALARM, new_run, require_same, require_writable, write_materials
 from .tokens import is_token_of, token_of
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ class Tuning(Planning):
             self.store.recover()
             run = self.store.get(run_id)
             require_same(run, Materials(self.workspace.run(run_id)), said)
+            if said is not None and said.overrides.get(ALARM):
+                self._accept(run_id, str(said.overrides[ALARM]))
             return self.store.take(run_id)
 
         return self._carry_out(begin, out, emit, should_stop, began)
@@ -116,6 +118,14 @@ class Tuning(Planning):
             with atomic_folder(Path(out).expanduser().resolve()) as part:
                 shutil.copytree(run.model_path, part, dirs_exist_ok=True)
         return run
+
+    def _accept(self, run_id: str, alarm: str) -> None:
+        """Keep with the run that its owner wants it to go on in spite of this alarm."""
+        run = self.store.get(run_id)
+        before = str(run.spec.get(ALARM) or "")
+        spec = {**run.spec, ALARM: alarm if before in ("", alarm) else "both"}
+        write_json(self.workspace.run(run_id) / "spec.json", spec)
+        self.store.record(run_id, spec=spec)
 
     def run(self, run_id: str, after: int = 0) -> RunView:
         """A run and its events numbered above ``after``; poll with the view's ``cursor``."""
