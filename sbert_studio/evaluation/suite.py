@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from ..data.accounts import account_of
 from ..data.examples import Examples, Kind, Roles, build_examples, detect_roles
 from ..encoders.cross import CrossEncoder
 from ..errors import StudioError
 from . import transfer
-from .classes import ClassRoles, class_roles, classed_texts
+from .classes import ClassRoles, class_account, class_roles, classed_texts
 from .clustering import evaluate_clustering
 from .crossing import evaluate_cross, refuse_vectors
 from .pairs import evaluate_pairs
@@ -68,13 +69,14 @@ def evaluate(encoder: Encoder | CrossEncoder, table: Table, task: str = "auto", 
         texts, labels, notes = classed_texts(table, roles)
         (vectors,) = encode_columns(encoder, [texts], progress)
         judge: Callable[..., Report] = evaluate_clustering if task == "clustering" else transfer.cross_validated
-        return replace(judge(vectors, labels), notes=notes)
+        return replace(judge(vectors, labels), notes=notes, account=class_account(table, roles))
     examples, findings = build_examples(table, roles)
     if examples.targets is not None and len(np.unique(examples.targets)) < 2:
         raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
     if automatic:
         task = _task_for(encoder, examples)
-    return replace(_judge(encoder, examples, task, progress), notes=tuple(finding.message for finding in findings))
+    account = account_of(table, findings, examples.lines)
+    return replace(_judge(encoder, examples, task, progress), notes=tuple(finding.in_words() for finding in findings), account=account)
 
 
 def evaluate_examples(encoder: Encoder | CrossEncoder, examples: Examples, progress: Progress | None = None) -> Report:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..data.progress import checkpoint
 from ..errors import StudioError
+from .bootstrap import interval, resampled_mean
 from .report import Report
 
 _FOLDS = 10
@@ -27,8 +29,8 @@ def cross_validated(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 1
         labels: the n classes, at least two distinct ones.
 
     Returns:
-        A report of ``transfer``: ``accuracy``, ``macro_f1``, ``majority`` (the accuracy of always naming the largest
-        class), ``classes``, ``folds``.
+        A report of ``transfer``: ``accuracy`` and its 95% bootstrap ``interval`` over the rows, ``macro_f1``, ``majority`` (the
+        accuracy of always naming the largest class), ``classes``, ``folds``.
 
     Raises:
         StudioError: every class has a single row.
@@ -76,11 +78,12 @@ def _report(truth: np.ndarray, predicted: np.ndarray, known: np.ndarray, extra: 
     from sklearn.metrics import f1_score
 
     largest = Counter(known.tolist()).most_common(1)[0][0]
-    scores = {
+    scores: dict[str, Any] = {
         "accuracy": float((truth == predicted).mean()),
         "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0)),
         "majority": float((truth == largest).mean()),
         "classes": len(set(known.tolist())),
         **extra,
     }
-    return Report("transfer", len(truth), scores)
+    drawn = resampled_mean(truth == predicted)
+    return Report("transfer", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn)

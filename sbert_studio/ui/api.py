@@ -11,6 +11,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ import gradio as gr
 
 from ..data.asked import Asked, asked_in_words
 from ..errors import StudioError
+from ..studio.plans import TrainRequest
+from ..studio.questions import Unanswered, answers_in_words, typed
 from .page import FILE_TYPES, Page
 
 if TYPE_CHECKING:
@@ -103,23 +106,41 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
 
 
 def check(
-    studio: Studio, file: str, model: str = "", kind: str = "", columns: str = "", target: str = "", group: str = "", scale: str = ""
+    studio: Studio,
+    file: str,
+    model: str = "",
+    kind: str = "",
+    columns: str = "",
+    target: str = "",
+    group: str = "",
+    scale: str = "",
+    order: str = "",
+    encoding: str = "",
+    delimiter: str = "",
+    header: str = "",
 ) -> dict[str, Any]:
     """Find out what kind of training examples a file holds and what is wrong with it.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
         model: the model whose tokens are counted; empty for the default.
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets or sentences; empty to find it out, as with those that follow.
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to find it out, as with those
+            that follow.
         columns: the text columns with commas between them, in the order of their parts.
-        target: the column of scores or labels.
+        target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
+        order: the labels from least to most alike, with commas between them.
+        encoding: a codec's name, such as utf-8 or gb18030.
+        delimiter: what stands between two cells, such as ; or tab.
+        header: yes or no: whether the first row names the columns.
 
     Returns:
-        kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit.
+        kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit;
+        whether the reading is certain, and where it is not, the questions, each with its answers and what they set.
     """
-    return studio.check(_file(file), roles=_asked(kind, columns, target, group, scale), model=model or None).to_json()
+    asked = _asked(kind, columns, target, group, scale, order, encoding, delimiter, header)
+    return studio.check(_file(file), roles=asked, model=model or None).to_json()
 
 
 def train(
@@ -137,6 +158,11 @@ def train(
     target: str = "",
     group: str = "",
     scale: str = "",
+    order: str = "",
+    encoding: str = "",
+    delimiter: str = "",
+    header: str = "",
+    as_read: bool = False,
 ) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 
@@ -149,15 +175,21 @@ def train(
         name: what the new model is called; empty for the file's name.
         dev: a file with the same columns to judge by; without it a part of the rows is held out.
         first: a file to learn from before, in a stage of its own, whose settings are named like "first.epochs".
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets or sentences; empty to find it out, as with those that follow.
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to find it out, as with those
+            that follow.
         columns: the text columns with commas between them, in the order of their parts.
-        target: the column of scores or labels.
+        target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
+        order: the labels from least to most alike, with commas between them.
+        encoding: a codec's name, such as utf-8 or gb18030.
+        delimiter: what stands between two cells, such as ; or tab.
+        header: yes or no: whether the first row names the columns.
+        as_read: go on with what was read where it is uncertain; otherwise the question and its answers come back as an error.
 
     Returns:
-        the run: its id, which is also the name of the finished model, its status and its settings; and its token, by which /stop ends
-        it. Who knows the id can see and use the run; only who holds the token can stop it.
+        the run: its id, which is also the name of the finished model, its status, its settings and what becomes of every row; and its
+        token, by which /stop ends it. Who knows the id can see and use the run; only who holds the token can stop it.
     """
     try:
         given = json.loads(settings or "{}")
@@ -171,17 +203,22 @@ def train(
     if named is not None and (not isinstance(named, str) or (model and model != named)):
         raise StudioError("the settings name another model than the model argument", "name it once")
     overrides = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
-    begun = page.studio.submit(
+    request = TrainRequest(
         _file(file),
         dev=Path(dev) if dev else None,
         first=Path(first) if first else None,
-        roles=_asked(kind, columns, target, group, scale),
+        choices=replace(_asked(kind, columns, target, group, scale, order, encoding, delimiter, header), as_read=bool(as_read)),
         overrides=overrides,
         model=model or named,
         owner=page.caller(),
         name=name or None,
-    ).to_json()
-    return begun | {"token": page.studio.token_of(begun["id"])}
+    )
+    try:
+        begun = page.studio.submit(request)
+    except Unanswered as error:
+        raise StudioError(error.message, answers_in_words(error.questions[0]), error.rows) from None
+    accounts = {part: account.to_json() for part, account in page.studio.accounts(begun.id).items()}
+    return {**begun.to_json(), "accounts": accounts, "token": page.studio.token_of(begun.id)}
 
 
 def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
@@ -238,7 +275,11 @@ def build(page: Page) -> None:
         mode = gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label="mode")
         clusters, objective, method, task = (gr.Textbox("auto", label=label) for label in ("clusters", "objective", "method", "task"))
         settings = gr.Textbox("", label="settings")
-        parts = [gr.Textbox("", label=label) for label in ("kind", "columns", "target", "group", "scale")]
+        parts = [
+            gr.Textbox("", label=label)
+            for label in ("kind", "columns", "target", "group", "scale", "order", "encoding", "delimiter", "header")
+        ]
+        as_read = gr.Checkbox(False, label="as_read")
         found = gr.JSON()
         for verb, endpoint, inputs in (
             (similarity, "similarity", [a, b, model]),
@@ -246,7 +287,7 @@ def build(page: Page) -> None:
             (mine, "mine", [file, top, model, column]),
             (draw, "map", [file, clusters, dimensions, model, column]),
             (check, "check", [file, model, *parts]),
-            (train, "train", [file, objective, method, settings, model, name, dev, first, *parts]),
+            (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
             (stop, "stop", [run_id, token]),
             (evaluate, "evaluate", [file, model, task]),
@@ -276,8 +317,12 @@ def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -
     return call
 
 
-def _asked(kind: str, columns: str, target: str, group: str, scale: str) -> Asked:
-    return asked_in_words(kind or None, columns or None, target or None, group or None, scale or None)
+def _asked(
+    kind: str, columns: str, target: str, group: str, scale: str, order: str = "", encoding: str = "", delimiter: str = "", header: str = ""
+) -> Asked:
+    said = asked_in_words(kind or None, columns or None, target or None, group or None, scale or None)
+    more = {"order": order, "encoding": encoding, "delimiter": delimiter, "header": header}
+    return replace(said, **typed({name: value for name, value in more.items() if value}))
 
 
 def _file(path: str | None) -> Path:
