@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ..evaluation.report import TASKS
 from .answers import Answer, Json, progress
 from .studio import open_studio
 
@@ -15,7 +16,7 @@ from .studio import open_studio
 def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
     data: Annotated[Path, typer.Option(metavar="FILE", help="Pairs with a score or label, triplets, or texts with a label.")],
-    task: Annotated[str, typer.Option(help="auto, sts, pairs, classes, triplets, retrieval, transfer or clustering.")] = "auto",
+    task: Annotated[str, typer.Option(help=f"auto, {', '.join(TASKS[:-1])} or {TASKS[-1]}.")] = "auto",
     json: Json = False,
 ) -> Answer:
     """Judge a model on a file."""

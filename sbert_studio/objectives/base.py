@@ -30,6 +30,7 @@ class Objective(nn.Module, ABC):
         kinds: the kinds of examples it learns from.
         views: how often each text is encoded for one step (2: two dropout passes, SimCSE).
         in_batch: rows are each other's negatives, so a batch should hold no text twice.
+        classes_in_batch: rows of one class are each other's positives, so a batch should hold several of several classes.
         whole_batch: the loss is not a mean of one term a row, so splitting a batch into micro-batches changes it: the caller needs
             ``cached_backward``, not plain accumulation.
         needs_targets: it cannot do without a score or a class for each row.
@@ -42,6 +43,7 @@ class Objective(nn.Module, ABC):
     kinds: tuple[Kind, ...]
     views: int = 1
     in_batch: bool = False
+    classes_in_batch: bool = False
     whole_batch: bool = False
     needs_targets: bool = True
 
