@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..evaluation.report import TASKS
+from ..evaluation.words import confused_in_words
 from .answers import Answer, Json, progress
 from .studio import open_studio
 
@@ -22,7 +23,10 @@ def evaluate(
     """Judge a model on a file."""
     with open_studio() as studio, progress("encoding") as show:
         report = studio.evaluate(model, data, task, show)
-    return Answer(report.to_json(), [f"{report.task} on {report.rows:,} rows", *_rows(report.scores), *report.notes])
+    return Answer(
+        report.to_json(),
+        [f"{report.task} on {report.rows:,} rows", *_rows(report.scores), *confused_in_words(report.scores), *report.notes],
+    )
 
 
 def models(json: Json = False) -> Answer:
@@ -42,6 +46,8 @@ def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:
     for name, value in scores.items():
         if isinstance(value, Mapping):
             rows.append([name, *(f"{inner} {score:.4f}" for inner, score in value.items() if isinstance(score, float))])
+        elif name == "confused":
+            continue
         elif isinstance(value, list | tuple):
             rows.append([name, *(f"{score:.4f}" for score in value if isinstance(score, float))])
         else:

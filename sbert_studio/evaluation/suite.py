@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ..data.examples import Examples, Kind, Roles, build_examples, detect_roles
+from ..data.siblings import siblings
 from ..encoders.cross import CrossEncoder
 from ..errors import StudioError
 from . import transfer
@@ -127,7 +128,7 @@ def _judge(
         return evaluate_categories(columns[0], categories_of(examples), examples.texts[0], laid)
     vectors = encode_columns(encoder, examples.texts, progress)
     if task == "retrieval":
-        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1])
+        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples))
     if task == "triplets":
         return evaluate_triplets(vectors[0], vectors[1], vectors[2:])
     targets = cast(np.ndarray, examples.targets)
@@ -168,6 +169,8 @@ def _plan(table: Table, task: str) -> tuple[str, Roles | ClassRoles]:
         roles = detect_roles(table, kinds[0])
     if task == "pairs" and len(roles.labels) != 2:
         raise StudioError(f"the labels are {', '.join(roles.labels) or 'missing'}", "pairs need labels of two classes, 0 and 1; try sts")
+    if task == "sts" and roles.kind == "labelled_pairs" and not roles.ordered and len(roles.labels) > 2:
+        raise StudioError(f"the labels {', '.join(roles.labels[:6])} have no order that a correlation could follow", "choose classes")
     return task, roles
 
 

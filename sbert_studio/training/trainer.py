@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.siblings import siblings
 from ..encoders.runtime import autocast_dtype, resolve_precision
 from ..errors import StudioError
+from ..objectives.relation import Relation
 from ..workspace import write_json
 from .advisor import settled
 from .batches import batches_for
@@ -120,6 +122,8 @@ def train(
     if state.step == 0:
         fit_head(spec, objective, encoder, learned, processes)
     rows = read_rows(learned, encoder)
+    if objective.in_batch and len(rows.ids) > 1:
+        objective.know(Relation.of(rows.ids, siblings(learned), processes.device))
     parts = Parts(
         spec, encoder, objective, rows, Judge(held, folder, learned=learned) if held is not None else None, processes, folder, emit
     )
