@@ -75,8 +75,9 @@ def check(
 
 def _told(found: Diagnosis) -> list[str]:
     """A diagnosis in words."""
-    lines = [f"{found.rows:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
+    lines = [f"{found.account.read:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
     lines += [found.roles.note] if found.roles.note else []
+    lines.append(found.account.in_words("can be learned from"))
     for finding in found.findings:
         where = f" ({describe_rows(finding.rows)})" if finding.rows else ""
         change = f" – can be mended: {finding.mend.label}" if finding.mend else ""

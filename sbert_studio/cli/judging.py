@@ -23,10 +23,10 @@ def evaluate(
     """Judge a model on a file."""
     with open_studio() as studio, progress("encoding") as show:
         report = studio.evaluate(model, data, task, show)
-    return Answer(
-        report.to_json(),
-        [f"{report.task} on {report.rows:,} rows", *_rows(report.scores), *confused_in_words(report.scores), *report.notes],
-    )
+    account = [report.account.in_short("judged")] if report.account is not None else []
+    confused = confused_in_words(report.scores)
+    lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *confused, *report.notes]
+    return Answer(report.to_json(), lines)
 
 
 def models(json: Json = False) -> Answer:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import StudioError
+from ..studio.accounting import in_sentences
+from ..studio.plans import TrainRequest
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
 from .columns import Columns, Group, Kind, Scale, Target, asked
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 def train(
     *,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets or sentences.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets, texts with a category, or sentences.")] = None,
     model: Model = None,
     objective: Annotated[str, typer.Option(help="auto, or the name of an objective.")] = "auto",
     method: Annotated[str | None, typer.Option(help="full or lora.", show_default="chosen by the advisor")] = None,
@@ -55,26 +57,16 @@ def train(
     overrides |= {"folds": folds, "seeds": seeds}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
     chosen = asked(kind, columns, target, group, scale) or None
+    request = TrainRequest(file, dev, first, chosen, overrides, model, name=name)
     if plan:
         if file is None or resume is not None:
             raise StudioError("a plan is made for a file", "name the file, and leave out --resume")
         with open_studio() as studio:
-            return _planned(studio.estimate(file, dev=dev, first=first, roles=chosen, overrides=overrides, model=model))
+            return _planned(studio.estimate(request))
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
-        run = studio.train(
-            file,
-            dev=dev,
-            first=first,
-            roles=chosen,
-            overrides=overrides,
-            model=model,
-            out=out,
-            resume=resume,
-            name=name,
-            emit=follower.emit,
-            should_stop=should_stop,
-            began=lambda run: say(f"run {run.id} ({run.name})"),
-        )
+        told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
+        run = studio.train(request, **told) if resume is None else studio.go_on(resume, request, **told)
+        accounts = studio.accounts(run.id)
     if not is_main():
         return None
     tuned = str(out) if out is not None else str(run.model_path)
@@ -87,8 +79,10 @@ def train(
         "pairs_per_second": run.pairs_per_second,
         "before": dict(run.before),
         "after": dict(run.after),
+        "accounts": {part: account.to_json() for part, account in accounts.items()},
     }
     lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({run.pairs_per_second:,.0f} rows/s): {tuned}"]
+    lines += in_sentences(accounts)
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{run.after['metric']} on held-out rows: {scores}")

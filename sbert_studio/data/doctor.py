@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import StudioError
+from .accounts import RowAccount, account_of
 from .checks.amounts import imbalance, too_few
 from .checks.columns import constant_columns, swapped_cells, swapped_columns
 from .checks.leaks import leaks
@@ -19,6 +20,7 @@ from .examples import Examples, build_examples, build_like, detect_roles
 from .findings import Finding
 from .mends import mend
 from .progress import Progress
+from .questions import Question
 from .roles import Roles
 from .tables import Table
 
@@ -50,12 +52,23 @@ class Diagnosis:
         rows: the rows of the file.
         examples: its usable rows.
         findings: the gravest first.
+        account: what became of every row of the file; those that can be learned from are used.
+        questions: what only the owner can say; none where all is certain.
+        held_out: the usable rows of the held-out file, where one was given that can be used.
     """
 
     roles: Roles
     rows: int
     examples: Examples
     findings: tuple[Finding, ...]
+    account: RowAccount
+    questions: tuple[Question, ...] = ()
+    held_out: Examples | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing is left to ask."""
+        return not self.questions
 
     @cached_property
     def offers(self) -> tuple[Offer, ...]:
@@ -63,11 +76,14 @@ class Diagnosis:
         return offers(self.examples)
 
     def to_json(self) -> dict[str, Any]:
-        """``kind, roles, rows, findings, offers`` as plain data."""
+        """``kind, roles, rows, account, findings, offers`` as plain data."""
         return {
             "kind": self.roles.kind,
+            "certain": self.certain,
+            "questions": [question.to_json() for question in self.questions],
             "roles": self.roles.to_json(),
             "rows": self.rows,
+            "account": self.account.to_json(),
             "findings": [finding.to_json() for finding in self.findings],
             "offers": [offer.to_json() for offer in self.offers],
         }
@@ -108,7 +124,9 @@ def diagnose(
         found += check(patient)
         if progress is not None:
             progress(len(table) * done // len(_CHECKS), len(table))
-    return Diagnosis(roles, len(table), examples, tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity])))
+    account = account_of(table, found, examples.lines)
+    ordered = tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity]))
+    return Diagnosis(roles, len(table), examples, ordered, account, held_out=held_out)
 
 
 def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Finding]]:

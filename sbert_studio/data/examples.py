@@ -16,6 +16,7 @@ from .profile import numbers_of
 from .roles import KINDS, Kind, Roles
 from .scales import label_key
 from .tables import Table
+from .vocabulary import NO_LABEL
 
 __all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "build_like", "detect_roles"]
 
@@ -81,17 +82,17 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
     filled = np.array([[bool(cell.strip()) for cell in column] for column in columns], dtype=bool)
     usable = np.ones(len(table), dtype=bool)
 
-    def leave_out(bad: np.ndarray, message: Callable[[int], str]) -> None:
+    def leave_out(bad: np.ndarray, message: str, why: str, hint: str = "") -> None:
         bad = bad & usable
         if bad.any():
             rows = tuple(table.lines[bad].tolist())
-            findings.append(Finding("warning", message(len(rows)), rows, drop_rows(rows)))
+            findings.append(Finding("warning", f"{count(len(rows), 'row')} {message}, left out{hint}", rows, drop_rows(rows), why))
             usable[bad] = False
 
     some: np.ndarray = np.logical_or.reduce(filled)
     every: np.ndarray = np.logical_and.reduce(filled)
-    leave_out(~some, lambda n: f"{count(n, 'row')} without any text, left out")
-    leave_out(some & ~every, lambda n: f"{count(n, 'row')} with text on one side only, left out")
+    leave_out(~some, "without any text", "no text")
+    leave_out(some & ~every, "with text on one side only", "text on one side only")
     targets = _targets(table, roles, leave_out)
     if not usable.any():
         raise StudioError(
@@ -135,7 +136,7 @@ def _few_negatives(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
         yield Finding("info", f"{count(len(rows), 'row')} with fewer negatives than others; the first one stands in", rows)
 
 
-def _targets(table: Table, roles: Roles, leave_out: Callable[[np.ndarray, Callable[[int], str]], None]) -> np.ndarray | None:
+def _targets(table: Table, roles: Roles, leave_out: Callable[..., None]) -> np.ndarray | None:
     if roles.target is None or roles.kind not in ("scored_pairs", "labelled_pairs", "labelled_texts"):
         return None
     cells = table.column(roles.target)
@@ -143,14 +144,28 @@ def _targets(table: Table, roles: Roles, leave_out: Callable[[np.ndarray, Callab
     if roles.kind == "scored_pairs":
         low, high = float(roles.low or 0.0), float(roles.high or 0.0)
         scores = numbers_of(cells)
-        leave_out(blank, lambda n: f"{count(n, 'row')} without a score, left out")
-        leave_out(np.isnan(scores), lambda n: f"{count(n, 'row')} whose score is not a number, left out")
-        outside = f"with a score outside {low:g}–{high:g}, left out (the scale can be changed)"
-        leave_out((scores < low) | (scores > high), lambda n: f"{count(n, 'row')} {outside}")
+        leave_out(blank, "without a score", "no score")
+        words = np.isnan(scores) & ~blank
+        leave_out(words, "whose score is not a number", f"the score is not a number, such as {_shown(cells, words)}")
+        outside = (scores < low) | (scores > high)
+        span = f"outside {low:g}–{high:g}"
+        why = f"the score lies {span}, such as {_shown(cells, outside)}"
+        leave_out(outside, f"with a score {span}", why, " (the scale can be changed)")
         return ((scores - low) / (high - low)).astype(np.float32)
     ids = {label_key(label): index for index, label in enumerate(roles.labels)}
     known: dict[str, int] = {cell: ids.get(label_key(cell), -1) for cell in set(cells)}
     classes = np.fromiter((known[cell] for cell in cells), dtype=np.int64, count=len(cells))
-    leave_out(blank, lambda n: f"{count(n, 'row')} without a label, left out")
-    leave_out(classes < 0, lambda n: f"{count(n, 'row')} whose label is none of {', '.join(roles.labels[:6])}, left out")
+    leave_out(blank, "without a label", "no label")
+    none = {cell for cell, found in known.items() if found < 0 and label_key(cell) in NO_LABEL}
+    unlabelled = np.fromiter((cell in none for cell in cells), dtype=bool, count=len(cells))
+    shown = _shown(cells, unlabelled)
+    leave_out(unlabelled, f"whose label says that there is none ({shown})", f"the label says that there is none: {shown}")
+    names, strange = ", ".join(roles.labels[:6]), (classes < 0) & ~blank & ~unlabelled
+    leave_out(strange, f"whose label is none of {names}", f"the label is none of {names}, such as {_shown(cells, strange)}")
     return classes
+
+
+def _shown(cells: Sequence[str], bad: np.ndarray) -> str:
+    """The first three different cells of some rows, as they are written."""
+    found = dict.fromkeys(cells[place].strip()[:30] for place in np.flatnonzero(bad)[:200].tolist())
+    return ", ".join(repr(cell) for cell in list(found)[:3])

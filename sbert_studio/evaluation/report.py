@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.accounts import RowAccount
 from ..errors import StudioError
 
 # task → where the one score lies that says which of two models is better, and what it is called.
@@ -53,6 +54,7 @@ class Report:
             [-1, 1], a squared error is 0 or more, all else lies in [0, 1].
             ``interval``: the 95% bootstrap interval of the main score.
         notes: in words, which rows were left out and why.
+        account: what became of every row of the file; None where examples were judged and no file.
         resampled: the main score in every bootstrap resample, by which two models on the same rows are compared.
     """
 
@@ -60,12 +62,14 @@ class Report:
     rows: int
     scores: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    account: RowAccount | None = None
     resampled: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """``{"task", "rows", **scores}``, and ``notes`` where there are any."""
+        """``{"task", "rows", **scores}``, ``account`` where a file was judged, and ``notes`` where there are any."""
         notes = {"notes": list(self.notes)} if self.notes else {}
-        return {"task": self.task, "rows": self.rows, **self.scores, **notes}
+        account = {"account": self.account.to_json()} if self.account is not None else {}
+        return {"task": self.task, "rows": self.rows, **self.scores, **account, **notes}
 
 
 def primary(report: Report) -> tuple[str, float]:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from ..data.accounts import account_of
 from ..data.examples import Examples, Kind, Roles, build_examples, detect_roles
 from ..data.siblings import siblings
 from ..encoders.cross import CrossEncoder
 from ..errors import StudioError
 from . import transfer
 from .categories import Known, evaluate_categories
-from .classes import ClassRoles, class_roles, classed_texts
+from .classes import ClassRoles, class_account, class_roles, classed_texts
 from .clustering import evaluate_clustering
 from .crossing import evaluate_cross, refuse_vectors
 from .pair_classes import evaluate_pair_classes
@@ -74,16 +75,17 @@ def evaluate(encoder: Encoder | CrossEncoder, table: Table, task: str = "auto", 
         assert not isinstance(encoder, CrossEncoder)  # these tasks were refused it
         texts, labels, notes = classed_texts(table, roles)
         if task == "categories":
-            return _categories(encoder, texts, labels, notes, progress)
+            return replace(_categories(encoder, texts, labels, notes, progress), account=class_account(table, roles))
         (vectors,) = encode_columns(encoder, [texts], progress)
         judge: Callable[..., Report] = evaluate_clustering if task == "clustering" else transfer.cross_validated
-        return replace(judge(vectors, labels), notes=notes)
+        return replace(judge(vectors, labels), notes=notes, account=class_account(table, roles))
     examples, findings = build_examples(table, roles)
     if examples.targets is not None and len(np.unique(examples.targets)) < 2:
         raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
     if automatic:
         task = _task_for(encoder, examples)
-    return replace(_judge(encoder, examples, task, progress), notes=tuple(finding.message for finding in findings))
+    account = account_of(table, findings, examples.lines)
+    return replace(_judge(encoder, examples, task, progress), notes=tuple(finding.in_words() for finding in findings), account=account)
 
 
 def evaluate_examples(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..workspace import existing
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..data.asked import Asked
     from ..data.corpus import Corpus
     from ..data.doctor import Diagnosis
-    from ..data.examples import Roles
+    from ..data.examples import Kind, Roles
     from ..data.findings import Finding, Mend
     from ..data.progress import Progress
     from ..data.tables import Table
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 class Reading(Services):
     """Files → tables, corpora, diagnoses."""
 
-    def read(self, path: str | Path, name: str | None = None, progress: Progress | None = None) -> Table:
+    def read(self, path: str | Path, name: str | None = None, progress: Progress | None = None, asked: Asked | None = None) -> Table:
         """A file as a table whose rows keep their spreadsheet numbers.
+
+        Args:
+            asked: its encoding, its delimiter and whether it has a header, where that was said.
 
         Raises:
             StudioError: there is no such file, it is too large, or it cannot be read.
@@ -33,7 +36,8 @@ class Reading(Services):
         from ..data.tables import read_table
 
         path = existing_file(path)
-        return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20)
+        said: dict[str, Any] = {} if asked is None else {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
+        return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20, **said)
 
     def corpus(
         self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None
@@ -58,25 +62,42 @@ class Reading(Services):
             roles: what the columns are, or what of it was chosen by hand; the rest is detected.
             progress: told how many rows are looked at.
         """
+        judged = None if dev is None else self._table(dev)
+        return self._diagnosed(self._table(path, asked=roles), roles, judged, model or self.settings.default_model, progress=progress)
+
+    def _diagnosed(
+        self,
+        table: Table,
+        roles: Roles | Asked | None,
+        dev: Table | None,
+        model: str,
+        objective: str | None = None,
+        progress: Progress | None = None,
+    ) -> Diagnosis:
+        """What a table is and what is wrong with it; ``objective`` decides between scores and labels where both are there."""
         from ..data.doctor import diagnose
 
-        table = self._table(path)
-        judged = None if dev is None else self._table(dev)
-        name = model or self.settings.default_model
-        encoder, languages = self.catalog.load(name), languages_of(self.catalog, name)
-        parts = self.roles(table, roles)
-        return diagnose(table, parts, judged, encoder.tokens.counts, encoder.max_length, languages=languages, progress=progress)
+        languages = languages_of(self.catalog, model)
+        encoder = None if self.catalog.is_cross(model) else self.catalog.load(model)
+        tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None else (None, None)
+        return diagnose(table, self.roles(table, roles, objective), dev, tokens, most, languages=languages, progress=progress)
 
     def roles(self, table: Table, asked: Roles | Asked | None = None, objective: str | None = None) -> Roles:
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""
         from ..data.asked import roles_as_asked
         from ..data.examples import Roles
-        from ..objectives import OBJECTIVES, PAIR_OBJECTIVES
 
         if isinstance(asked, Roles):
             return asked
+        return roles_as_asked(table, asked, self.kinds_of(objective))
+
+    @staticmethod
+    def kinds_of(objective: str | None) -> tuple[Kind, ...]:
+        """The kinds of examples that an objective learns from; none where it is not said, or not known."""
+        from ..objectives import OBJECTIVES, PAIR_OBJECTIVES
+
         known = PAIR_OBJECTIVES if objective in PAIR_OBJECTIVES else OBJECTIVES
-        return roles_as_asked(table, asked, known[objective].kinds if objective is not None and objective in known else ())
+        return known[objective].kinds if objective is not None and objective in known else ()
 
     def heal(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: Asked, model: str | None = None
@@ -109,8 +130,14 @@ class Reading(Services):
             table = mend(table, one)
         return table
 
-    def _table(self, path: str | Path | Table, name: str | None = None, progress: Progress | None = None) -> Table:
-        return self.read(path, name, progress) if isinstance(path, str | Path) else path
+    def _table(
+        self, path: str | Path | Table, name: str | None = None, progress: Progress | None = None, asked: Roles | Asked | None = None
+    ) -> Table:
+        from ..data.asked import Asked
+
+        if not isinstance(path, str | Path):
+            return path
+        return self.read(path, name, progress, asked if isinstance(asked, Asked) else None)
 
 
 def existing_file(path: str | Path) -> Path:

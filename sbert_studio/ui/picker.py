@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ..errors import StudioError
 from .page import FILE_TYPES, PROGRESS, Page, guarded, told
 from .views import Value, facts, view
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..data.samples import Sample
 
 
@@ -77,14 +79,25 @@ def take_column(page: Page, key: str | None, column: str) -> str | None:
     return key if column == chosen.column else page.corpora.put(page.choose(chosen.path, column, chosen.corpus.name))
 
 
-def describe(page: Page, key: str | None) -> tuple[Any, Value | None]:
-    """The column chooser and a few words on the corpus; both hidden while there is none."""
+def describe(page: Page, key: str | None, model: str | None = None) -> tuple[Any, Value | None]:
+    """The column chooser, and what became of the file's rows and whether the model knows their language; hidden while there is none."""
     if key is None:
         return gr.update(visible=False), None
     chosen = page.corpora.get(key)
     corpus = chosen.corpus
-    shown = facts([("Corpus", corpus.name), ("Texts", f"{len(corpus.texts):,}")], notes=[note.message for note in corpus.notes])
+    account = corpus.account
+    known = [("Corpus", corpus.name), ("Rows read", f"{account.read:,}"), ("Texts", f"{len(corpus.texts):,}")]
+    known += [("Left out", f"{account.left_out:,}")] if account.left_out else []
+    notes = [*(note.in_words() for note in corpus.notes), *corpus.repeats(), *_foreign(page, corpus, model)]
+    shown = facts(known, notes=notes)
     return gr.update(choices=list(chosen.columns), value=chosen.column, visible=len(chosen.columns) > 1), shown
+
+
+def _foreign(page: Page, corpus: Corpus, model: str | None) -> tuple[str, ...]:
+    try:
+        return page.studio.language_notes(corpus, model or None)
+    except StudioError:
+        return ()  # The model that is typed there is none; the verb that needs it says so.
 
 
 def corpus_picker(page: Page, elem_id: str) -> Picked:
@@ -104,5 +117,12 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
     events.append(
         column.input(guarded(partial(take_column, page), stop=True), [page.corpus, column], page.corpus, api_visibility="private")
     )
-    page.corpus.change(guarded(partial(describe, page)), page.corpus, [column, summary], api_visibility="private", show_progress="hidden")
+    for event in (page.corpus.change, page.model.change):
+        event(
+            guarded(partial(describe, page)),
+            [page.corpus, page.model],
+            [column, summary],
+            api_visibility="private",
+            show_progress="hidden",
+        )
     return Picked(tuple(events), file)

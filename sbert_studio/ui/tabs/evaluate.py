@@ -57,19 +57,31 @@ def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
 
     found = [(title, *primary(report), report.scores.get("interval")) for title, report in reports]
     first, report = found[0][2], reports[0][1]
+    account = f" · {report.account.in_short('judged')}" if report.account is not None else f" · {report.rows:,} rows"
     notes = dict.fromkeys(note for _, one in reports for note in one.notes)
     columns = [column("Model"), column(metric_words(found[0][1]), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if any(item[3] for item in found) else []
-    columns += [column("Difference", "delta")] if len(found) > 1 else []
+    columns += [column("Difference", "delta"), column("Beyond chance?")] if len(found) > 1 else []
     rows = []
-    for title, _, score, interval in found:
+    for (title, _, score, interval), (_, one) in zip(found, reports, strict=True):
         row: list[Any] = [title, score]
         if any(item[3] for item in found):
             row.append([interval[0], score, interval[1]] if interval else None)
         if len(found) > 1:
-            row.append(score - first if title != found[0][0] else None)
+            row += [score - first, verdict(reports[0][1], one)] if one is not report else [None, ""]
         rows.append(row)
-    return table(columns, rows, caption=f"{name} · {report.task} · {report.rows:,} rows", note=" ".join(notes))
+    return table(columns, rows, caption=f"{name} · {report.task}{account}", note=" ".join(notes))
+
+
+def verdict(first: Report, other: Report) -> str:
+    """Whether a model is better than the first by more than which rows the file happens to hold (paired bootstrap)."""
+    from ...evaluation.bootstrap import gain
+
+    low, high = gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
+    if low is None or high is None:
+        return ""
+    word = "better" if low > 0 else "worse" if high < 0 else "within the noise"
+    return f"{word} [{low:+.4f}, {high:+.4f}]"
 
 
 def all_table(reports: Sequence[tuple[str, Report]]) -> Value:
@@ -85,7 +97,9 @@ def all_table(reports: Sequence[tuple[str, Report]]) -> Value:
         lines += [(title, "", alone)] if alone else []
     lines = [line for line in lines if line[2]]
     names = list(dict.fromkeys(key for _, _, scores in lines for key in scores))
-    columns = [column("Model"), column("Similarity"), *(column(metric_words(key), "number", digits=4) for key in names)]
+    counted = {key for key in names if all(isinstance(scores[key], int) for _, _, scores in lines if key in scores)}
+    columns = [column("Model"), column("Similarity")]
+    columns += [column(metric_words(key), "count") if key in counted else column(metric_words(key), "number", digits=4) for key in names]
     return table(columns, [[title, group, *(scores.get(key) for key in names)] for title, group, scores in lines], caption="All scores")
 
 

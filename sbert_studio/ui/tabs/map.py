@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,6 +141,7 @@ def _drawable(corpus: Corpus) -> Corpus:
     total = len(corpus.texts)
     if total <= _MOST_POINTS:
         return corpus
+    from ...data.accounts import LeftOut
     from ...data.corpus import Corpus
     from ...workspace import digest_texts
 
@@ -147,7 +149,10 @@ def _drawable(corpus: Corpus) -> Corpus:
     picked = tuple(corpus.texts[row] for row in rows)
     fields = {name: tuple(cells[row] for row in rows) for name, cells in corpus.fields.items()}
     name = f"{corpus.name} ({_MOST_POINTS:,} of {total:,} rows)"
-    return Corpus(name, picked, fields, tuple(corpus.lines[row] for row in rows), digest_texts(picked), corpus.notes)
+    lines = tuple(corpus.lines[row] for row in rows)
+    spared = LeftOut("more than a browser can draw", tuple(sorted(set(corpus.lines) - set(lines))))
+    account = replace(corpus.account, used=len(lines), reasons=(*corpus.account.reasons, spared))
+    return Corpus(name, picked, fields, lines, digest_texts(picked), corpus.notes, corpus.column, account)
 
 
 def _valid(rows: list[Any], drawn: Drawn) -> list[int]:

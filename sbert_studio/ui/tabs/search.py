@@ -38,6 +38,7 @@ def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str) ->
         ids=[hit.row for hit in result.hits],
         action="More like this",
         caption=caption,
+        note=" ".join(result.notes),
         empty="Nothing was found. Words must occur in the corpus to be found by words; try by meaning.",
     )
 
@@ -73,7 +74,8 @@ def duplicates_table(mined: Mined) -> Value:
     """The most similar pairs as a table."""
     rows = [[pair.score, pair.line_a, pair.a, pair.line_b, pair.b] for pair in mined.pairs]
     columns = [column("Cosine", "bar"), column("Row", "row"), column("Text"), column("Row", "row"), column("Its likeness")]
-    return table(columns, rows, caption=f"The {len(rows)} closest pairs of the whole corpus · {mined.seconds:.2f} s")
+    caption = f"The {len(rows)} closest pairs of the whole corpus · {mined.seconds:.2f} s"
+    return table(columns, rows, caption=caption, note=" ".join(mined.notes))
 
 
 def duplicates(page: Page, key: str | None, top: int, model: str | None, progress: Any = None) -> tuple[str, Value]:

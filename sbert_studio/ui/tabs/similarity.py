@@ -41,6 +41,8 @@ def compare(studio: Studio, a: str, b: str, model: str | None) -> Value:
     """Two texts as the value of a gauge."""
     found = studio.similarity(a, b, model)
     words, explain = next((words, explain) for least, words, explain in _WORDS if found.cosine >= least or least == -1.0)
+    if found.notes:
+        words, explain = "Not to be relied on", " ".join(found.notes)
     shown = [
         ("Cosine", found.cosine),
         ("Dot product", found.dot),
@@ -63,7 +65,8 @@ def matrix(studio: Studio, lines: str, model: str | None) -> Value:
         raise StudioError(
             f"there {'is one sentence' if len(texts) == 1 else f'are {len(texts)} sentences'} here", f"write 2 to {_MOST_TEXTS}, one a line"
         )
-    return {"labels": texts, "values": studio.similarity_matrix(texts, model).tolist()}
+    note = " ".join(studio.language_notes(texts, model))
+    return {"labels": texts, "values": studio.similarity_matrix(texts, model).tolist(), "note": note}
 
 
 def pairs(studio: Studio, path: Path, model: str | None, progress: Any = None) -> PairScores:
@@ -77,7 +80,10 @@ def pairs_table(scores: PairScores) -> Value:
     columns = [column("Row", "row"), column(a), column(b), column("Cosine", "bar"), column("Euclidean", "number")]
     rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:_SHOWN]]
     rest = len(scores.rows) - len(rows)
-    return table(columns, rows, caption=f"{len(scores.rows):,} pairs", note=f"{rest:,} more are in the file to download." if rest else "")
+    notes = [f"{scores.agreement.in_words()}."] if scores.agreement else []
+    notes += [f"{scores.account.in_words('compared')}."] if scores.account.left_out else []
+    notes += [*scores.notes, *([f"{rest:,} more are in the file to download."] if rest else [])]
+    return table(columns, rows, caption=scores.account.in_short("compared"), note=" ".join(notes))
 
 
 def write_pairs(scores: PairScores, target: Path) -> Path:
