@@ -31,6 +31,7 @@ class Table:
         lines: (n,) int64, each row's number as a spreadsheet shows it (the header is row 1).
         notes: what reading the file brought up.
         doubts: what reading the file left open, such as its encoding: the questions to its owner.
+        dropped: the numbers of rows that were taken out by :meth:`without_lines`.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Table:
     lines: np.ndarray
     notes: tuple[Finding, ...] = ()
     doubts: tuple[Question, ...] = field(default=(), kw_only=True)
+    dropped: tuple[int, ...] = field(default=(), kw_only=True)
     _data: Any = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -71,10 +73,11 @@ class Table:
         return replace(self, lines=self.lines[places], _data=self._data.take(places))
 
     def without_lines(self, lines: Sequence[int]) -> Table:
-        """The table without the rows that have these row numbers; a note that offers to leave rows out no longer names them."""
+        """The table without the rows that have these numbers; a note that offers to leave rows out no longer names them."""
         gone = np.asarray(lines, dtype=np.int64)
-        left = self.select(np.flatnonzero(~np.isin(self.lines, gone)))
-        return replace(left, notes=tuple(note for known in self.notes if (note := known.without(gone)) is not None))
+        leaving = np.isin(self.lines, gone)
+        notes = tuple(note for known in self.notes if (note := known.without(gone)) is not None)
+        return replace(self.select(np.flatnonzero(~leaving)), notes=notes, dropped=(*self.dropped, *self.lines[leaving].tolist()))
 
     def with_column(self, name: str, cells: Sequence[str]) -> Table:
         """The table with a column of n cells put in place of the one of that name, or added at the end."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from ..cells import parse_number
 from ..findings import Finding, count
 from ..questions import Option, Question, Shown
-from ..vocabulary import IDENTIFIER, NO_LABEL, squeeze
+from ..scales import NO_LABEL
+from ..vocabulary import IDENTIFIER, squeeze
 from .headers import familiar_name, has_header, looks_like_names, mostly_numbers, name_columns, uncertain_header
 
 Row = tuple[int, list[str]]

@@ -47,21 +47,26 @@ class Ledger:
     def findings(self) -> tuple[Finding, ...]:
         """One finding for each thing that happened, with all its rows."""
         found = []
-        for what, (severity, text, removable) in _HAPPENED.items():
+        for what, (severity, text, removable, left_out) in _HAPPENED.items():
             if rows := tuple(self.rows.get(what, ())):
                 message = f"{count(len(rows), 'row')} {text}"
-                found.append(Finding(severity, message, rows, drop_rows(rows) if removable else None))
+                found.append(Finding(severity, message, rows, drop_rows(rows) if removable else None, left_out))
         return tuple(found)
 
 
-_HAPPENED: dict[str, tuple[Severity, str, bool]] = {
-    "short": ("warning", "with fewer cells than there are columns; the missing cells were left empty", True),
-    "long": ("warning", "with more cells than there are columns; the surplus was joined to the last column", True),
-    "glued": ("warning", "with separators inside texts that are not in quotes; those before a blank were read as part of the text", True),
-    "blank": ("info", "without any cell, left out", False),
-    "header": ("info", "that repeat the header, left out", False),
-    "nul": ("warning", "that held NUL characters, which were taken out", True),
-    "broken": ("warning", "that held bytes which do not fit the file's encoding; they read as \ufffd", True),
-    "quote": ("warning", "with a quotation mark that is never closed; it was read as part of the text", True),
-    "literal": ("info", "with quotation marks that do not pair up; they were read as part of the text", False),
+_HAPPENED: dict[str, tuple[Severity, str, bool, str]] = {
+    "short": ("warning", "with fewer cells than there are columns; the missing cells were left empty", True, ""),
+    "long": ("warning", "with more cells than there are columns; the surplus was joined to the last column", True, ""),
+    "glued": (
+        "warning",
+        "with separators inside texts that are not in quotes; those before a blank were read as part of the text",
+        True,
+        "",
+    ),
+    "blank": ("info", "without any cell, left out", False, "blank"),
+    "header": ("info", "that repeat the header, left out", False, "repeats the header"),
+    "nul": ("warning", "that held NUL characters, which were taken out", True, ""),
+    "broken": ("warning", "that held bytes which do not fit the file's encoding; they read as \ufffd", True, ""),
+    "quote": ("warning", "with a quotation mark that is never closed; it was read as part of the text", True, ""),
+    "literal": ("info", "with quotation marks that do not pair up; they were read as part of the text", False, ""),
 }
