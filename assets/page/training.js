@@ -50,8 +50,10 @@
     return el("div", { class: "sb-scores" },
       el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
         el("span", { class: gain >= 0 ? "sb-up" : "sb-down" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
+      ...(value.found ? [el("p", {}, value.found)] : []),
       bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
-      ...(value.gain ? [el("p", { class: "sb-dim" }, `${value.gain} In brackets: the 95% interval over resampled rows.`)] : []));
+      ...(value.gain ? [el("p", { class: "sb-dim" }, `${value.gain} In brackets: the 95% interval over resampled rows.`)] : []),
+      ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
   }
 
   // How much of the tuning the model has: a slider from untuned to tuned, with the scores where they were measured.

@@ -255,7 +255,7 @@ def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file.
         model: a bundled model's name, a run's id or a hub id; empty for the default.
-        task: auto, sts, pairs, triplets, retrieval, transfer or clustering.
+        task: auto, or the name of a task; one that there is not is answered with their list.
 
     Returns:
         the task, the number of rows and the scores; correlations lie in -1 to 1.
