@@ -97,7 +97,7 @@ def _load_modules(folder: Path, name: str) -> TransformerEncoder:
             )
     if transformer is None:
         raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
-    settings = next((found for name in _SETTINGS if (found := read_json(transformer / name, dict, {}))), {})
+    settings: dict[str, Any] = next((found for name in _SETTINGS if (found := read_json(transformer / name, dict, {}))), {})
     general = read_json(folder / "config_sentence_transformers.json", dict, {})
     prompts = {str(key): str(value) for key, value in (general.get("prompts") or {}).items()}
     prompt = prompts.get(str(general.get("default_prompt_name")), "")

@@ -98,7 +98,7 @@ class _Course:
     def judge_untuned(self, member: Member) -> None:
         """Tell how good the model is before anything is done to it, on the rows that decide at the end."""
         if member.held is not None:
-            scores = Judge(member.held)(self.load(member.spec, member.learned, None))
+            scores = Judge(member.held, learned=member.learned)(self.load(member.spec, member.learned, None))
             self.emit(Evaluated(0, scores["metric"], scores["score"], scores, False))
 
     def unseen(self, first: Examples, plan: Sequence[Member]) -> Examples:
@@ -116,7 +116,7 @@ class _Course:
         self.emit(Part(self.number, self.parts, member.title))
         untuned = None
         if source is not None and member.held is not None:
-            untuned = Judge(member.held, place)(self.load(member.spec, member.learned, None), untuned=True)
+            untuned = Judge(member.held, place, learned=member.learned)(self.load(member.spec, member.learned, None), untuned=True)
         encoder = self.load(member.spec, member.learned, source)
         self.main = Processes(encoder.device).main
         outcome = train(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .sampler import Sampler
+from .batches import Batches
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class Schedule:
         epochs: as asked, with a fraction.
     """
 
-    sampler: Sampler
+    sampler: Batches
     starts: tuple[int, ...]
     evaluations: frozenset[int]
     epochs: float
 
     @classmethod
-    def plan(cls, sampler: Sampler, epochs: float, evaluations_per_epoch: int) -> Schedule:
+    def plan(cls, sampler: Batches, epochs: float, evaluations_per_epoch: int) -> Schedule:
         """``epochs`` passes over the rows, the last one in part where the number has a fraction."""
         starts, evaluations = [0], set()
         for epoch in range(math.ceil(epochs)):

@@ -9,11 +9,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.siblings import siblings
 from ..encoders.digests import damage
 from ..encoders.runtime import autocast_dtype, resolve_precision
 from ..errors import StudioError
+from ..objectives.relation import Relation
 from ..workspace import write_json
 from .advisor import settled
+from .batches import batches_for
 from .checkpoint import Checkpoints, disk_space
 from .events import Event, Finished, Notice, Started, Stopped
 from .export import export
@@ -25,7 +28,6 @@ from .prepare import prepare
 from .probe import fit_head
 from .processes import Processes
 from .rows import read_rows
-from .sampler import Sampler
 from .schedule import Schedule
 from .spec import TrainSpec
 from .tuned import Tuned
@@ -122,10 +124,13 @@ def train(
     if state.step == 0:
         fit_head(spec, objective, encoder, learned, processes)
     rows = read_rows(learned, encoder)
-    parts = Parts(spec, encoder, objective, rows, Judge(held, folder) if held is not None else None, processes, folder, emit)
+    if objective.in_batch and len(rows.ids) > 1:
+        objective.know(Relation.of(rows.ids, siblings(learned), processes.device))
+    parts = Parts(
+        spec, encoder, objective, rows, Judge(held, folder, learned=learned) if held is not None else None, processes, folder, emit
+    )
     precision = resolve_precision(spec.precision, processes.device)
-    sampler = Sampler(rows.lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes.count)
-    schedule = Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch)
+    schedule = Schedule.plan(batches_for(objective, rows, spec, processes.count), spec.epochs, spec.evaluations_per_epoch)
     loop = Loop(parts, schedule, precision, state, untuned or {})
     parts.say(
         Started(
