@@ -243,7 +243,7 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--mend"], "nowhere to go"),
         (["--convert", "scored_to_labelled"], "nowhere to go"),
         (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
-        (["--mend", "--out", "x.parquet"], "not called a CSV"),
+        (["--mend", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
         (["--mend", "--out", "pairs.csv"], "is the file that is read"),
         (["--scale", "wide"], "is no scale"),
         (["--scale", "5-0"], "is empty"),
