@@ -122,12 +122,19 @@ def runs(json: Json = False) -> Answer:
     from ..evaluation.words import scores_in_words
 
     with open_studio() as studio:
-        found = studio.runs()
+        found, notices = studio.runs(), studio.store.notices
+        damaged = {card.name: card.damaged for card in studio.models() if card.damaged}
+    for notice in notices:
+        say(notice)
     lines = []
     for run in found:
+        if run.id in damaged:
+            lines.append([run.id, "damaged", run.objective, run.model, run.created, damaged[run.id], run.name])
+            continue
         scores = f"{scores_in_words(run.before)} → {scores_in_words(run.after)}" if run.before and run.after else run.message
         lines.append([run.id, run.status, run.objective, run.model, run.created, scores, run.name])
-    return Answer({"runs": [run.to_json() for run in found]}, lines or ["there are no runs yet"])
+    listed = [{**run.to_json(), "damaged": damaged.get(run.id, "")} for run in found]
+    return Answer({"runs": listed, "notices": list(notices)}, lines or ["there are no runs yet"])
 
 
 def export(
