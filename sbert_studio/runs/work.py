@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,7 +74,9 @@ def perform(
             steps=max(outcome.steps, store.get(run_id).steps),  # of several trainings, each told its own
             seconds=outcome.seconds,
             pairs_per_second=outcome.pairs_per_second,
-            model_path=outcome.model,
+            model_path=outcome.model if outcome.model.is_dir() else None,
+            message=str(outcome.question.get("why", "")),
+            hint=_answers(outcome.question),
         )
     except StudioError as error:
         record(Failed(message=str(StudioError(error.message, rows=error.rows)).rstrip("."), hint=error.hint))
@@ -124,6 +126,14 @@ def _changes(body: dict[str, Any]) -> dict[str, Any]:
     if kind == "failed":
         return {"status": "failed", "message": body["message"], "hint": body["hint"]}
     return {}
+
+
+def _answers(question: Mapping[str, Any]) -> str:
+    """The question of an alarm, and how it is answered, for a terminal and the lists."""
+    if not question:
+        return ""
+    flags = [f"{option['answer']} ({option['flag']})" if option["flag"] else option["answer"] for option in question["options"]]
+    return f"{question['question']} {'; or '.join(flags)}"
 
 
 def _either(should_stop: Callable[[], bool], run_id: str, store: Store) -> Callable[[], bool]:
