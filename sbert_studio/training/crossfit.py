@@ -52,7 +52,8 @@ def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: 
                 "leave one of the two out",
             )
         return []
-    begun = Checkpoints(folder).newest() is not None and not (folder / _PARTS).is_dir()
+    mine = (folder / _PARTS).is_dir() or (folder / _OUTCOME).is_file()
+    begun = Checkpoints(folder).newest() is not None and not mine
     if not asked and (begun or not _FEWEST <= len(examples) < _FEW):
         return []  # begun: by a version that judged by one part; it goes on as it began
     if hold_out(spec, examples, None)[1] is None:
