@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from .errors import StudioError
@@ -12,6 +13,46 @@ from .errors import StudioError
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one visitor may ask of a machine that they share; 0 stands for no limit.
+
+    Attributes:
+        rows: examples that a run learns from, its first stage among them.
+        minutes: how long a run trains; it then ends as if it were stopped, and keeps its best model.
+        trainings: folds × seeds of a run.
+        epochs: of a run.
+        runs: runs of one visitor that wait or train at the same time.
+        queue: runs of everybody that wait or train.
+        keep_days: how long a run stays after it was begun; the list says until when.
+        runs_mb: what all runs may take on disk; beyond it the oldest are given notice of a day, and go.
+    """
+
+    rows: int = 0
+    minutes: int = 0
+    trainings: int = 0
+    epochs: int = 0
+    runs: int = 0
+    queue: int = 0
+    keep_days: int = 0
+    runs_mb: int = 0
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str], shared: bool) -> Limits:
+        """``SBERT_STUDIO_LIMIT_{ROWS,MINUTES,TRAININGS,EPOCHS,RUNS,QUEUE,KEEP_DAYS,RUNS_MB}``; none by default on a machine of one's own.
+
+        Raises:
+            StudioError: one is not a number.
+        """
+        usual = SHARED_LIMITS if shared else cls()
+        return cls(
+            **{item.name: _whole_number(env, f"SBERT_STUDIO_LIMIT_{item.name.upper()}", getattr(usual, item.name)) for item in fields(cls)}
+        )
+
+
+SHARED_LIMITS = Limits(rows=100_000, minutes=60, trainings=10, epochs=50, runs=1, queue=20, keep_days=14, runs_mb=20_480)
 
 
 @dataclass(frozen=True)
@@ -28,7 +69,10 @@ class Settings:
         default_model: the name chosen where none is given.
         reranker: the cross-encoder that ranks search hits again: a folder or a hub id.
         max_upload_mb: the largest accepted upload, in MiB.
-        resident_models: how many encoders stay in memory at once.
+        memory_mb: what all caches in memory may hold together, in MiB: models, indexes, and what visitors have chosen.
+        disk_mb: what vectors, maps and zips may take on disk, in MiB; they are made again when they are asked for.
+        allowed_hosts: further names under which the page may be asked for; ``*.example.org`` for all below one, ``*`` for any.
+        limits: what a visitor may ask for; by default only a shared page has any.
     """
 
     home: Path
@@ -40,7 +84,10 @@ class Settings:
     default_model: str = DEFAULT_MODEL
     reranker: str = DEFAULT_RERANKER
     max_upload_mb: int = 512
-    resident_models: int = 3
+    memory_mb: int = 3072
+    disk_mb: int = 10_240
+    allowed_hosts: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def shared(self) -> bool:
@@ -49,14 +96,15 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Read ``SBERT_STUDIO_{HOME,HOST,PORT,DEVICE,MODEL,RERANKER,MAX_UPLOAD_MB,RESIDENT_MODELS}`` and Spaces' own variables.
+        """Read ``SBERT_STUDIO_{HOME,HOST,PORT,DEVICE,MODEL,RERANKER,MAX_UPLOAD_MB,MEMORY_MB,DISK_MB,ALLOWED_HOSTS}``, those of
+        :class:`Limits`, and Spaces' own variables.
 
         Raises:
             StudioError: a number is not one.
         """
         env = os.environ if environ is None else environ
         space = bool(env.get("SPACE_ID")) or env.get("SYSTEM") == "spaces"
-        return cls(
+        found = cls(
             home=_expanded(env["SBERT_STUDIO_HOME"]) if env.get("SBERT_STUDIO_HOME") else _default_home(env, space),
             host=env.get("SBERT_STUDIO_HOST") or ("0.0.0.0" if space else "127.0.0.1"),
             port=_whole_number(env, "SBERT_STUDIO_PORT", 7860),
@@ -65,8 +113,21 @@ class Settings:
             default_model=env.get("SBERT_STUDIO_MODEL") or DEFAULT_MODEL,
             reranker=env.get("SBERT_STUDIO_RERANKER") or DEFAULT_RERANKER,
             max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", 512),
-            resident_models=_whole_number(env, "SBERT_STUDIO_RESIDENT_MODELS", 3),
+            memory_mb=_whole_number(env, "SBERT_STUDIO_MEMORY_MB", 3072),
+            disk_mb=_whole_number(env, "SBERT_STUDIO_DISK_MB", 10_240),
+            allowed_hosts=tuple(name for name in re.split(r"[\s,]+", env.get("SBERT_STUDIO_ALLOWED_HOSTS") or "") if name)
+            + ((env["SPACE_HOST"],) if space and env.get("SPACE_HOST") else ()),
         )
+        return replace(found, limits=Limits.from_env(env, found.shared))
+
+    def served(self, host: str, port: int, share: bool, environ: Mapping[str, str] | None = None) -> Settings:
+        """These settings for a page that is opened there; where strangers can reach it, with the limits of a shared page.
+
+        Raises:
+            StudioError: a limit is not a number.
+        """
+        found = replace(self, host=host, port=port, share=share)
+        return replace(found, limits=Limits.from_env(os.environ if environ is None else environ, found.shared))
 
 
 def launched_alone(environ: Mapping[str, str] | None = None) -> bool:

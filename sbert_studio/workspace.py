@@ -6,15 +6,17 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from .errors import StudioError
 
+_SECRET = 32
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -69,6 +71,23 @@ class Workspace:
     def exports(self) -> Path:
         """The folder of files made for download."""
         return self._folder("exports")
+
+    def secret(self) -> bytes:
+        """32 random bytes of this home's own, by which tokens are made; written on first use, for its owner's eyes.
+
+        Raises:
+            StudioError: it cannot be written or read.
+        """
+        path = self.home / "secret"
+        try:
+            with suppress(FileExistsError), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as made:
+                made.write(secrets.token_bytes(_SECRET))
+            found = path.read_bytes()
+        except OSError as error:
+            raise StudioError(f"the file {path} cannot be used: {error.strerror}", "make room, or allow it to be written") from error
+        if len(found) != _SECRET:
+            raise StudioError(f"the file {path} is damaged", "delete it; tokens that were given before hold no longer")
+        return found
 
     def _folder(self, *parts: str) -> Path:
         path = self.home.joinpath(*parts)

@@ -98,24 +98,97 @@ def test_similarity_of_a_file_of_pairs(cli: Any, pairs: Path, tmp_path: Path) ->
 def test_encode_writes_one_vector_a_row(cli: Any, corpus: Path, tmp_path: Path) -> None:
     found = ok(cli("encode", corpus, "--out", tmp_path / "x.npy", "--column", "text", "--json"))
     vectors = np.load(tmp_path / "x.npy", allow_pickle=False)
-    assert set(found) == {"rows", "dim", "seconds", "sentences_per_second"}
+    assert set(found) == {"rows", "encoded", "left_out", "nan", "dim", "seconds", "sentences_per_second", "notes"}
+    assert (found["encoded"], found["left_out"], found["nan"]) == (found["rows"], [], [])
     assert vectors.shape == (found["rows"], found["dim"]) == (len(dict.fromkeys(sentences(40))), 32)
     assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "txt"])
+def test_an_encoded_file_has_a_vector_for_every_row_also_for_those_without_text(cli: Any, suffix: str, tmp_path: Path) -> None:
+    header, texts = (
+        (["text,topic"] if suffix == "csv" else []),
+        ["cat dog mat", "", "red blue fast", " ,t" if suffix == "csv" else " ", "bank card"],
+    )
+    path = tmp_path / f"gaps.{suffix}"
+    path.write_text("\n".join([*header, *texts, "", ""]) + "\n")
+    told = cli("encode", path, "--out", tmp_path / "x.npy", "--json")
+    found, vectors = ok(told), np.load(tmp_path / "x.npy")
+    assert vectors.shape == (5, 32) and (found["rows"], found["encoded"], found["nan"]) == (5, 3, [1, 3])
+    assert np.isnan(vectors).all(axis=1).tolist() == [False, True, False, True, False]
+    first = 1 + len(header)
+    assert [row for reason in found["left_out"] for row in reason["rows"]] == [first + 1, first + 3]
+    assert f"5 rows read, 3 encoded, 2 left out: blank (1: row {first + 1})" in told.err or suffix == "txt"
+    alone = tmp_path / "alone.txt"
+    alone.write_text("bank card\n")
+    cli("encode", alone, "--out", tmp_path / "y.npy")
+    assert np.allclose(vectors[4], np.load(tmp_path / "y.npy")[0], atol=1e-5)
+
+
+def test_every_verb_says_what_became_of_the_rows(cli: Any, tmp_path: Path) -> None:
+    path, rows = tmp_path / "pairs.csv", list(zip(sentences(30), sentences(30, 1), strict=True))
+    lines = [f"{a},{b},{number % 6}" for number, (a, b) in enumerate(rows)]
+    lines[3], lines[7], lines[9] = "", ",only one side,3", "cat dog,red blue,none of it"
+    lines[12] = lines[11]
+    path.write_text("sentence1,sentence2,score\n" + "\n".join(lines) + "\n")
+    left = {"blank": [5], "text on one side only": [9]}
+
+    def whys(account: Any) -> dict[str, list[int]]:
+        assert account["used"] + account["held_out"] + account["left_out"] == account["read"] == 30
+        return {reason["why"]: reason["rows"] for reason in account["reasons"]}
+
+    scored = left | {"the score is not a number, such as 'none of it'": [11]}
+    told = cli("check", path, "--json")
+    assert whys(ok(told)["account"]) == scored
+    assert "30 rows read, 27 can be learned from, 3 left out" in cli("check", path).out
+    assert whys(ok(cli("evaluate", "all-MiniLM-L6-v2", "--data", path, "--json"))["account"]) == scored
+    assert "30 rows read, 27 judged, 3 left out" in cli("evaluate", "all-MiniLM-L6-v2", "--data", path).out
+    told = cli("similarity", "--pairs", path, "--json")
+    assert whys(ok(told)["account"]) == left and "30 rows read, 28 compared, 2 left out: blank (1: row 5)" in told.err
+    agreement = told.json["agreement"]
+    assert agreement["column"] == "score" and agreement["rows"] == 27 and -1 <= agreement["spearman"] <= 1
+    assert f"Spearman {agreement['spearman']:.4f}" in cli("similarity", "--pairs", path).out
+    column = ["--column", "sentence1"]
+    for verb, words, more in (
+        ("search", "searched", ["cat"]),
+        ("mine", "compared", []),
+        ("map", "drawn", ["--out", tmp_path / "map.html", "--clusters", 2]),
+    ):
+        told = cli(verb, path, *more, *column, "--json")
+        assert whys(ok(told)["account"]) == {"blank": [5], "no text": [9]}
+        assert f"30 rows read, 28 {words}, 2 left out" in told.err
+        assert told.json["notes"] == ["1 text repeats an earlier one, and is kept."]
+
+
+def test_a_text_in_a_language_that_the_model_was_not_trained_on_is_told(cli: Any, tmp_path: Path) -> None:
+    chinese = tmp_path / "zh.txt"
+    chinese.write_text("我的银行卡什么时候到\n今天天气很好\n他在公园里跑步\n", encoding="utf-8")
+    english = ["--model", "all-MiniLM-L6-v2", "--json"]
+    said = "look like Chinese, but the model was trained on English"
+    for told in (
+        cli("similarity", "我的银行卡什么时候到", "今天天气很好", *english),
+        cli("search", chinese, "银行卡", *english),
+        cli("mine", chinese, *english),
+        cli("encode", chinese, "--out", tmp_path / "x.npy", *english),
+    ):
+        assert said in ok(told)["notes"][0] and said in told.err
+    assert "notes" not in ok(cli("similarity", "Los Angeles", "a day by the sea", *english))
+    assert ok(cli("search", chinese, "银行卡", "--mode", "lexical", *english))["notes"] == []
 
 
 @pytest.mark.parametrize("mode", ["semantic", "lexical", "hybrid"])
 def test_search(cli: Any, corpus: Path, mode: str) -> None:
     query = next(csv.DictReader(corpus.open()))["text"]
     found = ok(cli("search", corpus, query, "-k", 3, "--mode", mode, "--json"))
-    assert set(found) == {"hits", "milliseconds"}
+    assert set(found) == {"hits", "milliseconds", "account", "notes"}
     assert found["hits"][0] == {"row": 2, "text": query, "score": found["hits"][0]["score"], "fields": {"topic": "t"}}
     assert len(found["hits"]) == 3
 
 
 def test_mine(cli: Any, corpus: Path) -> None:
     found = ok(cli("mine", corpus, "--top", 4, "--json"))
-    assert set(found) == {"pairs", "seconds"}
+    assert set(found) == {"pairs", "seconds", "account", "notes"}
     assert len(found["pairs"]) == 4
     assert {"a", "b", "score"} <= set(found["pairs"][0])
 
@@ -137,7 +210,7 @@ def test_check_names_kind_rows_and_findings_with_their_rows_and_mends(cli: Any, 
     with pairs.open("a") as target:
         target.write(",red,2.0\n")
     found = ok(cli("check", pairs, "--json"))
-    assert set(found) == {"kind", "roles", "rows", "findings", "offers"}
+    assert set(found) == {"kind", "certain", "questions", "roles", "rows", "account", "findings", "offers"}
     assert (found["kind"], found["rows"]) == ("scored_pairs", 61)
     blank = [finding for finding in found["findings"] if 62 in finding["rows"]]
     assert blank
@@ -220,7 +293,7 @@ def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, 
 def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path, tmp_path: Path) -> None:
     trained = cli("train", pairs, *QUICK, "--seed", 3, "--out", tmp_path / "out", "--name", "first", "--json")
     found = ok(trained)
-    assert set(found) == {"run", "status", "model", "steps", "seconds", "pairs_per_second", "before", "after"}
+    assert set(found) == {"run", "status", "model", "steps", "seconds", "pairs_per_second", "before", "after", "accounts"}
     assert (found["status"], found["steps"]) == ("finished", 7)
     assert Path(found["model"]) == tmp_path / "out"
     assert found["before"]["metric"] == found["after"]["metric"] == "cosine_spearman"

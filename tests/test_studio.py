@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 
+from sbert_studio.data.asked import Asked
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.errors import StudioError
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
+from sbert_studio.studio import Studio, TrainRequest
 
 
 @pytest.fixture(scope="module")
@@ -141,24 +144,56 @@ def test_a_mended_table_can_be_checked_and_trained_on(studio: Studio, tmp_path: 
     assert mends, "the row with a blank side can be left out"
     table = studio.mend(path, mends)
     assert 43 not in table.lines
-    run = studio.train(table, overrides=quick())
+    run = studio.train(TrainRequest(table, overrides=quick()))
     assert run.rows == len(table)
     kept = studio.workspace.run(run.id) / "data.parquet"
     assert "=cat dog" in studio.read(kept).column("sentence1"), "what is trained on is the text, not a spreadsheet's version of it"
 
 
 def test_the_plan_keeps_what_the_user_chose(studio: Studio, tmp_path: Path) -> None:
-    diagnosis = studio.check(write_pairs(tmp_path / "pairs.csv"))
-    advice = studio.plan(diagnosis, epochs=3, batch_size=4)
-    assert (advice.spec.epochs, advice.spec.batch_size, advice.spec.model) == (3.0, 4, studio.settings.default_model)
-    assert advice.reasons
+    path = write_pairs(tmp_path / "pairs.csv")
+    plan = studio.plan(TrainRequest(path, overrides={"epochs": 3, "batch_size": 4}))
+    assert (plan.spec.epochs, plan.spec.batch_size, plan.spec.model) == (3.0, 4, studio.settings.default_model)
+    assert plan.reasons and plan.certain
+    json.dumps(plan.to_json(), allow_nan=False)
     with pytest.raises(StudioError, match="no setting 'sped'"):
-        studio.plan(diagnosis, sped=1)
+        studio.plan(TrainRequest(path, overrides={"sped": 1}))
+
+
+def counted(verb: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
+    """``verb``, each call of which is noted by its name."""
+
+    def call(*args: Any, **named: Any) -> Any:
+        done.append(verb.__name__)
+        return verb(*args, **named)
+
+    return call
+
+
+def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.data import doctor, examples, tables
+
+    done: list[str] = []
+    for module, name in ((tables, "read_table"), (doctor, "diagnose"), (doctor, "build_examples"), (examples, "build_like")):
+        monkeypatch.setattr(module, name, counted(getattr(module, name), done))
+    path, dev, first = (write_pairs(tmp_path / f"{name}.csv", seed=seed) for seed, name in ((10, "pairs"), (20, "dev"), (30, "first")))
+    request = TrainRequest(path, dev, first, overrides=quick())
+    plan = studio.plan(request)
+    assert done.count("read_table") == 3
+    done.clear()
+    again = studio.plan(replace(request, overrides=quick(epochs=0.5, **{"first.epochs": 0.3})), plan)
+    assert done == [], "the rows are those of the plan before"
+    assert (again.spec.epochs, again.spec.first["epochs"], again.examples is plan.examples) == (0.5, 0.3, True)
+    run = studio.train(again)
+    assert done == [], "what is trained are the rows that were planned"
+    assert run.status == "finished" and run.spec == again.spec.to_json()
+    studio.plan(replace(request, choices=Asked(scale=(0.0, 10.0))), again)
+    assert "read_table" not in done and "diagnose" in done, "the same file otherwise read by its owner is looked at again"
 
 
 def test_training_in_the_foreground_writes_the_model_where_it_was_asked_to(studio: Studio, tmp_path: Path) -> None:
     out, told = tmp_path / "new" / "model", []
-    run = studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(), out=out, emit=told.append)
+    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), out=out, emit=told.append)
     assert run.status == "finished"
     assert type(told[0]).__name__ == "Started"
     assert type(told[-1]).__name__ == "Finished"
@@ -170,17 +205,17 @@ def test_training_in_the_foreground_writes_the_model_where_it_was_asked_to(studi
 
 def test_training_judges_by_the_held_out_file_where_one_is_given(studio: Studio, tmp_path: Path) -> None:
     dev = write_pairs(tmp_path / "dev.csv", 23, seed=9)
-    run = studio.train(write_pairs(tmp_path / "pairs.csv"), dev=dev, overrides=quick())
+    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), dev=dev, overrides=quick()))
     assert run.dev_rows == run.after["rows"] == 23
     assert run.after["score"] == pytest.approx(studio.evaluate(run.id, dev).to_json()["cosine"]["spearman"], abs=1e-6)
 
 
 def test_a_report_on_the_rows_that_a_model_learned_says_so(studio: Studio, tmp_path: Path) -> None:
     path, other = write_pairs(tmp_path / "pairs.csv", 50), write_pairs(tmp_path / "other.csv", 20, seed=7)
-    run = studio.train(path, overrides=quick(epochs=0.2), name="Mine")
+    run = studio.train(TrainRequest(path, overrides=quick(epochs=0.2), name="Mine"))
     mixed = tmp_path / "mixed.csv"
     mixed.write_text(other.read_text() + "".join(path.read_text().splitlines(keepends=True)[1:4]))
-    again = studio.train(other, model=run.id, overrides=quick(epochs=0.2), name="Again")
+    again = studio.train(TrainRequest(other, model=run.id, overrides=quick(epochs=0.2), name="Again"))
     assert studio.evaluate(None, path).notes == studio.evaluate(run.id, other).notes == ()
     assert studio.evaluate(run.id, path).notes[-1].startswith("50 of these 50 rows are in the file that Mine was tuned on")
     assert studio.evaluate(run.id, mixed).notes[-1].startswith("3 of these 23 rows")
@@ -189,8 +224,8 @@ def test_a_report_on_the_rows_that_a_model_learned_says_so(studio: Studio, tmp_p
 
 def test_a_tuned_model_can_be_tuned_on(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    first = studio.train(path, overrides=quick())
-    second = studio.train(path, overrides=quick(), model=first.id)
+    first = studio.train(TrainRequest(path, overrides=quick()))
+    second = studio.train(TrainRequest(path, overrides=quick(), model=first.id))
     assert second.model == first.id
     assert second.before["score"] == pytest.approx(first.after["score"], abs=1e-6)
 
@@ -198,16 +233,16 @@ def test_a_tuned_model_can_be_tuned_on(studio: Studio, tmp_path: Path) -> None:
 def test_resuming_refuses_another_file_or_other_settings(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     steps = iter([False, False, True])
-    run = studio.train(path, overrides=quick(), should_stop=lambda: next(steps, True))
+    run = studio.train(TrainRequest(path, overrides=quick()), should_stop=lambda: next(steps, True))
     assert run.status == "stopped"
     with pytest.raises(StudioError, match="another file"):
-        studio.train(write_pairs(tmp_path / "other.csv", 10), resume=run.id)
+        studio.go_on(run.id, TrainRequest(write_pairs(tmp_path / "other.csv", 10)))
     with pytest.raises(StudioError, match="began with epochs"):
-        studio.train(path, resume=run.id, overrides={"epochs": 9})
-    done = studio.train(path, resume=run.id, overrides={"epochs": 1, "learning_rate": "1e-3", "objective": "auto"})
+        studio.go_on(run.id, TrainRequest(path, overrides={"epochs": 9}))
+    done = studio.go_on(run.id, TrainRequest(path, overrides={"epochs": 1, "learning_rate": "1e-3", "objective": "auto"}))
     assert (done.id, done.status, done.step) == (run.id, "finished", done.steps)
     with pytest.raises(StudioError, match="cannot be resumed"):
-        studio.train(resume=run.id)
+        studio.go_on(run.id)
 
 
 def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, tmp_path: Path, tiny: Path) -> None:
@@ -230,11 +265,11 @@ def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, 
         lambda: studio.corpus(pairs, column="nothing"),
         lambda: studio.evaluate("no such/model at all", pairs),
         lambda: studio.evaluate(str(tiny), pairs, task="astrology"),
-        studio.train,
-        lambda: studio.train(pairs, overrides={"objective": "alchemy"}),
-        lambda: studio.train(pairs, overrides=quick(), out=occupied),
-        lambda: studio.train(pairs, overrides=quick(), out=pairs),
-        lambda: studio.submit(pairs, overrides={"epochs": -1}),
+        lambda: studio.train(TrainRequest()),
+        lambda: studio.train(TrainRequest(pairs, overrides={"objective": "alchemy"})),
+        lambda: studio.train(TrainRequest(pairs, overrides=quick()), out=occupied),
+        lambda: studio.train(TrainRequest(pairs, overrides=quick()), out=pairs),
+        lambda: studio.submit(TrainRequest(pairs, overrides={"epochs": -1})),
         lambda: studio.run("../../etc/passwd"),
         lambda: studio.export("run-0000000000"),
     ]

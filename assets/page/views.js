@@ -48,7 +48,8 @@
         el("tbody", {}, value.values.map((row, i) => el("tr", {},
           el("th", { scope: "row", title: value.labels[i] }, el("b", {}, letters[i]), el("span", {}, value.labels[i])),
           row.map((score, j) => el("td", { title: `${value.labels[i]}\n${value.labels[j]}`, class: score > 0.62 ? "sb-strong" : "", style: { "--tint": tint(score) } },
-            number(score, 2)))))))));
+            number(score, 2)))))))),
+      ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
   };
 
   const cells = {
@@ -123,6 +124,18 @@
       ...(value.offers && value.offers.length ? [el("div", { class: "sb-offers" }, el("p", { class: "sb-dim" }, "Or make it into:"),
         el("div", {}, value.offers.map((offer) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "convert", offer.name) } },
           offer.label, el("span", { class: "sb-dim" }, offer.rows)))))] : []));
+  };
+
+  // What only the owner can say: the question, their own rows, and a button an answer.
+  views.questions = (root, host) => (value) => {
+    const row = (shown) => el("tr", {}, el("td", { class: "sb-dim" }, `Row ${shown.row}`),
+      el("td", {}, shown.texts.map((text) => el("p", {}, text))),
+      shown.value ? el("td", {}, el("b", {}, shown.value)) : null, shown.read_as ? el("td", {}, el("span", { class: "sb-badge" }, shown.read_as)) : null);
+    root.replaceChildren(el("h3", {}, value.title), ...value.questions.map((one, number) => el("section", { class: "sb-question", "aria-label": one.question },
+      el("p", { class: "sb-verdict" }, one.question), one.why ? el("p", { class: "sb-dim" }, one.why) : null,
+      one.rows.length ? el("div", { class: "sb-scroll" }, el("table", {}, el("tbody", {}, one.rows.map(row)))) : null,
+      el("div", { class: "sb-answers" }, one.answers.map((answer, place) => el("button", { type: "button", class: "sb-small-button",
+        on: { click: () => select(host, "answer", [number, place]) } }, answer))))));
   };
 
   views.reasons = (root) => (value) => root.replaceChildren(el("h3", {}, value.title), el("ul", { class: "sb-reasons" }, value.reasons.map((reason) => el("li", {}, reason))));

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 if TYPE_CHECKING:
+    from ..data.accounts import RowAccount
     from ..data.progress import Progress
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout; words and progress go to stderr.")]
@@ -69,6 +70,12 @@ def say(words: str) -> None:
     """A line to stderr."""
     sys.stderr.write(shown(words) + "\n")
     sys.stderr.flush()
+
+
+def tell(account: RowAccount | None, verb: str, notes: Sequence[str] = ()) -> None:
+    """What became of a file's rows, and what else there is to tell, a line each to stderr."""
+    for words in (*([account.in_words(verb)] if account is not None else []), *notes):
+        say(words)
 
 
 def number(value: Any) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import StudioError
 from ..workspace import atomic_file, require_room
-from .answers import Answer, Column, Json, Model, number, one_line, progress
+from .answers import Answer, Column, Json, Model, number, one_line, progress, tell
 from .studio import open_studio
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def similarity(
             if out is not None:
                 raise StudioError("--out goes with --pairs", "leave it out, or give a file of pairs")
             found = studio.similarity(a, b, model)
-            return Answer(found.to_json(), [[name, value] for name, value in found.to_json().items()])
+            tell(None, "", found.notes)
+            return Answer(found.to_json(), [[name, value] for name, value in found.to_json().items() if name != "notes"])
         if a is not None:
             raise StudioError("both texts and --pairs were given", "give the one or the other")
         if out is not None:
@@ -44,8 +45,10 @@ def similarity(
             scores = studio.similarity_pairs(pairs, model, show)
     if out is not None:
         scores.to_csv(out)
+    tell(scores.account, "compared", scores.notes)
     rows = [[row.row, row.similarity.cosine, one_line(row.a, 50), one_line(row.b, 50)] for row in scores.rows[:20]]
     more = [f"… and {len(scores.rows) - 20:,} rows more" + ("" if out else "; --out FILE writes them all")] if len(scores.rows) > 20 else []
+    more += [scores.agreement.in_words()] if scores.agreement else []
     written = [f"written to {out}"] if out else []
     return Answer(scores.to_json(), [["row", "cosine", *scores.columns], *rows, *more, *written])
 
@@ -53,13 +56,13 @@ def similarity(
 def encode(
     *,
     file: File,
-    out: Annotated[Path, typer.Option(metavar="X.npy", help="Where the vectors go: (rows, dim) float32.")],
+    out: Annotated[Path, typer.Option(metavar="X.npy", help="Where the vectors go: (rows of the file, dim) float32.")],
     column: Column = None,
     model: Model = None,
     precision: Annotated[str, typer.Option(help="float32, bfloat16, int8 or auto.")] = "float32",
     json: Json = False,
 ) -> Answer:
-    """Turn a column of texts into vectors."""
+    """Turn a column of texts into vectors: one for each row below the header, blank ones too (NaN where there is no text)."""
     with open_studio() as studio:
         corpus = studio.corpus(file, column)
         require_room(out, file)
@@ -67,12 +70,16 @@ def encode(
             found = studio.encode(corpus, model, precision, show)
     import numpy as np
 
+    from ..data.findings import count
+
     with atomic_file(out) as part, part.open("wb") as target:
         np.save(target, found.vectors, allow_pickle=False)
-    words = (
-        f"{found.rows:,} texts as {found.dim}-d vectors in {found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s), written to {out}"
-    )
-    return Answer(found.to_json(), [words])
+    tell(found.account, "encoded", found.notes)
+    rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
+    words = [f"{found.rows:,} rows as {found.dim}-d vectors in {rate}, written to {out}"]
+    if found.account.left_out:
+        words.append(f"{count(found.account.left_out, 'row')} without text {'are' if found.account.left_out > 1 else 'is'} NaN there")
+    return Answer(found.to_json(), words)
 
 
 def search(
@@ -95,6 +102,7 @@ def search(
         corpus = studio.corpus(file, column)
         with progress("encoding") as show:
             found = studio.search(corpus, query, k, mode=mode, rerank=reranker or rerank, model=model, progress=show)  # type: ignore[arg-type]
+    tell(found.account, "searched", found.notes)
     hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
     return Answer(found.to_json(), hits or ["nothing was found"])
 
@@ -111,6 +119,7 @@ def mine(
         corpus = studio.corpus(file, column)
         with progress("encoding") as show:
             found = studio.mine(corpus, top, model, show)
+    tell(found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:
         lines += [f"{pair.score:.4f}  rows {pair.line_a} and {pair.line_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
@@ -138,6 +147,7 @@ def map(
         with progress("drawing", "steps") as show:
             view = studio.map(corpus, ProjectionParams(seed=-1 if seed is None else seed), grouping, model, show)
     map_html(view, corpus.texts, corpus.fields, out)
+    tell(view.account, "drawn", view.notes)
     found = [[number(cluster.size), cluster.label] for cluster in view.clusters]
     return Answer(view.to_json(), [*found, f"written to {out}"])
 

@@ -8,15 +8,19 @@ import traceback
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.exceptions import Abort, TyperException
 
 from .. import __version__
 from ..errors import StudioError
+from ..studio.questions import Unanswered
 from . import benching, checking, exploring, judging, serving, tuning
 from .answers import Answer, say, write
+
+if TYPE_CHECKING:
+    from ..data.questions import Question
 
 DONE, BUG, MENDABLE, INTERRUPTED = 0, 1, 2, 130
 # What a disk or its owner says no to; a file that is not there is caught where it is named.
@@ -88,9 +92,12 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
+    questions = error.questions if isinstance(error, Unanswered) else ()
+    for line in error.lines() if isinstance(error, Unanswered) else ():
+        say(line)
     say(f"error: {error}")
     if as_json:
-        _answer_with(error.message, error.hint, error.rows, stdout)
+        _answer_with(error.message, error.hint, error.rows, stdout, questions)
     return MENDABLE
 
 
@@ -115,10 +122,11 @@ def _bug(error: Exception, as_json: bool, stdout: Any) -> int:
     return BUG
 
 
-def _answer_with(error: str, hint: str, rows: Sequence[int], stdout: Any) -> None:
+def _answer_with(error: str, hint: str, rows: Sequence[int], stdout: Any, questions: Sequence[Question] = ()) -> None:
     """The JSON object of an error, where stdout still takes one: the error may be that it does not."""
     with suppress(OSError):
-        write(Answer({"error": error, "hint": hint, "rows": list(rows)}), True, stdout)
+        more = {"certain": False, "questions": [question.to_json() for question in questions]} if questions else {}
+        write(Answer({"error": error, "hint": hint, "rows": list(rows), **more}), True, stdout)
         stdout.flush()
 
 

@@ -22,14 +22,12 @@ def app(
     share: Annotated[bool, typer.Option("--share", help="Ask Gradio for a public address.")] = False,
 ) -> None:
     """Open the studio in the browser."""
-    from dataclasses import replace
-
     from ..settings import Settings
     from ..studio import Studio
     from ..ui.app import launch
 
     settings = Settings.from_env()
-    settings = replace(settings, host=host or settings.host, port=settings.port if port is None else port, share=share or settings.share)
+    settings = settings.served(host or settings.host, settings.port if port is None else port, share or settings.share)
     _require_free(settings.host, settings.port)
     say("opening the studio; stop it with Ctrl-C")
     with Studio(settings) as studio, _ending_politely():

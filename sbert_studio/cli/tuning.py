@@ -1,4 +1,4 @@
-"""Commands by which a model is tuned: train, runs, export."""
+"""Commands by which a model is tuned: train, runs, export, strength."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import StudioError
+from ..studio.accounting import in_sentences
+from ..studio.plans import TrainRequest
+from ..studio.strengths import cost_in_words
+from ..workspace import require_room
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
 from .columns import Columns, Group, Kind, Scale, Target, asked
@@ -16,12 +20,18 @@ from .following import Follower, stopping_politely
 from .studio import open_studio
 
 if TYPE_CHECKING:
+    from ..runs.record import Run
     from ..studio.results import Forecast
+
+Strength = Annotated[
+    float | None,
+    typer.Option("--strength", metavar="0…1", help="Blend with the untuned model: 0 untuned, 1 tuned.", show_default="as it is"),
+]
 
 
 def train(
     *,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets or sentences.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets, texts with a category, or sentences.")] = None,
     model: Model = None,
     objective: Annotated[str, typer.Option(help="auto, or the name of an objective.")] = "auto",
     method: Annotated[str | None, typer.Option(help="full or lora.", show_default="chosen by the advisor")] = None,
@@ -48,33 +58,24 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
-    from ..evaluation.words import gain_in_words, scores_in_words
+    from ..evaluation.words import confused_in_words, found_in_words, gain_in_words, scores_in_words
     from ..runs.companions import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
     chosen = asked(kind, columns, target, group, scale) or None
+    request = TrainRequest(file, dev, first, chosen, overrides, model, name=name)
     if plan:
         if file is None or resume is not None:
             raise StudioError("a plan is made for a file", "name the file, and leave out --resume")
         with open_studio() as studio:
-            return _planned(studio.estimate(file, dev=dev, first=first, roles=chosen, overrides=overrides, model=model))
+            return _planned(studio.estimate(request))
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
-        run = studio.train(
-            file,
-            dev=dev,
-            first=first,
-            roles=chosen,
-            overrides=overrides,
-            model=model,
-            out=out,
-            resume=resume,
-            name=name,
-            emit=follower.emit,
-            should_stop=should_stop,
-            began=lambda run: say(f"run {run.id} ({run.name})"),
-        )
+        told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
+        run = studio.train(request, **told) if resume is None else studio.go_on(resume, request, **told)
+        studio.require_no_alarm(run.id)
+        accounts = studio.accounts(run.id)
     if not is_main():
         return None
     tuned = str(out) if out is not None else str(run.model_path)
@@ -87,12 +88,21 @@ def train(
         "pairs_per_second": run.pairs_per_second,
         "before": dict(run.before),
         "after": dict(run.after),
+        "accounts": {part: account.to_json() for part, account in accounts.items()},
     }
     lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({run.pairs_per_second:,.0f} rows/s): {tuned}"]
+    lines += in_sentences(accounts)
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{run.after['metric']} on held-out rows: {scores}")
         lines += [gain] if (gain := gain_in_words(run.before, run.after)) else []
+        lines += [words] if (words := found_in_words(run.after, run.before)) else []
+        lines += confused_in_words(run.after)
+        lines += (
+            [f"strength {run.after['strength']:g} of 1: {cost}"]
+            if "strength" in run.after and (cost := cost_in_words(run.before, run.after))
+            else []
+        )
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)
@@ -118,12 +128,39 @@ def runs(json: Json = False) -> Answer:
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
     out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
+    strength: Strength = None,
     json: Json = False,
 ) -> Answer:
     """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py."""
+    require_room(out)
     with open_studio() as studio:
+        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.set_strength(run, strength))
         found = studio.export(run, out)
-    return Answer(found.to_json(), [f"{found.bytes / 1e6:.1f} MB written to {out}"])
+    return Answer(
+        found.to_json() | ({} if strength is None else {"strength": strength}), [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"]
+    )
+
+
+def strength(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
+    value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (untuned) to 1 (tuned).")],
+    json: Json = False,
+) -> Answer:
+    """Set how much of the tuning a finished run's model has: a blend of untuned and tuned weights, without training."""
+    with open_studio() as studio:
+        found = studio.set_strength(run, value)
+    data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
+    return Answer(data, _scores(found))
+
+
+def _scores(run: Run) -> list[str | list[Any]]:
+    """The scores at every mark of the strength, and the cost of the one that is set."""
+    marks: list[str | list[Any]] = [
+        [f"strength {mark['strength']:g}", mark["score"], mark.get("general", "")] for mark in run.after.get("strengths", ())
+    ]
+    head: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
+    cost = cost_in_words(run.before, run.after)
+    return [*head, *marks, f"{run.name} has strength {run.after.get('strength', 1.0):g}" + (f": {cost}" if cost else "")]
 
 
 def settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -144,4 +181,4 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-COMMANDS = (train, runs, export)
+COMMANDS = (train, runs, export, strength)

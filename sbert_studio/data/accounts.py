@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import describe_rows
-from .findings import count
+from .findings import Finding, count
+
+if TYPE_CHECKING:
+    from .tables import Table
+
+DROPPED = "left out as asked"
+UNTOLD = "needed for nothing"
+SHARED = "shares a text with a held-out row"
+"""Why a row may be neither learned from nor held out, although nothing is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +60,14 @@ class RowAccount:
 
     def in_words(self, verb: str = "used") -> str:
         """One sentence: ``120 rows read, 74 learned from, 0 held out, 46 left out: the score is not a number (46: rows 3, 5, …)``."""
-        parts = [f"{count(self.read, 'row')} read", f"{self.used:,} {verb}"]
-        parts += [f"{self.held_out:,} held out"] if self.held_out else []
-        parts += [f"{self.left_out:,} left out"]
-        found = ", ".join(parts)
+        found = self.in_short(verb)
         why = "; ".join(f"{reason.why} ({len(reason.rows):,}: {describe_rows(reason.rows)})" for reason in self.reasons)
         return f"{found}: {why}" if why else found
+
+    def in_short(self, verb: str = "used") -> str:
+        """The counts alone: ``120 rows read, 74 learned from, 46 left out``."""
+        held_out = [f"{self.held_out:,} held out"] if self.held_out else []
+        return ", ".join([f"{count(self.read, 'row')} read", f"{self.used:,} {verb}", *held_out, f"{self.left_out:,} left out"])
 
     def to_json(self) -> dict[str, Any]:
         """``read, used, held_out, left_out, reasons`` as plain data."""
@@ -77,3 +89,42 @@ class RowAccount:
             int(value.get("held_out", 0)),
             tuple(LeftOut(str(reason["why"]), tuple(int(row) for row in reason["rows"])) for reason in reasons),
         )
+
+
+def account_of(
+    table: Table,
+    findings: Iterable[Finding],
+    used: Sequence[int] | np.ndarray,
+    held_out: Sequence[int] | np.ndarray = (),
+    *,
+    otherwise: str = UNTOLD,
+) -> RowAccount:
+    """The account of a file's rows, from what reading it and building its examples noted.
+
+    A row that stands in several places (a list spread over several examples) counts once: as used, else as held out.
+
+    Args:
+        table: the file as read and mended; what its notes say was left out is left out.
+        findings: what left rows out after that; those with ``left_out`` count, the others say nothing here.
+        used, held_out: the row numbers of the examples that are learned from (encoded, judged) and put aside.
+        otherwise: why rows of the table that none of these name were left out.
+    """
+    learned = _numbers(used)
+    aside = np.setdiff1d(_numbers(held_out), learned)
+    told = np.union1d(learned, aside)
+    reasons: dict[str, np.ndarray] = {}
+    causes: list[tuple[str, Sequence[int] | np.ndarray]] = [
+        (finding.left_out, finding.rows) for finding in (*table.notes, *findings) if finding.left_out
+    ]
+    for why, rows in [*causes, (DROPPED, table.dropped), (otherwise, table.lines)]:
+        new = np.setdiff1d(_numbers(rows), told)
+        if len(new):
+            told = np.union1d(told, new)
+            reasons[why] = np.union1d(reasons.get(why, _numbers(())), new)
+    left = tuple(LeftOut(why, tuple(rows.tolist())) for why, rows in reasons.items())
+    return RowAccount(len(told), len(learned), len(aside), left)
+
+
+def _numbers(rows: Sequence[int] | np.ndarray) -> np.ndarray:
+    """The distinct row numbers, ascending."""
+    return np.unique(np.asarray(rows, dtype=np.int64))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from ..errors import StudioError
 from ..workspace import digest_texts
+from .accounts import RowAccount, account_of
 from .findings import Finding, count
+from .language import languages_in
 from .profile import ColumnProfile, profile_table
 from .tables import Table
 
@@ -26,6 +30,7 @@ class Corpus:
         digest: names the sequence of texts (see :func:`sbert_studio.workspace.digest_texts`).
         notes: what to tell: how the file was read, which rows had no text.
         column: the column that the texts come from.
+        account: what became of the file's rows: those with a text are used.
     """
 
     name: str
@@ -35,9 +40,38 @@ class Corpus:
     digest: str
     notes: tuple[Finding, ...] = field(default=(), compare=False)
     column: str = "text"
+    account: RowAccount = field(default=RowAccount(0, 0), compare=False)
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @cached_property
+    def repeated(self) -> int:
+        """How many texts stand further up already; each is kept."""
+        return len(self.texts) - len(set(self.texts))
+
+    @cached_property
+    def languages(self) -> Counter[str]:
+        """How many of a sample of the texts are in each language."""
+        return languages_in(self.texts)
+
+    def places(self) -> tuple[np.ndarray, int]:
+        """Where each text stands among the file's rows, (n,) int64 from 0, and how many rows there are.
+
+        The rows are those below the header, in order. One that is blank inside the file counts, one that ends it does not.
+        """
+        absent = [row for reason in self.account.reasons for row in reason.rows]
+        numbers = np.concatenate([np.asarray(self.lines, dtype=np.int64), np.asarray(absent, dtype=np.int64)])
+        places = np.empty(len(numbers), dtype=np.int64)
+        places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
+        return places[: len(self.lines)], len(numbers)
+
+    def repeats(self) -> list[str]:
+        """How many texts come more than once, in words; nothing where none does."""
+        if not self.repeated:
+            return []
+        verb, stay = ("repeats", "is") if self.repeated == 1 else ("repeat", "are")
+        return [f"{count(self.repeated, 'text')} {verb} an earlier one, and {stay} kept."]
 
 
 def text_columns(table: Table) -> list[str]:
@@ -67,16 +101,17 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
     kept = np.array([index for index, text in enumerate(texts) if text.strip()], dtype=np.int64)
     if not len(kept):
         raise StudioError(f"the column {column!r} of {table.name} is blank in every row", "choose another column", table.lines[:1].tolist())
-    notes = table.notes
+    whole, notes = table, table.notes
     if len(kept) < len(table):
         blank = np.ones(len(table), dtype=bool)
         blank[kept] = False
         rows = tuple(table.lines[blank].tolist())
-        notes = (*notes, Finding("warning", f"{count(len(rows), 'row')} without text in {column!r}, left out", rows))
+        notes = (*notes, Finding("warning", f"{count(len(rows), 'row')} without text in {column!r}, left out", rows, left_out="no text"))
         table = table.select(kept)
         texts = [texts[index] for index in kept]
+    account = account_of(whole, notes, table.lines)
     fields = {name: tuple(table.column(name)) for name in table.columns if name != column}
-    return Corpus(table.name, tuple(texts), fields, tuple(table.lines.tolist()), digest_texts(texts), notes, column)
+    return Corpus(table.name, tuple(texts), fields, tuple(table.lines.tolist()), digest_texts(texts), notes, column, account)
 
 
 def _only_column(table: Table) -> str:

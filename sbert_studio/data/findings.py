@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
+
+from ..errors import describe_rows
 
 Severity = Literal["error", "warning", "info"]
 
@@ -44,15 +47,19 @@ class Finding:
         message: one sentence without the row numbers.
         rows: the spreadsheet row numbers it is about; empty where it is about the file as a whole.
         mend: the change that puts it right, if there is one.
+        left_out: why its rows are left out, as :class:`~sbert_studio.data.accounts.LeftOut` words it; empty where they are used.
     """
 
     severity: Severity
     message: str
     rows: tuple[int, ...] = ()
     mend: Mend | None = None
+    left_out: str = ""
 
     def without(self, gone: np.ndarray) -> Finding | None:
         """What remains to be told once the rows of these numbers are left out, if leaving rows out is its mend; ``None``: nothing."""
+        import numpy as np  # not above: the command line counts things before it loads anything heavy
+
         if self.mend is None or self.mend.name != "drop_rows":
             return self
         kept = np.asarray(self.rows, dtype=np.int64)
@@ -60,7 +67,11 @@ class Finding:
         if len(rows) == len(self.rows):
             return self
         message = self.message.replace(count(len(self.rows), "row"), count(len(rows), "row"), 1)
-        return Finding(self.severity, message, rows, drop_rows(rows)) if rows else None
+        return replace(self, message=message, rows=rows, mend=drop_rows(rows)) if rows else None
+
+    def in_words(self) -> str:
+        """The message, with the row numbers behind it."""
+        return f"{self.message} ({describe_rows(self.rows)})" if self.rows else self.message
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON: ``severity, message, rows, mend``."""

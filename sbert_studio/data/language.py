@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _SAMPLE = 1_000
+_MANY = 20
+_FOREIGN = 0.2
+_ADVICE = "Choose a multilingual model by its hub id, such as paraphrase-multilingual-MiniLM-L12-v2."
 NAMES = {
     "en": "English", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ru": "Russian or another Cyrillic language", "ar": "Arabic",
     "he": "Hebrew", "hi": "Hindi", "th": "Thai", "el": "Greek", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian",
@@ -57,8 +60,8 @@ class Language:
         return NAMES.get(self.code, "an unknown language")
 
 
-def guess_language(text: str) -> str:
-    """The ISO 639-1 code of one text, or ``""`` where it does not tell."""
+def guess_language(text: str, least: int = 1) -> str:
+    """The ISO 639-1 code of one text, or ``""`` where it does not tell; Latin script tells by ``least`` common words."""
     if not text.isascii():
         latin = len(_LATIN.findall(text))
         for code, script in _SCRIPTS:
@@ -68,7 +71,7 @@ def guess_language(text: str) -> str:
     words = _WORD.findall(text.casefold())
     votes = {code: sum(word in common for word in words) for code, common in _VOTE.items()}
     best = max(votes, key=lambda code: votes[code])
-    return best if votes[best] and list(votes.values()).count(votes[best]) == 1 else ""
+    return best if votes[best] >= least and list(votes.values()).count(votes[best]) == 1 else ""
 
 
 def main_language(texts: Sequence[str]) -> Language:
@@ -79,3 +82,30 @@ def main_language(texts: Sequence[str]) -> Language:
         return Language("", 0.0)
     code, times = counts.most_common(1)[0]
     return Language(code, times / sum(counts.values()))
+
+
+def languages_in(texts: Sequence[str]) -> Counter[str]:
+    """How many of at most 2,000 of the texts are in each language; ``""`` counts those that do not tell.
+
+    Of a few texts a Latin one tells by two common words: a name such as ``Los Angeles`` makes no Spanish sentence.
+    """
+    step = max(1, len(texts) // _SAMPLE)
+    least = 1 if len(texts) >= _MANY else 2
+    return Counter(guess_language(text, least) for text in texts[::step])
+
+
+def foreign_note(found: Counter[str], known: Sequence[str] | None, what: str = "The texts") -> str:
+    """A sentence where a fifth or more of the texts are in languages that the model was not trained on; else ``""``.
+
+    Args:
+        found: what :func:`languages_in` counted.
+        known: ISO 639-1 codes of the model's languages; None or none: unknown, nothing is said.
+        what: what the sentence is about, in the plural.
+    """
+    foreign = Counter({code: times for code, times in found.items() if code and code not in (known or ())})
+    if not known or foreign.total() < _FOREIGN * found.total() or not foreign:
+        return ""
+    looks = what if 2 * foreign.total() > found.total() - found[""] else f"Some of {what[0].lower()}{what[1:]}"
+    language = NAMES.get(foreign.most_common(1)[0][0], "another language")
+    names = " and ".join(NAMES.get(code, code) for code in known)
+    return f"{looks} look like {language}, but the model was trained on {names}: its scores say little about them. {_ADVICE}"

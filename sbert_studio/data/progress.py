@@ -2,10 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from ..errors import StudioError
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) in whatever unit the work counts; a total of 0 means that it is not known."""
 
 ShouldStop = Callable[[], bool]
 """Asked between steps; the work ends early once it answers true."""
+
+_WISHES: ContextVar[tuple[ShouldStop, ...]] = ContextVar("wishes", default=())
+
+
+class StoppedError(StudioError):
+    """Work was asked to end before it was done."""
+
+    def __init__(self) -> None:
+        super().__init__("this was stopped before its end")
+
+
+@contextmanager
+def stoppable(should_stop: ShouldStop) -> Iterator[None]:
+    """Let the work of the ``with``, in this thread and however deep, end at the next :func:`checkpoint` once ``should_stop`` is true.
+
+    A scope around the caller, as Trio's cancel scopes are, rather than an argument of every function between a button and a loop.
+
+    Raises:
+        StoppedError: it was.
+    """
+    token = _WISHES.set((*_WISHES.get(), should_stop))
+    try:
+        yield
+    finally:
+        _WISHES.reset(token)
+
+
+def checkpoint() -> None:
+    """Called between the steps of whatever may take seconds.
+
+    Raises:
+        StoppedError: somebody wishes that the work end.
+    """
+    if any(wished() for wished in _WISHES.get()):
+        raise StoppedError

@@ -31,6 +31,7 @@ class Table:
         lines: (n,) int64, each row's number as a spreadsheet shows it (the header is row 1).
         notes: what reading the file brought up.
         doubts: what reading the file left open, such as its encoding: the questions to its owner.
+        dropped: the numbers of rows that were taken out by :meth:`without_lines`.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Table:
     lines: np.ndarray
     notes: tuple[Finding, ...] = ()
     doubts: tuple[Question, ...] = field(default=(), kw_only=True)
+    dropped: tuple[int, ...] = field(default=(), kw_only=True)
     _data: Any = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -71,14 +73,15 @@ class Table:
         return replace(self, lines=self.lines[places], _data=self._data.take(places))
 
     def without_lines(self, lines: Sequence[int]) -> Table:
-        """The table without the rows that have these row numbers; a note that offers to leave rows out no longer names them."""
+        """The table without the rows that have these numbers; a note that offers to leave rows out no longer names them."""
         gone = np.asarray(lines, dtype=np.int64)
-        left = self.select(np.flatnonzero(~np.isin(self.lines, gone)))
-        return replace(left, notes=tuple(note for known in self.notes if (note := known.without(gone)) is not None))
+        leaving = np.isin(self.lines, gone)
+        notes = tuple(note for known in self.notes if (note := known.without(gone)) is not None)
+        return replace(self.select(np.flatnonzero(~leaving)), notes=notes, dropped=(*self.dropped, *self.lines[leaving].tolist()))
 
     def with_column(self, name: str, cells: Sequence[str]) -> Table:
         """The table with a column of n cells put in place of the one of that name, or added at the end."""
-        from .readers.rows import string_array
+        from .readers.columns import string_array
 
         columns = {known: self._data.column(index) for index, known in enumerate(self.columns)}
         columns[name] = string_array([cell_text(cell) for cell in cells])
@@ -90,9 +93,16 @@ class Table:
         kept = {known: self._data.column(index) for index, known in enumerate(self.columns) if known != name}
         return replace(self, columns=tuple(kept), _data=_assemble(kept))
 
-    def to_csv(self, path: Path) -> None:
-        """Write the table as UTF-8 CSV in which no cell is a live formula (see :func:`safe_cell`), atomically."""
-        write_rows(path, self.columns, (row for start in range(0, len(self), _BLOCK) for row in self._rows(start)))
+    def to_csv(self, path: Path, *, guarded: bool = True) -> None:
+        """Write the table as UTF-8 CSV, atomically.
+
+        Args:
+            path: the file to make or replace.
+            guarded: whether no cell may be a live formula (see :func:`safe_cell`), as in every file that people open in a
+                spreadsheet; a file to train on is written without the guard, and reads back cell for cell.
+        """
+        rows = (row for start in range(0, len(self), _BLOCK) for row in self._rows(start))
+        write_rows(path, self.columns, rows, guarded=guarded)
 
     def to_parquet(self, path: Path) -> None:
         """Write the table as Parquet, every cell exactly as it is, atomically; the row numbers are not kept."""
@@ -136,12 +146,12 @@ def read_table(
         size, limit = path.stat().st_size / 2**20, max_bytes / 2**20
         raise StudioError(f"{path.name} has {size:,.0f} MiB; at most {limit:,.0f} MiB are accepted", "give a smaller file")
     content = read_content(path, progress=progress, encoding=encoding, delimiter=delimiter, header=header)
-    return Table(name or path.name, content.names, content.lines, content.notes, content.data)
+    return Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts)
 
 
 def table_from_columns(name: str, columns: Mapping[str, Sequence[str]], lines: Sequence[int] | np.ndarray | None = None) -> Table:
     """A table of columns of equal length; its first row is row 2 (below a header) unless ``lines`` says otherwise."""
-    from .readers.rows import string_array
+    from .readers.columns import string_array
 
     arrays = {column: string_array([cell_text(cell) for cell in cells]) for column, cells in columns.items()}
     data = _assemble(arrays)

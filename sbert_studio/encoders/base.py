@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import StudioError
+from ..data.progress import StoppedError
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
 
 
-class EncodingStoppedError(StudioError):
+class EncodingStoppedError(StoppedError):
     """``should_stop`` said so in the middle of :meth:`Encoder.encode`."""
-
-    def __init__(self) -> None:
-        super().__init__("the encoding was stopped before its end")
 
 
 class Encoder(ABC):

@@ -7,8 +7,10 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
+from ..caches import LruCache
+from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..workspace import Workspace, digest_file, existing
 from .adapters import load_adapter, merge_lora
@@ -16,12 +18,12 @@ from .backbone import read_json
 from .cross import CrossEncoder, Head
 from .cross_storage import is_cross_folder, load_cross, new_cross
 from .hub import HUB_ID, fetch
-from .residents import Residents
 from .runtime import resolve_device, resolve_precision
 from .storage import load_folder
 from .transformer import TransformerEncoder
 
 SourceKind = Literal["bundled", "run", "folder", "hub"]
+_BUDGET = 2 << 30
 _RUN_ID = re.compile(r"run-[0-9a-f]{10}")
 
 
@@ -75,16 +77,15 @@ class Catalog:
     Args:
         workspace: where our runs lie.
         device: ``auto`` or a device's name.
-        resident: how many encoders stay in memory.
+        budget: bytes that the weights of the models in memory may take; the one used last stays whatever it takes.
         allow_folders: whether a name may be a path; on a shared host a visitor's must not.
     """
 
-    def __init__(self, workspace: Workspace, *, device: str = "auto", resident: int = 3, allow_folders: bool = True) -> None:
+    def __init__(self, workspace: Workspace, *, device: str = "auto", budget: int = _BUDGET, allow_folders: bool = True) -> None:
         self.workspace = workspace
         self.device = resolve_device(device)
         self.allow_folders = allow_folders
-        self._encoders: Residents[TransformerEncoder] = Residents(resident)
-        self._cross: Residents[CrossEncoder] = Residents(1)
+        self._models: LruCache[TransformerEncoder | CrossEncoder] = LruCache(budget, _weight)
 
     @staticmethod
     def bundled() -> list[str]:
@@ -128,7 +129,7 @@ class Catalog:
         folder = _fetched(source)
         _refuse_cross(source, folder)
         key = (str(folder), _stamp(folder), precision)
-        return self._encoders.get(key, lambda: self._read(source, folder).freeze(precision))
+        return cast(TransformerEncoder, self._models.get(key, lambda: self._read(source, folder).freeze(precision), checkpoint))
 
     def load_cross(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder:
         """The shared cross-encoder ``name``, for inference only, from memory where it is resident.
@@ -138,7 +139,8 @@ class Catalog:
         """
         source = self.resolve(name, allow_folders=allow_folders)
         folder = _fetched(source)
-        return self._cross.get((str(folder), _stamp(folder)), lambda: load_cross(folder, source.name, self.device))
+        key = (str(folder), _stamp(folder), "cross")
+        return cast(CrossEncoder, self._models.get(key, lambda: load_cross(folder, source.name, self.device), checkpoint))
 
     def load_either(self, name: str, *, allow_folders: bool | None = None) -> TransformerEncoder | CrossEncoder:
         """The shared encoder or cross-encoder ``name``, for inference only.
@@ -207,6 +209,12 @@ class Catalog:
         merge_lora(encoder)
         encoder.name, encoder.base = source.name, base
         return encoder
+
+
+def _weight(model: TransformerEncoder | CrossEncoder) -> int:
+    """The bytes of a model's weights, and about what its vocabulary takes beside them."""
+    held = [*model.parameters(), *model.buffers()]
+    return sum(tensor.numel() * tensor.element_size() for tensor in held) + (32 << 20)
 
 
 def _refuse_cross(source: Source, folder: Path) -> None:

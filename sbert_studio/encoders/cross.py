@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..data.progress import checkpoint
 from ..errors import StudioError
 from .base import EncodingStoppedError
 from .batching import TokenRows, token_batches
@@ -171,6 +172,7 @@ class CrossEncoder(nn.Module):
         try:
             with torch.inference_mode():
                 for batch in token_batches(ids.lengths, budget, most):
+                    checkpoint()
                     if should_stop and should_stop():
                         raise EncodingStoppedError
                     logits = self(self.batch(ids, segments, batch))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.progress import checkpoint
 from .base import EncodingStoppedError
 from .batching import TokenRows, token_batches, unique_texts
 from .runtime import token_budget
@@ -63,5 +64,6 @@ def _tokenised(encoder: TransformerEncoder, texts: list[str], should_stop: Shoul
 
 
 def _check(should_stop: ShouldStop | None) -> None:
+    checkpoint()
     if should_stop and should_stop():
         raise EncodingStoppedError

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..data.progress import checkpoint
+
 _BLOCK = 2_000_000  # cells of a block of resamples: 16 MB a temporary
 _MOST, _FEWEST = 1000, 200
 _CELLS = 20_000_000  # of all resamples of a large set, whose interval is narrow anyhow: a second or two
@@ -27,6 +29,7 @@ def counts(rows: int, *, seed: int = _SEED) -> Iterator[np.ndarray]:
     many = resamples(rows)
     at_once = max(1, _BLOCK // rows)
     for start in range(0, many, at_once):
+        checkpoint()
         size = min(at_once, many - start)
         drawn = rng.integers(0, rows, (size, rows)) + np.arange(size)[:, None] * rows
         yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(np.float64)

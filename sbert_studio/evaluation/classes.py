@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..data.accounts import RowAccount, account_of
 from ..data.examples import detect_roles
+from ..data.findings import Finding
 from ..errors import StudioError, describe_rows
 
 if TYPE_CHECKING:
@@ -33,6 +37,14 @@ def class_roles(table: Table) -> ClassRoles:
             "transfer and clustering need a column of texts and one of classes, with at least two classes and several rows of each",
         )
     return ClassRoles(roles.texts[0], roles.group)
+
+
+def class_account(table: Table, roles: ClassRoles) -> RowAccount:
+    """What became of the rows: those with a text and a class are judged."""
+    blank = [not (text.strip() and label.strip()) for text, label in zip(table.column(roles.text), table.column(roles.label), strict=True)]
+    rows = tuple(table.lines[np.array(blank, dtype=bool)].tolist())
+    left = [Finding("warning", "left out", rows, left_out="no text or no class")] if rows else []
+    return account_of(table, left, np.setdiff1d(table.lines, rows))
 
 
 def classed_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str], tuple[str, ...]]:

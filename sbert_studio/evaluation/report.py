@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.accounts import RowAccount
 from ..errors import StudioError
 
 # task → where the one score lies that says which of two models is better, and what it is called.
@@ -19,14 +20,26 @@ _PRIMARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "transfer": ("accuracy", ("accuracy",)),
     "clustering": ("v_measure", ("v_measure",)),
     "classes": ("accuracy", ("accuracy",)),
+    "categories": ("nearest_neighbour_accuracy", ("nearest_neighbour_accuracy",)),
 }
-# The same of a cross-encoder, which has one score for a pair instead of four similarities.
+# What a person reads in a list of tasks.
+TASK_TITLES: dict[str, str] = {
+    "sts": "Similarity with scores (STS)",
+    "pairs": "Pairs with yes or no",
+    "classes": "Pairs with classes in no order",
+    "triplets": "Triplets",
+    "retrieval": "Retrieval of the other half",
+    "categories": "Texts with a category: the nearest neighbour's",
+    "transfer": "Texts with a category: a linear probe",
+    "clustering": "Texts with a category: clustering",
+}
+# The main score of a cross-encoder, which has one score for a pair instead of four similarities.
 _OF_PAIRS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sts": ("spearman", ("pair", "spearman")),
     "pairs": ("average_precision", ("pair", "average_precision")),
     "triplets": ("accuracy", ("pair", "accuracy")),
 }
-TASKS = tuple(_PRIMARY)
+TASKS = tuple(TASK_TITLES)
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,7 @@ class Report:
             [-1, 1], a squared error is 0 or more, all else lies in [0, 1].
             ``interval``: the 95% bootstrap interval of the main score.
         notes: in words, which rows were left out and why.
+        account: what became of every row of the file; None where examples were judged and no file.
         resampled: the main score in every bootstrap resample, by which two models on the same rows are compared.
     """
 
@@ -48,12 +62,14 @@ class Report:
     rows: int
     scores: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    account: RowAccount | None = None
     resampled: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """``{"task", "rows", **scores}``, and ``notes`` where there are any."""
+        """``{"task", "rows", **scores}``, ``account`` where a file was judged, and ``notes`` where there are any."""
         notes = {"notes": list(self.notes)} if self.notes else {}
-        return {"task": self.task, "rows": self.rows, **self.scores, **notes}
+        account = {"account": self.account.to_json()} if self.account is not None else {}
+        return {"task": self.task, "rows": self.rows, **self.scores, **account, **notes}
 
 
 def primary(report: Report) -> tuple[str, float]:

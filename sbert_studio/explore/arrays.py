@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
+from ..data.progress import checkpoint
 from ..workspace import atomic_file
 
+_PATIENCE = 0.25  # seconds between two questions whether what is waited for is still wanted
 _STALE = 24 * 3600  # seconds after which a half-written file belongs to a process that died
 
 
@@ -73,12 +76,29 @@ def keep_below(folder: Path, max_bytes: int, keep: Path) -> list[Path]:
 
 
 class KeyLocks:
-    """One lock a key, so that the same thing is never computed twice at once, and different things are."""
+    """One lock a key, so that the same thing is never computed twice at once, and different things are.
+
+    Who waits for a lock stops waiting when their work is asked to end (see :func:`sbert_studio.data.progress.checkpoint`).
+    """
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._locks: dict[str, tuple[threading.Lock, int]] = {}
 
-    def __getitem__(self, key: str) -> threading.Lock:
+    @contextmanager
+    def __getitem__(self, key: str) -> Iterator[None]:
         with self._guard:
-            return self._locks[key]
+            lock, users = self._locks.get(key, (threading.Lock(), 0))
+            self._locks[key] = lock, users + 1
+        try:
+            while not lock.acquire(timeout=_PATIENCE):
+                checkpoint()
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            with self._guard:
+                lock, users = self._locks.pop(key)
+                if users > 1:
+                    self._locks[key] = lock, users - 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.progress import checkpoint
 from ..errors import StudioError
 from .layout import layout
 from .unit import unit, upper_blocks
@@ -64,6 +65,7 @@ def average_linkage(vectors: np.ndarray, progress: Progress | None = None) -> np
     distances = np.empty(count * (count - 1) // 2)
     filled = 0
     for start, products in upper_blocks(unit(vectors)):
+        checkpoint()
         for row, cosines in enumerate(products):
             right = cosines[row + 1 :]
             np.subtract(1, right, out=distances[filled : filled + len(right)])

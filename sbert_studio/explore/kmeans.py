@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..data.progress import checkpoint
 from .unit import unit
 
 _CELLS = 8_000_000  # of a block of cosines: 32 MB
@@ -30,6 +31,7 @@ def _settle(rows: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, float]:
     """The groups that no round changes any more, and their summed cosine to their centres."""
     groups, total = _nearest(rows, centres)
     for _ in range(_ROUNDS):
+        checkpoint()
         order = np.argsort(groups, kind="stable")
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
         centres[groups[order][starts]] = unit(np.add.reduceat(rows[order], starts, axis=0))
@@ -46,6 +48,7 @@ def _spread(rows: np.ndarray, count: int, rng: np.random.Generator) -> list[int]
     distance = np.maximum(0, 1 - rows @ rows[chosen[0]])
     tries = 2 + int(np.log(count))
     for _ in range(count - 1):
+        checkpoint()
         reach = np.cumsum(distance, dtype=np.float64)
         drawn = np.minimum(np.searchsorted(reach, rng.random(tries) * reach[-1], side="right"), len(rows) - 1)
         left = np.minimum(distance[:, None], np.maximum(0, 1 - rows @ rows[drawn].T))

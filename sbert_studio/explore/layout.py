@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.progress import checkpoint
 from .reduction import neighbours, principal_components
 from .unit import unit
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _KEPT = 50  # dimensions that neighbours are looked for in
 _FEW = 12  # rows below which a neighbourhood graph says nothing
+_PATIENCE = 0.25  # seconds between two questions whether the map is still wanted
 _ONE_AT_A_TIME = threading.Lock()  # numba's threading layers are not all safe to enter twice
 
 
@@ -51,7 +53,9 @@ def layout(
     start = points[:, :dimensions]
     if len(points) < _FEW or np.ptp(points, axis=0).max() < 1e-6:
         return np.ascontiguousarray(start if len(points) < _FEW else np.zeros_like(start))
-    with _ONE_AT_A_TIME:
+    while not _ONE_AT_A_TIME.acquire(timeout=_PATIENCE):
+        checkpoint()
+    try:
         found = _fit(
             points,
             cache,
@@ -61,6 +65,8 @@ def layout(
             seed=seed,
             progress=progress,
         )
+    finally:
+        _ONE_AT_A_TIME.release()
     return np.ascontiguousarray(found if np.isfinite(found).all() else start, np.float32)
 
 
@@ -88,7 +94,7 @@ def _fit(
             n_jobs=1 if seed >= 0 else -1,
             precomputed_knn=neighbours(points, n_neighbors),
             force_approximation_algorithm=True,  # else UMAP looks for the neighbours of small sets again
-            tqdm_kwds=reported if progress is not None else {"disable": True},
+            tqdm_kwds=reported,
         )
         return np.asarray(model.fit_transform(points))
 
@@ -106,12 +112,13 @@ def _keep_compiled_code(cache: Path) -> None:
 
 
 class _Epochs(io.TextIOBase):
-    """What UMAP's progress bar is printed to: it tells ``progress`` instead."""
+    """What UMAP's progress bar is printed to: it tells ``progress`` instead, and asks whether the map is still wanted."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress
 
     def write(self, text: str) -> int:
+        checkpoint()
         seen = re.search(r"(\d+)/(\d+)", text)
         if seen and self._progress is not None:
             self._progress(int(seen.group(1)), int(seen.group(2)))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.progress import checkpoint
 from ..errors import StudioError
 from .unit import exact_products, unit, upper_blocks
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress, ShouldStop
+    from ..data.progress import Progress
 
 _MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
 _MOST = 100_000
@@ -27,9 +28,7 @@ class Pair:
     score: float
 
 
-def most_similar_pairs(
-    vectors: np.ndarray, top: int = 10, progress: Progress | None = None, should_stop: ShouldStop | None = None
-) -> list[Pair]:
+def most_similar_pairs(vectors: np.ndarray, top: int = 10, progress: Progress | None = None) -> list[Pair]:
     """The ``top`` pairs of different rows with the largest cosine, best first; equal cosines by row numbers.
 
     Every pair is looked at once. Single precision finds the candidates, double precision ranks them.
@@ -39,15 +38,14 @@ def most_similar_pairs(
         top: how many; all pairs where there are fewer.
 
     Raises:
-        StudioError: ``top`` is not between 1 and 100,000, or the search was stopped.
+        StudioError: ``top`` is not between 1 and 100,000.
     """
     if not 1 <= top <= _MOST:
         raise StudioError(f"top is {top}", f"choose a number between 1 and {_MOST:,}")
     rows = unit(vectors)
     best = _Best(top)
     for start, products in upper_blocks(rows):
-        if should_stop is not None and should_stop():
-            raise StudioError("the search for similar pairs was stopped before its end")
+        checkpoint()
         floor = max(best.floor, _kth(products, top)) if not best.full else best.floor
         left, right = _at_least(products, floor - _MARGIN)
         for part in range(0, len(left), _AT_ONCE):
@@ -80,6 +78,7 @@ def duplicates(vectors: np.ndarray, threshold: float = 0.95, progress: Progress 
     rows = unit(vectors)
     group = np.arange(len(rows))
     for start, products in upper_blocks(rows):
+        checkpoint()
         left, right = _at_least(products, threshold - _MARGIN)
         unsure = np.flatnonzero(products[left, right] < threshold + _MARGIN)
         sure = np.ones(len(left), bool)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
+from ..caches import bytes_of
 from ..errors import StudioError
 from .unit import unit
 from .words import words
 
-T = TypeVar("T")
 _BLOCK = 16_384  # rows normalised at once, so that only the index holds a whole copy
 
 
@@ -42,6 +40,11 @@ class SemanticIndex:
 
     def __len__(self) -> int:
         return int(self._index.ntotal)
+
+    @property
+    def bytes(self) -> int:
+        """What the index holds in memory."""
+        return int(self._index.ntotal) * int(self._index.d) * 4
 
     def search(self, query: np.ndarray, k: int = 10) -> list[Hit]:
         """The ``k`` rows of largest cosine with a (d,) vector, best first, equal cosines by row."""
@@ -80,6 +83,11 @@ class LexicalIndex:
     def __len__(self) -> int:
         return self._rows
 
+    @property
+    def bytes(self) -> int:
+        """About what the index holds in memory."""
+        return bytes_of([self._index.scores, self._index.vocab_dict]) if self._index is not None else 0
+
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The ``k`` best rows that share a word with the query, best first, equal weights by row.
 
@@ -102,31 +110,6 @@ def fuse(rankings: Sequence[Sequence[Hit]], k: int = 60) -> list[Hit]:
         for rank, hit in enumerate(ranking, 1):
             scores[hit.row] = scores.get(hit.row, 0.0) + 1 / (k + rank)
     return [Hit(row, score) for row, score in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
-
-
-class IndexCache(Generic[T]):
-    """The indexes used last stay in memory; building the same one twice at once waits instead.
-
-    Args:
-        resident: how many are kept.
-    """
-
-    def __init__(self, resident: int = 4) -> None:
-        self._resident = resident
-        self._guard = threading.Lock()
-        self._entries: OrderedDict[str, tuple[threading.Lock, list[T]]] = OrderedDict()
-
-    def get(self, key: str, build: Callable[[], T]) -> T:
-        """The index called ``key``, built on first use."""
-        with self._guard:
-            lock, made = self._entries.setdefault(key, (threading.Lock(), []))
-            self._entries.move_to_end(key)
-            while len(self._entries) > self._resident:
-                self._entries.popitem(last=False)
-        with lock:
-            if not made:
-                made.append(build())
-            return made[0]
 
 
 def _ranked(rows: np.ndarray, scores: np.ndarray) -> list[Hit]:

@@ -62,7 +62,9 @@ def _members(run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
     materials = Materials(folder)
     spec, model = materials.spec().to_json(), {"model": portable(str(run.model))}
     yield "spec.json", _json(spec | model | {"first": spec["first"] | model if spec["first"] else {}})
-    yield "data.json", _json({"files": materials.source(), "roles": materials.roles().to_json()})
+    accounts = {part: account.to_json() for part, account in materials.accounts().items()}
+    read = {"roles": materials.roles().to_json(), "accounts": accounts, "plan": materials.plan()}
+    yield "data.json", _json({"files": materials.source(), **read})
     yield "scores.json", _json({"before": dict(run.before), "after": dict(run.after), "steps": run.steps, "status": run.status})
     if (folder / "model" / "README.md").is_file():
         yield "README.md", (folder / "model" / "README.md").read_text(encoding="utf-8") + section(materials)

@@ -5,18 +5,40 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..data.accounts import RowAccount
 from ..data.examples import Examples, Roles, build_examples, build_like
+from ..data.stored import read_examples, write_examples
 from ..data.tables import Table, read_table
 from ..errors import StudioError
 from ..training.spec import TrainSpec
 from ..workspace import atomic_file, digest_file, file_name, write_json
 
+_ROWS = {"data": "learned.parquet", "dev": "judged.parquet", "first": "learned_first.parquet"}
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
+
+
+@dataclass(frozen=True)
+class Given:
+    """One file of a run, as its plan has it.
+
+    Attributes:
+        file: the file as it came, or a table that was mended.
+        roles: what its columns are.
+        examples: the rows that were made of it.
+        account: what became of every row, before any is held out.
+        read: its encoding, delimiter and header, where a person said so; as :func:`~sbert_studio.data.tables.read_table` takes them.
+    """
+
+    file: Path | Table
+    roles: Roles
+    examples: Examples
+    account: RowAccount
+    read: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -24,34 +46,34 @@ class Materials:
     """The folder of a run, read and written.
 
     ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table that was mended is kept as Parquet);
-    ``source.json`` holds their names and digests, ``roles.json`` and ``first_roles.json`` what their columns are, and
-    ``reasons.json`` the advisor's reasons.
+    ``source.json`` holds their names and digests, ``roles.json`` and ``first_roles.json`` what their columns are,
+    ``reasons.json`` the advisor's reasons. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the rows as
+    they were built, ``account.json`` what became of every row, and ``plan.json`` what was found, asked and answered. Runs of
+    earlier versions lack these; their rows are built from the files.
     """
 
     folder: Path
 
     def write(
-        self,
-        spec: TrainSpec,
-        roles: Roles,
-        data: Path | Table,
-        dev: Path | Table | None = None,
-        reasons: Sequence[str] = (),
-        first: tuple[Path | Table, Roles] | None = None,
+        self, spec: TrainSpec, files: Mapping[str, Given], reasons: Sequence[str] = (), plan: Mapping[str, Any] | None = None
     ) -> None:
-        """Copy the files and write the rest as JSON; each file is whole or absent.
+        """Copy the files and write the rest; each file is whole or absent.
 
         Args:
-            first: the file of the first stage, with the roles of its columns.
+            files: ``data`` and, where given, ``dev`` and ``first``.
+            plan: what was found, asked and answered, as plain data.
         """
-        source = {"data": self._keep(data, "data")}
-        if dev is not None:
-            source["dev"] = self._keep(dev, "dev")
-        if first is not None:
-            source["first"] = self._keep(first[0], "first")
-            write_json(self.folder / "first_roles.json", first[1].to_json())
+        source: dict[str, Any] = {}
+        for part, given in files.items():
+            read = {name: value for name, value in given.read.items() if value is not None}
+            source[part] = {**self._keep(given.file, part), **({"read": read} if read and isinstance(given.file, Path) else {})}
+            write_examples(given.examples, self.folder / _ROWS[part])
         write_json(self.folder / "source.json", source)
-        write_json(self.folder / "roles.json", roles.to_json())
+        write_json(self.folder / "roles.json", files["data"].roles.to_json())
+        if "first" in files:
+            write_json(self.folder / "first_roles.json", files["first"].roles.to_json())
+        write_json(self.folder / "account.json", {part: given.account.to_json() for part, given in files.items()})
+        write_json(self.folder / "plan.json", dict(plan or {}))
         write_json(self.folder / "reasons.json", list(reasons))
         write_json(self.folder / "spec.json", spec.to_json())
 
@@ -72,29 +94,34 @@ class Materials:
         found: dict[str, dict[str, Any]] = self._json("source.json")
         return found
 
+    def path(self, part: str) -> Path:
+        """The copy of the file that is ``data``, ``dev`` or ``first``."""
+        return self.folder / str(self.source()[part]["file"])
+
+    def accounts(self) -> dict[str, RowAccount]:
+        """What became of every row of each file, by its part; empty of runs of earlier versions."""
+        return {part: RowAccount.from_json(found) for part, found in (self._json("account.json", {})).items()}
+
+    def plan(self) -> dict[str, Any]:
+        """What was found, asked and answered; empty of runs of earlier versions."""
+        found: dict[str, Any] = self._json("plan.json", {})
+        return found
+
     def examples(self) -> tuple[Examples, Examples | None]:
         """The examples to learn from, and those to be judged by where a file of them was given.
 
         Raises:
-            StudioError: a file is missing, or holds no usable row.
+            StudioError: a file is missing or damaged, or holds no usable row.
         """
-        roles, source = self.roles(), self.source()
-        data, _ = build_examples(self._table(source["data"]), roles)
-        if "dev" not in source:
-            return data, None
-        dev, _ = build_like(self._table(source["dev"]), roles)
-        return data, dev
+        return self._rows("data"), self._rows("dev") if "dev" in self.source() else None
 
     def first(self) -> Examples | None:
         """The examples of the first stage, where there is one.
 
         Raises:
-            StudioError: the file is missing, or holds no usable row.
+            StudioError: the file is missing or damaged, or holds no usable row.
         """
-        source = self.source()
-        if "first" not in source:
-            return None
-        return build_examples(self._table(source["first"]), self._first_roles())[0]
+        return self._rows("first") if "first" in self.source() else None
 
     def learned(self) -> list[tuple[tuple[str, ...], set[tuple[str, ...]]]]:
         """Of each file that is learned from: its text columns, and the texts of every row in them as its cells hold them.
@@ -104,23 +131,36 @@ class Materials:
         """
         files = [("data", self.roles())]
         if "first" in self.source():
-            files.append(("first", self._first_roles()))
+            files.append(("first", self.first_roles()))
         found = []
         for entry, roles in files:
             table = self._table(self.source()[entry])
             found.append((roles.texts, set(zip(*(table.column(name) for name in roles.texts), strict=True))))
         return found
 
-    def _first_roles(self) -> Roles:
+    def first_roles(self) -> Roles:
+        """What each column of the first stage's file is."""
         return Roles.from_json(self._json("first_roles.json"))
 
-    def _table(self, entry: dict[str, Any]) -> Table:
-        return read_table(self.folder / entry["file"], name=entry["name"])
+    def _rows(self, part: str) -> Examples:
+        """The rows as they were built; of a run of an earlier version they are built from its file."""
+        kept = self.folder / _ROWS[part]
+        if kept.is_file():
+            return read_examples(kept)
+        table = self._table(self.source()[part])
+        if part == "dev":
+            return build_like(table, self.roles())[0]
+        return build_examples(table, self.roles() if part == "data" else self.first_roles())[0]
 
-    def _json(self, name: str) -> Any:
+    def _table(self, entry: dict[str, Any]) -> Table:
+        return read_table(self.folder / entry["file"], name=entry["name"], **entry.get("read", {}))
+
+    def _json(self, name: str, default: Any = None) -> Any:
         try:
             return json.loads((self.folder / name).read_text(encoding="utf-8"))
         except FileNotFoundError:
+            if default is not None:
+                return default
             raise StudioError(f"the run's {name} is gone", "its folder was changed by hand; start a new run") from None
 
     def _keep(self, data: Path | Table, stem: str) -> dict[str, Any]:

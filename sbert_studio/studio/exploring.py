@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ..data.progress import checkpoint
+from ..data.roles import Roles
 from ..errors import StudioError
+from .languages import foreign_notes
 from .reading import Reading
 from .results import (
+    Agreement,
     ClusterInfo,
     Encoded,
     MapView,
@@ -46,22 +50,36 @@ class Exploring(Reading):
     def similarity(self, a: str, b: str, model: str | None = None) -> Similarity:
         """Two texts compared."""
         vectors = self._encoder(model).encode([_text(a, "first"), _text(b, "second")])
-        return _compare(vectors[:1], vectors[1:])[0]
+        return replace(_compare(vectors[:1], vectors[1:])[0], notes=self.language_notes([a, b], model))
+
+    def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, what: str = "The texts") -> tuple[str, ...]:
+        """A sentence where the texts are in a language that the model was not trained on."""
+        from ..data.language import languages_in
+
+        found = languages_in(texts) if isinstance(texts, Sequence) else texts.languages
+        return foreign_notes(self.catalog, model or self.settings.default_model, found, what)
+
+    def _notes(self, corpus: Corpus, model: str | None) -> tuple[str, ...]:
+        return (*corpus.repeats(), *self.language_notes(corpus, model))
 
     def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
-        """Every row of a file of pairs compared; rows with a blank side are left out (``check`` names them)."""
+        """Every row of a file of pairs compared that has both its texts; with the scores or labels that it holds, as far as it does."""
+        from ..data.accounts import account_of
         from ..data.examples import build_examples, detect_roles
 
         table = self._table(path)
         roles = detect_roles(table)
-        examples, _ = build_examples(table, roles)
-        if len(examples.texts) < 2:
+        if len(roles.texts) < 2:
             raise StudioError("this file has one column of texts, pairs need two", "put the two texts of a pair into two columns")
+        examples, findings = build_examples(table, Roles("positive_pairs", roles.texts[:2]))
         lefts, rights = examples.texts[:2]
         vectors = self._encoder(model).encode([*lefts, *rights], progress=progress)
         found = _compare(vectors[: len(lefts)], vectors[len(lefts) :])
         rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
-        return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]))
+        account = account_of(table, findings, examples.lines)
+        agreement = _agreement(table, roles, examples.lines, np.array([one.cosine for one in found]))
+        notes = self.language_notes([*lefts, *rights], model)
+        return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]), account, agreement, notes)
 
     def similarity_matrix(self, texts: Sequence[str], model: str | None = None) -> np.ndarray:
         """Cosines of all texts with all: (n, n) float32."""
@@ -75,7 +93,9 @@ class Exploring(Reading):
     def encode(
         self, texts: Sequence[str] | Corpus, model: str | None = None, precision: str = "float32", progress: Progress | None = None
     ) -> Encoded:
-        """Texts as vectors, past the cache, with the time it took."""
+        """Texts as vectors, past the cache, with the time it took; of a corpus a vector for each row of its file (see :class:`Encoded`)."""
+        from ..data.accounts import RowAccount
+
         encoder = self.catalog.load(model or self.settings.default_model, precision)
         found = texts if isinstance(texts, Sequence) else texts.texts
         if not found:
@@ -83,7 +103,10 @@ class Exploring(Reading):
         start = time.perf_counter()
         vectors = encoder.encode(found, progress=progress)
         seconds = time.perf_counter() - start
-        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, len(vectors) / max(seconds, 1e-9))
+        rate, account = len(vectors) / max(seconds, 1e-9), RowAccount(len(found), len(found))
+        if not isinstance(texts, Sequence):
+            vectors, account = _aligned(vectors, texts), texts.account
+        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.language_notes(texts, model))
 
     def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
         """The corpus' vectors from the cache: (n, dim) float32, read-only."""
@@ -122,7 +145,9 @@ class Exploring(Reading):
         if lexical:
             rankings.append(lexical.search(query, depth))
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
-        return _result(corpus, _reranked(corpus, query, hits[:depth], reader) if reader else hits, k, start)
+        found = _result(corpus, _reranked(corpus, query, hits[:depth], reader) if reader else hits, k, start)
+        foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if semantic else ()
+        return replace(found, notes=(*corpus.repeats(), *foreign))
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
@@ -131,7 +156,7 @@ class Exploring(Reading):
         index, vectors = self._semantic(corpus, model), self.vectors_of(corpus, model)
         start = time.perf_counter()
         hits = [hit for hit in index.search(vectors[row], _at_least_one(k, "k") + 1) if hit.row != row]
-        return _result(corpus, hits, k, start)
+        return replace(_result(corpus, hits, k, start), notes=self._notes(corpus, model))
 
     def mine(self, corpus: Corpus, top: int = 10, model: str | None = None, progress: Progress | None = None) -> Mined:
         """The most similar pairs of the corpus, exactly."""
@@ -146,7 +171,7 @@ class Exploring(Reading):
         seconds = time.perf_counter() - start
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
-        return Mined(tuple(pairs), seconds)
+        return Mined(tuple(pairs), seconds, corpus.account, self._notes(corpus, model))
 
     def map(
         self,
@@ -168,7 +193,7 @@ class Exploring(Reading):
         infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
         if groups.noise:
             infos.append(ClusterInfo(-1, "no cluster", groups.noise))
-        return MapView(drawn.xy, groups.ids, tuple(infos), drawn.key)
+        return MapView(drawn.xy, groups.ids, tuple(infos), drawn.key, corpus.account, self._notes(corpus, model))
 
     def _encoder(self, model: str | None) -> Encoder:
         return self.catalog.load(model or self.settings.default_model)
@@ -187,12 +212,12 @@ class Exploring(Reading):
         from ..explore.search import SemanticIndex
 
         key = f"{corpus.digest}-{self._encoder(model).fingerprint}"
-        return self.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)))
+        return self.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)), checkpoint)
 
     def _lexical(self, corpus: Corpus) -> LexicalIndex:
         from ..explore.search import LexicalIndex
 
-        return self.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts))
+        return self.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts), checkpoint)
 
 
 def _text(text: str, which: str) -> str:
@@ -209,10 +234,10 @@ def _at_least_one(number: int, name: str) -> int:
 
 def _compare(left: np.ndarray, right: np.ndarray) -> list[Similarity]:
     """Matching rows of two (n, d) arrays by every measure."""
-    from ..evaluation.similarity import measures
+    from ..evaluation.similarity import MEASURES, measures
 
     found = measures(left, right)
-    return [Similarity(**{name: float(values[row]) for name, values in found.items()}) for row in range(len(left))]
+    return [Similarity(*(float(found[name][row]) for name in MEASURES)) for row in range(len(left))]
 
 
 def _reranked(corpus: Corpus, query: str, hits: Sequence[Hit], reader: CrossEncoder) -> list[Hit]:
@@ -236,4 +261,33 @@ def _result(corpus: Corpus, hits: Sequence[Hit], k: int, start: float) -> Search
         )
         for hit in hits[:k]
     )
-    return SearchResult(tuple(found), milliseconds)
+    return SearchResult(tuple(found), milliseconds, corpus.account)
+
+
+def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
+    """The (n, d) vectors of a corpus as those of its file's rows, NaN where a row has no text."""
+    places, rows = corpus.places()
+    if rows == len(vectors):
+        return vectors
+    found = np.full((rows, vectors.shape[1]), np.nan, dtype=vectors.dtype)
+    found[places] = vectors
+    return found
+
+
+def _agreement(table: Table, roles: Roles, lines: np.ndarray, cosines: np.ndarray) -> Agreement | None:
+    """How the cosines of the rows of these numbers go with the scores or labels beside them."""
+    from ..data.examples import build_examples
+    from ..evaluation.sts import pearson, spearman
+
+    if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
+        return None
+    try:
+        told, _ = build_examples(table, roles)
+    except StudioError:
+        return None  # No compared row holds one.
+    found = cosines[np.searchsorted(lines, told.lines)]
+    targets = np.asarray(told.targets)
+    if roles.kind == "scored_pairs":
+        return Agreement(roles.target, len(told), spearman(found, targets), pearson(found, targets))
+    means = {label: float(found[targets == number].mean()) for number, label in enumerate(roles.labels) if (targets == number).any()}
+    return Agreement(roles.target, len(told), mean_by_label=means)

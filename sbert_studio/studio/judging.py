@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from .cards import describe_folder
+from .languages import foreign_notes
 from .reading import Reading
 from .results import ModelCard
 
@@ -23,11 +24,16 @@ class Judging(Reading):
 
     def evaluate(self, model: str | None, path: str | Path | Table, task: str = "auto", progress: Progress | None = None) -> Report:
         """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows."""
+        from ..data.corpus import text_columns
+        from ..data.language import languages_in
         from ..evaluation.suite import evaluate
 
         name, table = model or self.settings.default_model, self._table(path)
         report = evaluate(self.catalog.load_either(name), table, task, progress)
-        return replace(report, notes=(*report.notes, *self._learned(name, table)))
+        read = [note.in_words() for note in table.notes if note.severity != "info"]
+        texts = [text for column in text_columns(table)[:3] for text in table.column(column)]
+        foreign = foreign_notes(self.catalog, name, languages_in(texts))
+        return replace(report, notes=(*read, *report.notes, *foreign, *self._learned(name, table)))
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
         """The bundled models and the finished runs (of one owner), newest first; none of them is loaded."""

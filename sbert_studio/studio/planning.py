@@ -1,93 +1,165 @@
-"""Verbs that say what a training would be, before it is one: its settings, their reasons, its time and memory."""
+"""Verbs that say what a training would be, before it is one: its rows, its settings, their reasons, its time and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..registry import parse_params
-from .reading import Reading
+from .plans import FIRST, Source, TrainPlan, TrainRequest
+from .questions import from_json, of_first_stage, typed
+from .reading import Reading, existing_file
 from .results import Forecast
 
 if TYPE_CHECKING:
     from ..data.asked import Asked
     from ..data.doctor import Diagnosis
     from ..data.examples import Examples, Roles
+    from ..data.progress import Progress
     from ..data.tables import Table
     from ..training.advisor import Advice
     from ..training.rehearsal import Estimate
-    from ..training.spec import TrainSpec
-
-FIRST = "first."
-"""What the names of a first stage's settings begin with."""
 
 _SAMPLE = 2_000  # texts of each column whose length the advisor sees
-
-
-@dataclass(frozen=True)
-class DrawnUp:
-    """A run before it is one. ``stage``: data and roles of the first stage; ``earlier``: its examples."""
-
-    spec: TrainSpec
-    reasons: tuple[str, ...]
-    table: Table
-    roles: Roles
-    examples: Examples
-    dev: Examples | None
-    stage: tuple[Path | Table, Roles] | None
-    earlier: Examples | None
+_NO_EXAMPLE = "no example of these can be made of it"
+_READING = ("encoding", "delimiter", "header")
 
 
 class Planning(Reading):
-    """Files → what a run would be."""
+    """Requests → plans."""
 
-    def plan(self, diagnosis: Diagnosis, model: str | None = None, **overrides: Any) -> Advice:
-        """The spec that the advisor would choose for these examples, with ``overrides`` put in its place, and why."""
-        return self._advise(diagnosis.examples, model, overrides)
-
-    def estimate(
+    def plan(
         self,
-        path: str | Path | Table,
+        request: TrainRequest,
+        before: TrainPlan | None = None,
         *,
-        dev: str | Path | Table | None = None,
-        first: str | Path | Table | None = None,
-        roles: Roles | Asked | None = None,
-        overrides: Mapping[str, Any] | None = None,
-        model: str | None = None,
-    ) -> Forecast:
+        table: Table | None = None,
+        reading: Progress | None = None,
+        checking: Progress | None = None,
+    ) -> TrainPlan:
+        """All that decides a run, read, checked and advised; nothing is kept yet, and nothing is asked of anybody.
+
+        Args:
+            before: an earlier plan; what it read and what it found is taken over where the request has not changed it, so that
+                another learning rate reads no file again.
+            table: the rows of the request's file, where they were read already.
+            reading, checking: told how far the one and then the other is.
+
+        Raises:
+            StudioError: a file cannot be read, no kind of examples can be had from it, or a setting is refused. What is merely
+                uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.studio.Studio.submit` refuses.
+        """
+        from ..data.accounts import account_of
+
+        own, chosen_first, asked_first = _by_stage(request.overrides)
+        if request.first is None and (chosen_first or asked_first):
+            named = ", ".join([*chosen_first, *asked_first])
+            raise StudioError(f"there is no first stage to set {named} of", "name the file of the first stage")
+        asked = _said(request.choices)
+        model = request.model or self.settings.default_model
+        if request.data is None:
+            raise StudioError("there is no file to train on", "name a file, or a run to resume")
+        if table is None:
+            table = self._read_again(request.data, asked, None if before is None else before.data, reading)
+        judged = None if request.dev is None else self._read_again(request.dev, asked, None if before is None else before.dev, reading)
+        diagnosis = before.diagnosis if before is not None and self._same_rows(before, table, judged, asked, model, own) else None
+        diagnosis = diagnosis or self._diagnosed(table, asked, judged, model, own.get("objective"), checking)
+        data = _source(request.data, table, asked, diagnosis)
+        dev = None
+        if request.dev is not None and judged is not None and diagnosis.held_out is not None:
+            account = account_of(judged, (), diagnosis.held_out.lines, otherwise=_NO_EXAMPLE)
+            dev = replace(_source(request.dev, judged, asked, diagnosis), examples=diagnosis.held_out, account=account)
+        advice = self._advise(diagnosis.examples, model, own)
+        spec, reasons = advice.spec, (*_columns_in_words(diagnosis.roles), *advice.reasons)
+        first = earlier = None
+        if request.first is not None:
+            first, earlier = self._first_stage(request.first, asked_first, chosen_first, model, before, reading)
+            shared: dict[str, Any] = {name: own[name] for name in ("architecture", "head") if name in own}
+            stage = self._advise(earlier.examples, model, {**shared, **chosen_first})
+            spec = spec.replace(first=stage.spec.to_json())
+            reasons = (*(f"First stage: {reason}" for reason in stage.reasons), *reasons)
+        return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons)
+
+    def estimate(self, plan: TrainPlan | TrainRequest) -> Forecast:
         """What a run would take, by a rehearsal of a few seconds; nothing is trained and nothing kept.
 
         Raises:
-            StudioError: as :meth:`submit` would; or a training is under way.
+            StudioError: as :meth:`~sbert_studio.studio.Studio.submit` would; or a training is under way.
         """
         from ..training.rehearsal import rehearse
         from ..training.spec import TrainSpec
         from ..training.tuned import fresh
 
-        drawn = self._draw_up(path, dev=dev, first=first, roles=roles, overrides=overrides or {}, model=model)
+        drawn = self.settled(plan)
+        dev = drawn.dev.examples if drawn.dev else None
 
         def work() -> Estimate:
-            found = rehearse(drawn.spec, drawn.examples, encoder=fresh(self.catalog, drawn.spec, drawn.examples), dev=drawn.dev)
-            if drawn.earlier is None:
+            found = rehearse(drawn.spec, drawn.examples, encoder=fresh(self.catalog, drawn.spec, drawn.examples), dev=dev)
+            if drawn.first is None:
                 return found
-            stage = TrainSpec.from_json(drawn.spec.first).replace(model=drawn.spec.model, dev_fraction=0)
-            return rehearse(stage, drawn.earlier, encoder=fresh(self.catalog, stage, drawn.earlier)) + found
+            stage, earlier = TrainSpec.from_json(drawn.spec.first).replace(model=drawn.spec.model, dev_fraction=0), drawn.first.examples
+            return rehearse(stage, earlier, encoder=fresh(self.catalog, stage, earlier)) + found
 
-        return Forecast(drawn.spec, drawn.reasons, self.runner.rehearse(work))
+        return Forecast(drawn.spec, drawn.reasons, self.runner.rehearse(work), drawn.accounts)
 
-    def _advise(self, examples: Examples, model: str | None, overrides: Mapping[str, Any]) -> Advice:
+    def settled(self, plan: TrainPlan | TrainRequest) -> TrainPlan:
+        """The plan itself, or that of a request, if it may be trained.
+
+        Raises:
+            StudioError: as :meth:`plan`; or a question is open, or the rows are not fit to learn from.
+        """
+        plan = self.plan(plan) if isinstance(plan, TrainRequest) else plan
+        plan.require_settled()
+        return plan
+
+    def _read_again(self, given: Path | str | Table, asked: Asked, known: Source | None, progress: Progress | None) -> Table:
+        """The table of a file, read only if it was not read in the same way before."""
+        if not isinstance(given, str | Path):
+            return given
+        path = existing_file(given)
+        if known is not None and known.given == path and _how(known.choices) == _how(asked):
+            return known.table
+        return self.read(path, progress=progress, asked=asked)
+
+    def _same_rows(self, before: TrainPlan, table: Table, judged: Table | None, asked: Asked, model: str, own: Mapping[str, Any]) -> bool:
+        """Whether what was found out before holds still: another setting changes nothing in the rows."""
+        held = None if before.dev is None else before.dev.table
+        name = before.request.model or self.settings.default_model
+        kinds, objective = self.kinds_of(own.get("objective")), before.request.overrides.get("objective")
+        read_alike = objective == own.get("objective") or (before.roles.kind in kinds if kinds else objective is None)
+        return before.table is table and held is judged and before.data.choices == asked and name == model and read_alike
+
+    def _first_stage(
+        self,
+        given: Path | str | Table,
+        said: Mapping[str, Any],
+        chosen: Mapping[str, Any],
+        model: str,
+        before: TrainPlan | None,
+        progress: Progress | None,
+    ) -> tuple[Source, Diagnosis]:
+        asked = _said(None, said)
+        known = before.first if before is not None else None
+        table = self._read_again(given, asked, known, progress)
+        if before is not None and before.earlier is not None and known is not None and known.table is table and known.choices == asked:
+            diagnosis = before.earlier
+        else:
+            diagnosis = self._diagnosed(table, asked, None, model, chosen.get("objective"))
+            diagnosis = replace(diagnosis, questions=tuple(map(of_first_stage, diagnosis.questions)))
+        return _source(given, table, asked, diagnosis), diagnosis
+
+    def _advise(self, examples: Examples, model: str, overrides: Mapping[str, Any]) -> Advice:
         from ..objectives import objectives_of
         from ..training.advisor import advise
 
-        name = model or self.settings.default_model
-        chosen = {**overrides, "model": name}
+        chosen = {**overrides, "model": model}
         if overrides.get("architecture") == "cross":
-            info, lengths = self.catalog.load_either(name).describe(), None
+            info, lengths = self.catalog.load_either(model).describe(), None
         else:
-            encoder = self.catalog.load(name)
+            encoder = self.catalog.load(model)
             sample = [text for column in examples.texts for text in column[:_SAMPLE]]
             info, lengths = encoder.describe(), encoder.tokens.counts(sample)
         advice = advise(examples, info=info, device=str(self.catalog.device), lengths=lengths, overrides=chosen)
@@ -96,37 +168,21 @@ class Planning(Reading):
         checked = asdict(parse_params(objectives_of(advice.spec.architecture)[advice.spec.objective].Params, given))
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
-    def _draw_up(
-        self,
-        path: str | Path | Table,
-        *,
-        dev: str | Path | Table | None,
-        first: str | Path | Table | None,
-        roles: Roles | Asked | None,
-        overrides: Mapping[str, Any],
-        model: str | None,
-    ) -> DrawnUp:
-        """All that decides a run, read and checked; nothing is kept yet."""
-        from ..data.examples import build_examples, build_like
 
-        table = self._table(path)
-        parts = self.roles(table, roles, overrides.get("objective"))
-        examples, _ = build_examples(table, parts)
-        judged = None if dev is None else build_like(self._table(dev), parts)[0]
-        chosen, chosen_first = _by_stage(overrides)
-        advice = self._advise(examples, model, chosen)
-        reasons, stage, earliest = (*_columns_in_words(parts), *advice.reasons), None, None
-        if first is None and chosen_first:
-            raise StudioError(f"there is no first stage to set {', '.join(chosen_first)} of", "name the file of the first stage")
-        if first is not None:
-            before = self._table(first)
-            stage = (Path(first) if isinstance(first, str | Path) else first, self.roles(before, None, chosen_first.get("objective")))
-            shared: dict[str, Any] = {name: chosen[name] for name in ("architecture", "head") if name in chosen}
-            earliest = build_examples(before, stage[1])[0]
-            earlier = self._advise(earliest, model, {**shared, **chosen_first})
-            advice = replace(advice, spec=advice.spec.replace(first=earlier.spec.to_json()))
-            reasons = (*(f"First stage: {reason}" for reason in earlier.reasons), *reasons)
-        return DrawnUp(advice.spec, reasons, table, parts, examples, judged, stage, earliest)
+def _source(given: Path | str | Table, table: Table, asked: Asked, diagnosis: Diagnosis) -> Source:
+    path = existing_file(given) if isinstance(given, str | Path) else given
+    return Source(path, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
+
+
+def _said(asked: Asked | None, more: Mapping[str, Any] | None = None) -> Asked:
+    """What was said of a file; whether to go on with what is uncertain says nothing of the file itself."""
+    from ..data.asked import Asked
+
+    return replace(asked or Asked(), **from_json(more or {}), as_read=False)
+
+
+def _how(asked: Asked) -> Sequence[Any]:
+    return [getattr(asked, name) for name in _READING]
 
 
 def _columns_in_words(roles: Roles) -> tuple[str, ...]:
@@ -134,11 +190,16 @@ def _columns_in_words(roles: Roles) -> tuple[str, ...]:
     return (f"{roles.note[0].upper()}{roles.note[1:]}.",) if roles.note else ()
 
 
-def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings of the run, and those of its first stage, whose names begin with ``first.``."""
+def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The settings of the run; those of its first stage, whose names begin with ``first.``; and what is said of its file."""
+    from ..data.asked import Asked
+
+    said = {item.name for item in fields(Asked)}
     own: dict[str, Any] = {}
     first: dict[str, Any] = {}
+    asked: dict[str, Any] = {}
     for name, value in overrides.items():
-        stage = first if name.startswith(FIRST) else own
-        stage[name.removeprefix(FIRST)] = value
-    return own, first
+        bare = name.removeprefix(FIRST)
+        part = own if bare == name else asked if bare in said else first
+        part[bare] = value
+    return own, first, typed(asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..workspace import existing
@@ -14,18 +14,27 @@ from .services import Services
 if TYPE_CHECKING:
     from ..data.asked import Asked
     from ..data.corpus import Corpus
+    from ..data.detection import Reading as Read
     from ..data.doctor import Diagnosis
-    from ..data.examples import Roles
+    from ..data.evidence import Similar
+    from ..data.examples import Kind, Roles
     from ..data.findings import Finding, Mend
     from ..data.progress import Progress
     from ..data.tables import Table
+    from ..encoders.base import Encoder
+
+NO_MODEL = "none"
+"""What is given for a model where a file is to be checked without one."""
 
 
 class Reading(Services):
     """Files → tables, corpora, diagnoses."""
 
-    def read(self, path: str | Path, name: str | None = None, progress: Progress | None = None) -> Table:
+    def read(self, path: str | Path, name: str | None = None, progress: Progress | None = None, asked: Asked | None = None) -> Table:
         """A file as a table whose rows keep their spreadsheet numbers.
+
+        Args:
+            asked: its encoding, its delimiter and whether it has a header, where that was said.
 
         Raises:
             StudioError: there is no such file, it is too large, or it cannot be read.
@@ -33,7 +42,8 @@ class Reading(Services):
         from ..data.tables import read_table
 
         path = existing_file(path)
-        return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20)
+        said: dict[str, Any] = {} if asked is None else {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
+        return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20, **said)
 
     def corpus(
         self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None
@@ -52,31 +62,74 @@ class Reading(Services):
         model: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
-        """What the rows are and what is wrong with them; texts are counted in the tokens of ``model``.
+        """What the rows are and what is wrong with them; texts are counted in the tokens of ``model``, and compared by it.
 
         Args:
-            roles: what the columns are, or what of it was chosen by hand; the rest is detected.
+            roles: what the columns are, or what of it was chosen by hand; the rest is found out.
+            model: the model that is about to be tuned; ``none``, or one that cannot be loaded (which a finding says): names and
+                values only.
             progress: told how many rows are looked at.
         """
-        from ..data.doctor import diagnose
+        table, judged = self._table(path, asked=roles), None if dev is None else self._table(dev)
+        name, why_not = self._loadable(model or self.settings.default_model)
+        found = self._diagnosed(table, roles, judged, name, progress=progress)
+        return found.noting("warning", f"checked by names and values only: {why_not}") if why_not else found
 
-        table = self._table(path)
-        judged = None if dev is None else self._table(dev)
-        name = model or self.settings.default_model
-        encoder, languages = self.catalog.load(name), languages_of(self.catalog, name)
-        parts = self.roles(table, roles)
-        return diagnose(table, parts, judged, encoder.tokens.counts, encoder.max_length, languages=languages, progress=progress)
+    def _loadable(self, model: str) -> tuple[str, str]:
+        """A model's name, or ``none`` and why where it cannot be loaded; one that is nowhere is an error."""
+        if model.casefold() == NO_MODEL:
+            return NO_MODEL, ""
+        self.catalog.resolve(model)
+        try:
+            self.catalog.load_either(model)
+        except StudioError as error:
+            return NO_MODEL, error.message
+        return model, ""
+
+    def _diagnosed(
+        self,
+        table: Table,
+        roles: Roles | Asked | None,
+        dev: Table | None,
+        model: str,
+        objective: str | None = None,
+        progress: Progress | None = None,
+    ) -> Diagnosis:
+        """What a table is and what is wrong with it; ``objective`` decides between scores and labels where both are there."""
+        from ..data.asked import read_roles
+        from ..data.doctor import diagnose
+        from ..data.examples import Roles
+
+        kinds = self.kinds_of(objective)
+        if model.casefold() == NO_MODEL:
+            return diagnose(table, roles if isinstance(roles, Roles) else read_roles(table, roles, kinds), dev, progress=progress)
+        encoder = None if self.catalog.is_cross(model) else self.catalog.load(model)
+        tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None else (None, None)
+        read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, self._similar(encoder))
+        return diagnose(table, read, dev, tokens, most, languages=languages_of(self.catalog, model), progress=progress)
+
+    def _similar(self, encoder: Encoder | None) -> Similar:
+        """How alike texts are by an encoder; beside a cross-encoder, which reads pairs, by the one that the program came with."""
+        from ..data.evidence import similar_by
+
+        return similar_by((encoder or self.catalog.load(self.settings.default_model)).encode)
 
     def roles(self, table: Table, asked: Roles | Asked | None = None, objective: str | None = None) -> Roles:
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""
         from ..data.asked import roles_as_asked
         from ..data.examples import Roles
-        from ..objectives import OBJECTIVES, PAIR_OBJECTIVES
 
         if isinstance(asked, Roles):
             return asked
+        return roles_as_asked(table, asked, self.kinds_of(objective))
+
+    @staticmethod
+    def kinds_of(objective: str | None) -> tuple[Kind, ...]:
+        """The kinds of examples that an objective learns from; none where it is not said, or not known."""
+        from ..objectives import OBJECTIVES, PAIR_OBJECTIVES
+
         known = PAIR_OBJECTIVES if objective in PAIR_OBJECTIVES else OBJECTIVES
-        return roles_as_asked(table, asked, known[objective].kinds if objective is not None and objective in known else ())
+        return known[objective].kinds if objective is not None and objective in known else ()
 
     def heal(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: Asked, model: str | None = None
@@ -109,8 +162,14 @@ class Reading(Services):
             table = mend(table, one)
         return table
 
-    def _table(self, path: str | Path | Table, name: str | None = None, progress: Progress | None = None) -> Table:
-        return self.read(path, name, progress) if isinstance(path, str | Path) else path
+    def _table(
+        self, path: str | Path | Table, name: str | None = None, progress: Progress | None = None, asked: Roles | Asked | None = None
+    ) -> Table:
+        from ..data.asked import Asked
+
+        if not isinstance(path, str | Path):
+            return path
+        return self.read(path, name, progress, asked if isinstance(asked, Asked) else None)
 
 
 def existing_file(path: str | Path) -> Path:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.accounts import RowAccount
+from ..data.findings import count
 from ..runs.record import Run
 
 if TYPE_CHECKING:
+    from ..data.accounts import RowAccount
     from ..training.rehearsal import Estimate
     from ..training.spec import TrainSpec
 
@@ -26,10 +29,12 @@ class Similarity:
     dot: float
     euclidean: float
     manhattan: float
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
-    def to_json(self) -> dict[str, float]:
-        """The four numbers."""
-        return {"cosine": self.cosine, "dot": self.dot, "euclidean": self.euclidean, "manhattan": self.manhattan}
+    def to_json(self) -> dict[str, Any]:
+        """The four numbers, and ``notes`` where there are any."""
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return {"cosine": self.cosine, "dot": self.dot, "euclidean": self.euclidean, "manhattan": self.manhattan, **notes}
 
 
 @dataclass(frozen=True)
@@ -47,15 +52,64 @@ class PairScore:
 
 
 @dataclass(frozen=True)
+class Agreement:
+    """How cosines go with what people said of the same pairs.
+
+    Attributes:
+        column: where they said it.
+        rows: how many of the compared rows hold a score or label.
+        spearman, pearson: the correlation of the cosines with the scores; None for labels.
+        mean_by_label: the mean cosine of each label; empty for scores.
+    """
+
+    column: str
+    rows: int
+    spearman: float | None = None
+    pearson: float | None = None
+    mean_by_label: Mapping[str, float] = field(default_factory=dict)
+
+    def in_words(self) -> str:
+        """One sentence."""
+        if self.mean_by_label:
+            means = ", ".join(f"{label} {mean:.3f}" for label, mean in self.mean_by_label.items())
+            return f"Mean cosine by {self.column!r}, over {count(self.rows, 'row')}: {means}"
+        correlation = f"Spearman {self.spearman:.4f}, Pearson {self.pearson:.4f}"
+        return f"The cosines and {self.column!r} agree over {count(self.rows, 'row')} by {correlation}"
+
+    def to_json(self) -> dict[str, Any]:
+        """``{column, rows}``, and ``spearman, pearson`` or ``mean_by_label``."""
+        found: dict[str, Any] = {"column": self.column, "rows": self.rows}
+        if self.mean_by_label:
+            return found | {"mean_by_label": dict(self.mean_by_label)}
+        return found | {"spearman": self.spearman, "pearson": self.pearson}
+
+
+@dataclass(frozen=True)
 class PairScores:
-    """A file of pairs compared, in its order; ``columns`` are the names of the two text columns."""
+    """A file of pairs compared, in its order.
+
+    Attributes:
+        columns: the names of the two text columns.
+        account: what became of the file's rows.
+        agreement: how the cosines go with the scores or labels that the file holds; None where it holds none.
+        notes: what else to tell, in sentences.
+    """
 
     rows: tuple[PairScore, ...]
     columns: tuple[str, str]
+    account: RowAccount
+    agreement: Agreement | None = None
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``{rows, columns}``."""
-        return {"rows": [row.to_json() for row in self.rows], "columns": list(self.columns)}
+        """``{rows, columns, account, agreement, notes}``."""
+        return {
+            "rows": [row.to_json() for row in self.rows],
+            "columns": list(self.columns),
+            "account": self.account.to_json(),
+            "agreement": self.agreement.to_json() if self.agreement else None,
+            "notes": list(self.notes),
+        }
 
     def to_csv(self, path: Path) -> None:
         """Write one line a pair, in which no cell is a live formula."""
@@ -68,17 +122,35 @@ class PairScores:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Texts as vectors. ``vectors``: (rows, dim) float32. ``seconds``: encoding alone, the model already loaded."""
+    """Texts as vectors.
+
+    Attributes:
+        vectors: (rows, dim) float32, one for each row of the file: those below its header, in order, blank ones too; blank rows
+            that end the file do not count. NaN where a row has no text. Of bare texts: one for each.
+        account: what became of the rows.
+        seconds: encoding alone, the model already loaded.
+    """
 
     vectors: np.ndarray
     rows: int
     dim: int
     seconds: float
     sentences_per_second: float
+    account: RowAccount
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the vectors."""
-        return {"rows": self.rows, "dim": self.dim, "seconds": self.seconds, "sentences_per_second": self.sentences_per_second}
+        """Everything but the vectors; ``nan`` counts the rows without a vector from 0, as NumPy does, ``left_out`` as a spreadsheet."""
+        return {
+            "rows": self.rows,
+            "encoded": self.account.used,
+            "left_out": [reason.to_json() for reason in self.account.reasons],
+            "nan": np.flatnonzero(np.isnan(self.vectors[:, 0])).tolist(),
+            "dim": self.dim,
+            "seconds": self.seconds,
+            "sentences_per_second": self.sentences_per_second,
+            "notes": list(self.notes),
+        }
 
 
 @dataclass(frozen=True)
@@ -102,10 +174,12 @@ class SearchResult:
 
     hits: tuple[TextHit, ...]
     milliseconds: float
+    account: RowAccount
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``{hits, milliseconds}``."""
-        return {"hits": [hit.to_json() for hit in self.hits], "milliseconds": self.milliseconds}
+        """``{hits, milliseconds, account, notes}``."""
+        return {"hits": [hit.to_json() for hit in self.hits], "milliseconds": self.milliseconds, **_told(self)}
 
 
 @dataclass(frozen=True)
@@ -131,10 +205,12 @@ class Mined:
 
     pairs: tuple[MinedPair, ...]
     seconds: float
+    account: RowAccount
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``{pairs, seconds}``."""
-        return {"pairs": [pair.to_json() for pair in self.pairs], "seconds": self.seconds}
+        """``{pairs, seconds, account, notes}``."""
+        return {"pairs": [pair.to_json() for pair in self.pairs], "seconds": self.seconds, **_told(self)}
 
 
 @dataclass(frozen=True)
@@ -165,11 +241,13 @@ class MapView:
     ids: np.ndarray
     clusters: tuple[ClusterInfo, ...]
     projection_key: str
+    account: RowAccount = field(default=RowAccount(0, 0))
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``{points: how many, clusters, dimensions}``; the coordinates go with :meth:`coordinates`."""
+        """``{points: how many, clusters, dimensions, account, notes}``; the coordinates go with :meth:`coordinates`."""
         clusters = [cluster.to_json() for cluster in self.clusters]
-        return {"points": len(self.points), "dimensions": int(self.points.shape[1]), "clusters": clusters}
+        return {"points": len(self.points), "dimensions": int(self.points.shape[1]), "clusters": clusters, **_told(self)}
 
     def coordinates(self) -> list[list[float]]:
         """The points as plain lists."""
@@ -178,15 +256,17 @@ class MapView:
 
 @dataclass(frozen=True)
 class Forecast:
-    """A run that was not begun: its spec, why it is so, and what it would take."""
+    """A run that was not begun: its spec, why it is so, what it would take, and what becomes of the rows of each of its files."""
 
     spec: TrainSpec
     reasons: tuple[str, ...]
     estimate: Estimate
+    accounts: Mapping[str, RowAccount] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps}}``."""
-        return {"spec": self.spec.to_json(), "reasons": list(self.reasons), "estimate": self.estimate.to_json()}
+        """``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps}, accounts}``."""
+        accounts = {name: account.to_json() for name, account in self.accounts.items()}
+        return {"spec": self.spec.to_json(), "reasons": list(self.reasons), "estimate": self.estimate.to_json(), "accounts": accounts}
 
     def in_words(self) -> str:
         """Such as ``about 4 min, 2.1 GB of memory; 1,250 steps at 84 rows a second``."""
@@ -272,3 +352,7 @@ class ModelCard:
             "reads": self.reads,
             "scores": dict(self.scores),
         }
+
+
+def _told(found: SearchResult | Mined | MapView) -> dict[str, Any]:
+    return {"account": found.account.to_json(), "notes": list(found.notes)}

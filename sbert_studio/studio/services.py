@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..caches import LruCache
 from ..settings import Settings
 from ..workspace import Workspace
 
@@ -13,12 +14,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ..encoders.catalog import Catalog
-    from ..explore.search import IndexCache, LexicalIndex, SemanticIndex
+    from ..explore.search import LexicalIndex, SemanticIndex
     from ..explore.vectors import VectorStore
     from ..runs.runner import Runner
     from ..runs.store import Store
 
 T = TypeVar("T")
+_MODELS, _INDEXES, _WORDS = 0.5, 0.17, 0.08
+VISITORS = 0.25
+"""The parts of the memory budget: models, indexes by meaning, by words, and what visitors have chosen."""
 
 
 class Services:
@@ -46,9 +50,7 @@ class Services:
 
         return self._once(
             "catalog",
-            lambda: Catalog(
-                self.workspace, device=self.settings.device, resident=self.settings.resident_models, allow_folders=self.allow_folders
-            ),
+            lambda: Catalog(self.workspace, device=self.settings.device, budget=self._share(_MODELS), allow_folders=self.allow_folders),
         )
 
     @property
@@ -56,21 +58,17 @@ class Services:
         """The cache of vectors."""
         from ..explore.vectors import VectorStore
 
-        return self._once("vectors", lambda: VectorStore(self.workspace))
+        return self._once("vectors", lambda: VectorStore(self.workspace, self.settings.disk_mb * (1 << 20) * 4 // 5))
 
     @property
-    def meanings(self) -> IndexCache[SemanticIndex]:
+    def meanings(self) -> LruCache[SemanticIndex]:
         """The indexes by meaning of the corpora used of late."""
-        from ..explore.search import IndexCache
-
-        return self._once("meanings", IndexCache)
+        return self._once("meanings", lambda: LruCache(self._share(_INDEXES), lambda index: index.bytes))
 
     @property
-    def wordings(self) -> IndexCache[LexicalIndex]:
+    def wordings(self) -> LruCache[LexicalIndex]:
         """The indexes by words of the corpora used of late."""
-        from ..explore.search import IndexCache
-
-        return self._once("wordings", IndexCache)
+        return self._once("wordings", lambda: LruCache(self._share(_WORDS), lambda index: index.bytes))
 
     @property
     def store(self) -> Store:
@@ -98,6 +96,15 @@ class Services:
             made["runner"].close()
         if "store" in made:
             made["store"].close()
+
+    @property
+    def room_of_visitors(self) -> int:
+        """Bytes that what visitors have chosen may take in memory."""
+        return self._share(VISITORS)
+
+    def _share(self, part: float) -> int:
+        """Bytes of memory that one cache may take."""
+        return int(part * self.settings.memory_mb * (1 << 20))
 
     def _open_store(self) -> Store:
         from ..runs.store import Store

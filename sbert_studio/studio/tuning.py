@@ -3,65 +3,44 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import StudioError
-from ..runs.record import Run, new_run_id, now
-from ..workspace import atomic_folder, digest_file, file_name
-from .planning import FIRST, Planning
-from .reading import existing_file
+from ..runs.record import Run
+from ..workspace import atomic_folder, file_name, write_json
+from .accounting import with_held_out
+from .planning import Planning
+from .plans import TrainPlan, TrainRequest
 from .results import Exported, RunView
+from .starting import ALARM, new_run, require_same, require_writable, write_materials
+from .tokens import is_token_of, token_of
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
-    from ..data.examples import Roles
-    from ..data.tables import Table
+    from ..data.accounts import RowAccount
     from ..training.events import Event
 
 
 class Tuning(Planning):
-    """Files → runs → models. A run id is the permission to see, stop and use a run."""
+    """Plans → runs → models. A run id is the permission to see, stop and use a run."""
 
-    def submit(
-        self,
-        path: str | Path | Table,
-        *,
-        dev: str | Path | Table | None = None,
-        first: str | Path | Table | None = None,
-        roles: Roles | Asked | None = None,
-        overrides: Mapping[str, Any] | None = None,
-        model: str | None = None,
-        owner: str = "local",
-        name: str | None = None,
-    ) -> Run:
-        """Queue a run in the background. The files are copied at once; what is wrong with them is raised here.
+    def submit(self, plan: TrainPlan | TrainRequest) -> Run:
+        """Queue a run in the background, of a plan as it stands; its files are copied at once.
 
-        Args:
-            path, dev: files, or tables that were mended.
-            first: a file to learn from before, in a stage of its own, such as NLI before scored pairs.
-            roles: what the columns are, or what of it was chosen by hand; the rest is detected.
-            overrides: fields of :class:`~sbert_studio.training.spec.TrainSpec`, those of the first stage as ``first.epochs``;
-                the advisor chooses the rest.
+        Raises:
+            Unanswered: a question to the files' owner is open.
+            StudioError: as :meth:`plan`; or something is so wrong with the rows that nothing can be learned from them.
         """
-        run = self._new_run(path, dev=dev, first=first, roles=roles, overrides=overrides or {}, model=model, owner=owner, name=name)
+        run = self._new_run(self.settled(plan))
         self.runner.submit(run.id)
         return run
 
     def train(
         self,
-        path: str | Path | Table | None = None,
+        plan: TrainPlan | TrainRequest,
         *,
-        dev: str | Path | Table | None = None,
-        first: str | Path | Table | None = None,
-        roles: Roles | Asked | None = None,
-        overrides: Mapping[str, Any] | None = None,
-        model: str | None = None,
         out: str | Path | None = None,
-        resume: str | None = None,
-        owner: str = "local",
-        name: str | None = None,
         emit: Callable[[Event], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
         began: Callable[[Run], None] | None = None,
@@ -69,35 +48,65 @@ class Tuning(Planning):
         """Train here and now, and return the run as it ended: finished or stopped.
 
         Args:
+            plan: a plan as it stands; a request is planned first, by one process of several.
             out: where to put a copy of the model's folder.
-            resume: the run to go on with; a file or overrides given as well must be those that it began with.
             emit: told each event.
             began: told the run before its first step.
 
         Raises:
+            Unanswered: a question to the files' owner is open.
             StudioError: the run failed for a reason that can be mended. Anything else that is raised is a bug.
         """
+        return self._carry_out(lambda: self._new_run(self.settled(plan)), out, emit, should_stop, began)
+
+    def go_on(
+        self,
+        run_id: str,
+        said: TrainRequest | None = None,
+        *,
+        out: str | Path | None = None,
+        emit: Callable[[Event], None] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+        began: Callable[[Run], None] | None = None,
+    ) -> Run:
+        """Go on here and now with a run that ended early; the arguments are those of :meth:`train`.
+
+        Args:
+            said: what was said beside the run's id, which must be what the run began with.
+        """
+        from ..runs.materials import Materials
+
+        def begin() -> Run:
+            self.store.recover()
+            run = self.store.get(run_id)
+            require_same(run, Materials(self.workspace.run(run_id)), said)
+            if said is not None and said.overrides.get(ALARM):
+                self._accept(run_id, str(said.overrides[ALARM]))
+            return self.store.take(run_id)
+
+        return self._carry_out(begin, out, emit, should_stop, began)
+
+    def _carry_out(
+        self,
+        begin: Callable[[], Run],
+        out: str | Path | None,
+        emit: Callable[[Event], None] | None,
+        should_stop: Callable[[], bool],
+        began: Callable[[Run], None] | None,
+    ) -> Run:
         from ..runs.companions import agreed, is_main
         from ..runs.work import accompany, perform
 
         if out is not None:
-            _require_writable(Path(out))
+            require_writable(Path(out))
 
-        def begin() -> str:
-            chosen = overrides or {}
-            if resume is not None:
-                if roles is not None:
-                    raise StudioError(f"the run {resume} began with columns of its own", "a resumed run keeps its columns; leave them out")
-                run = self._taken_up(resume, path, chosen, model)
-            elif path is None:
-                raise StudioError("there is no file to train on", "name a file, or a run to resume")
-            else:
-                run = self._new_run(path, dev=dev, first=first, roles=roles, overrides=chosen, model=model, owner=owner, name=name)
+        def ready() -> str:
+            run = begin()
             if began is not None:
                 began(run)
             return run.id
 
-        run_id = agreed(begin, self.catalog.device.type)
+        run_id = agreed(ready, self.catalog.device.type)
         if not is_main():
             accompany(self.workspace.run(run_id), self.catalog, should_stop)
             return self.store.get(run_id)
@@ -106,15 +115,33 @@ class Tuning(Planning):
             raise error
         run = self.store.get(run_id)
         if out is not None and run.model_path is not None:
-            with atomic_folder(Path(out)) as part:
+            with atomic_folder(Path(out).expanduser().resolve()) as part:
                 shutil.copytree(run.model_path, part, dirs_exist_ok=True)
         return run
+
+    def _accept(self, run_id: str, alarm: str) -> None:
+        """Keep with the run that its owner wants it to go on in spite of this alarm."""
+        run = self.store.get(run_id)
+        before = str(run.spec.get(ALARM) or "")
+        spec = {**run.spec, ALARM: alarm if before in ("", alarm) else "both"}
+        write_json(self.workspace.run(run_id) / "spec.json", spec)
+        self.store.record(run_id, spec=spec)
 
     def run(self, run_id: str, after: int = 0) -> RunView:
         """A run and its events numbered above ``after``; poll with the view's ``cursor``."""
         self.store.recover()
         run = self.store.get(run_id)
         return RunView(run, tuple(self.store.events(run_id, after)), self.runner.position(run_id))
+
+    def accounts(self, run_id: str) -> dict[str, RowAccount]:
+        """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
+        from ..runs.materials import Materials
+
+        run = self.store.get(run_id)
+        found = Materials(self.workspace.run(run_id)).accounts()
+        if "data" in found and "dev" not in found:
+            found["data"] = with_held_out(found["data"], run.dev_rows)
+        return found
 
     def runs(self, owner: str | None = None) -> list[Run]:
         """The runs (of one owner), newest first. One whose process died reads as interrupted."""
@@ -124,6 +151,22 @@ class Tuning(Planning):
     def stop(self, run_id: str) -> Run:
         """Ask a run to stop; its best and its last weights are kept, and it can be resumed."""
         return self.runner.stop(run_id)
+
+    def token_of(self, run_id: str) -> str:
+        """What gives a caller of the API the right to stop this run."""
+        return token_of(self.workspace, run_id)
+
+    def stop_with_token(self, run_id: str, token: str) -> Run:
+        """:meth:`stop` for a caller of the API.
+
+        Raises:
+            StudioError: there is no such run, or the token is another's.
+        """
+        self.store.recover()
+        run = self.store.get(run_id)
+        if not is_token_of(self.workspace, run.id, token):
+            raise StudioError("this is not the token of that run", "give the one that /train returned with the run's id")
+        return self.stop(run.id)
 
     def resume(self, run_id: str) -> Run:
         """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""
@@ -154,82 +197,10 @@ class Tuning(Planning):
         export_run(run, self.workspace.run(run_id), target)
         return Exported(target, target.stat().st_size)
 
-    def _new_run(
-        self,
-        path: str | Path | Table,
-        *,
-        dev: str | Path | Table | None,
-        first: str | Path | Table | None,
-        roles: Roles | Asked | None,
-        overrides: Mapping[str, Any],
-        model: str | None,
-        owner: str,
-        name: str | None,
-    ) -> Run:
+    def _new_run(self, plan: TrainPlan) -> Run:
         from ..runs.materials import Materials
 
-        drawn = self._draw_up(path, dev=dev, first=first, roles=roles, overrides=overrides, model=model)
-        spec = drawn.spec
-        run = Run(
-            id=new_run_id(),
-            owner=owner,
-            name=name or file_name(drawn.table.name).rsplit(".", 1)[0],
-            status="queued",
-            created=now(),
-            model=spec.model,
-            objective=spec.objective,
-            method=spec.method,
-            spec=spec.to_json(),
-            rows=len(drawn.examples),
-            dev_rows=0 if drawn.dev is None else len(drawn.dev),
-        )
-        data, held = (Path(item) if isinstance(item, str | Path) else item for item in (path, dev))
-        assert data is not None
-        Materials(self.workspace.run(run.id)).write(spec, drawn.roles, data, held, drawn.reasons, drawn.stage)
+        run = new_run(plan)
+        write_materials(Materials(self.workspace.run(run.id)), plan)
         self.store.add(run)
         return run
-
-    def _taken_up(self, run_id: str, path: str | Path | Table | None, overrides: Mapping[str, Any], model: str | None) -> Run:
-        """The run to resume, if what was said beside its id is what it began with."""
-        from ..runs.materials import Materials
-
-        self.store.recover()
-        run = self.store.get(run_id)
-        asked = {**overrides, **({} if model is None else {"model": model})}
-        stage = run.spec.get("first", {})
-        known = {**run.spec, **run.spec.get("objective_params", {})}
-        known |= {f"{FIRST}{key}": value for key, value in {**stage, **stage.get("objective_params", {})}.items()}
-        for name, value in asked.items():
-            if value not in (None, "auto") and not _same(value, known.get(name)):
-                raise StudioError(
-                    f"the run {run_id} began with {name} {known.get(name)!r}, not {value!r}",
-                    "a resumed run keeps its settings; leave them out",
-                )
-        kept = Materials(self.workspace.run(run_id)).source()["data"]
-        if isinstance(path, str | Path) and digest_file(existing_file(path)) != kept["sha256"]:
-            raise StudioError(f"the run {run_id} began with another file, {kept['name']}", "leave the file out, or start a new run with it")
-        return self.store.take(run_id)
-
-
-def _same(asked: Any, kept: Any) -> bool:
-    """Whether a value as it was typed is the value that was kept."""
-    try:
-        return float(asked) == float(kept)
-    except (TypeError, ValueError):
-        return str(asked) == str(kept)
-
-
-def _require_writable(out: Path) -> None:
-    """Find out before hours of training that the model has nowhere to go.
-
-    Raises:
-        StudioError: it cannot be made, or holds something that is not a model.
-    """
-    if out.is_file():
-        raise StudioError(f"{out.name} is a file", "name a folder that is new, empty or holds a model")
-    if out.is_dir() and any(out.iterdir()) and not (out / "modules.json").is_file() and not (out / "config.json").is_file():
-        raise StudioError(f"the folder {out.name} holds something that is not a model", "name a folder that is new, empty or holds a model")
-    try:
-        out.resolve().parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StudioError(f"the folder {out} cannot be made: {error.strerror}", "name a folder that you may write") from error

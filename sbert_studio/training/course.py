@@ -113,7 +113,7 @@ class _Course:
         if member.held is None:
             return None
         untuned = self.load(member.spec, member.learned, None)
-        self.before = Judge(member.held)(untuned)
+        self.before = Judge(member.held, learned=member.learned)(untuned)
         self.emit(Evaluated(0, self.before["metric"], self.before["score"], self.before, False))
         return None if accepted(member.spec, OPPOSITE) else below_chance(untuned, [member.held], [self.before])
 
@@ -154,7 +154,7 @@ class _Course:
         untuned = self.load(member.spec, member.learned, None)
         reshape(member.spec, untuned)
         general = GeneralProbe.of(untuned)
-        scores = {} if member.held is None else Judge(member.held, place)(untuned, untuned=True)
+        scores = {} if member.held is None else Judge(member.held, place, learned=member.learned)(untuned, untuned=True)
         scores |= {"general": general.untuned} if general is not None and scores else {}
         weights = {} if unblended(member.spec) else dict(untuned.named_parameters())
         return Assignment(scores, weights or None, general)

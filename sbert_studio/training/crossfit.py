@@ -125,7 +125,9 @@ class _CrossFit:
         self.main = Processes(untuned.device).main
         reshape(self.spec, untuned)
         general = GeneralProbe.of(untuned)
-        scores = [Judge(fold.held, self._place(fold))(untuned, untuned=True) for fold in self.folds if fold.held is not None]
+        scores = [
+            Judge(fold.held, self._place(fold), learned=fold.learned)(untuned, untuned=True) for fold in self.folds if fold.held is not None
+        ]
         before = pooled([Candidate(one, Marks(self._place(fold)).untuned()) for one, fold in zip(scores, self.folds, strict=True)])
         if general is not None:
             before["general"] = general.untuned

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.siblings import siblings
 from ..encoders.card import CardFacts, Score, short_name
 from ..evaluation.words import gain_in_words, interval_in_words
 from ..workspace import atomic_file
@@ -109,8 +110,9 @@ def _facts(spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any],
 
 
 def _write_held_out(held: Examples, path: Path) -> None:
-    """The rows that the scores were measured on, one JSON object a line: ``texts``, ``target`` and ``line``."""
-    targets = [None] * len(held) if held.targets is None else held.targets.tolist()
+    """The rows that the scores were measured on, one JSON object a line: ``texts``, ``target`` (score or class) and ``line``."""
+    classes = siblings(held) if held.targets is None else held.targets
+    targets = [None] * len(held) if classes is None else classes.tolist()
     with atomic_file(path) as part, part.open("w", encoding="utf-8") as target:
         for texts, goal, line in zip(zip(*held.texts, strict=True), targets, held.lines.tolist(), strict=True):
             target.write(json.dumps({"texts": list(texts), "target": goal, "line": line}, ensure_ascii=False) + "\n")

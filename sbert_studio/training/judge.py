@@ -11,7 +11,7 @@ import numpy as np
 from ..data.splitting import split
 from ..errors import StudioError
 from ..evaluation.bootstrap import gain
-from ..evaluation.suite import SCORED_KINDS, evaluate_examples, primary
+from ..evaluation.suite import SCORED_KINDS, evaluate_examples, known_sample, primary
 from ..workspace import atomic_file
 from .marks import UNTUNED
 
@@ -26,6 +26,7 @@ class Judge:
 
     Args:
         dev: the rows.
+        learned: the rows that are learned from; texts with a category are judged by where they fall among these.
         folder: where the untuned model's resampled scores are kept, so that a run that was resumed can still tell its gain.
 
     Attributes:
@@ -33,8 +34,9 @@ class Judge:
         resampled: the last main score in every bootstrap resample, where the task has such.
     """
 
-    def __init__(self, dev: Examples, folder: Path | None = None) -> None:
+    def __init__(self, dev: Examples, folder: Path | None = None, *, learned: Examples | None = None) -> None:
         self.dev = dev
+        self.known = known_sample(learned) if learned is not None and learned.kind == dev.kind == "labelled_texts" else None
         self._untuned = None if folder is None else folder / UNTUNED
         self._times: list[float] = []
         self.resampled: np.ndarray | None = None
@@ -52,7 +54,7 @@ class Judge:
                 of by how much they are better than it (paired bootstrap).
         """
         start = time.perf_counter()
-        report = evaluate_examples(encoder, self.dev)
+        report = evaluate_examples(encoder, self.dev, known=self.known)
         self._times.append(time.perf_counter() - start)
         metric, score = primary(report)
         self.resampled = report.resampled

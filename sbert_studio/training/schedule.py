@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .sampler import Sampler
+from .batches import Batches
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Schedule:
         planned: the steps over which the learning rate rises and falls: all of them, or more where the run ends before.
     """
 
-    sampler: Sampler
+    sampler: Batches
     starts: tuple[int, ...]
     evaluations: frozenset[int]
     epochs: float
     planned: int
 
     @classmethod
-    def plan(cls, sampler: Sampler, epochs: float, evaluations_per_epoch: int) -> Schedule:
+    def plan(cls, sampler: Batches, epochs: float, evaluations_per_epoch: int) -> Schedule:
         """``epochs`` passes over the rows, the last one in part where the number has a fraction."""
         starts, evaluations = [0], set()
         for epoch in range(math.ceil(epochs)):

@@ -9,12 +9,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.siblings import siblings
 from ..encoders.runtime import autocast_dtype, resolve_precision
 from ..errors import StudioError
+from ..objectives.relation import Relation
 from ..workspace import write_json
 from .advisor import settled
 from .alarm import FORGETS, accepted
 from .assignment import Assignment
+from .batches import batches_for
 from .blend import Blend
 from .checkpoint import Checkpoints, disk_space
 from .conclusion import concluded, noted
@@ -30,7 +33,6 @@ from .prepare import prepare
 from .probe import fit_head
 from .processes import Processes
 from .rows import read_rows
-from .sampler import Sampler
 from .schedule import Schedule
 from .spec import TrainSpec
 from .tuned import Tuned
@@ -136,12 +138,14 @@ def train(
     if assignment is None:
         assignment = Assignment(general=GeneralProbe.of(encoder))
     rows = read_rows(learned, encoder)
-    judge = Judge(held, folder) if held is not None else None
+    if objective.in_batch and len(rows.ids) > 1:
+        objective.know(Relation.of(rows.ids, siblings(learned), processes.device))
+    judge = Judge(held, folder, learned=learned) if held is not None else None
     parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks)
     blend = Blend(parts.learning()[0], assignment.weights)
     precision = resolve_precision(spec.precision, processes.device)
-    sampler = Sampler(rows.lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes.count)
-    schedule = Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch).until(assignment.share)
+    batches = batches_for(objective, rows, spec, processes.count)
+    schedule = Schedule.plan(batches, spec.epochs, spec.evaluations_per_epoch).until(assignment.share)
     loop = Loop(parts, schedule, precision, state, assignment.untuned)
     judged = len(held) if held is not None else assignment.verdict[1]["rows"] if assignment.verdict else 0
     parts.say(

@@ -9,7 +9,9 @@ import functools
 import inspect
 import json
 import logging
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +19,16 @@ import gradio as gr
 
 from ..data.asked import Asked, asked_in_words
 from ..errors import StudioError
+from ..studio.plans import TrainRequest
+from ..studio.questions import Unanswered, answers_in_words, typed
 from .page import FILE_TYPES, Page
 
 if TYPE_CHECKING:
     from ..studio import Studio
 
 log = logging.getLogger(__name__)
-# A caller of the API names no visitor; on a shared page the run's id is what gives access to it.
-_OWNER = "api"
 _FOLDERS = ("path", "model")
+_COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
 
 
 def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
@@ -90,11 +93,12 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
     from ..explore.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
 
-    if clusters not in ("", "auto") and not clusters.isdecimal():
-        raise StudioError(f"clusters is {clusters!r}", "give auto or a number")
+    number = 0 if clusters in ("", "auto") else int(clusters) if _COUNT.fullmatch(clusters) else -1
+    if number < 0:
+        raise StudioError(f"clusters is {clusters[:40]!r}", "give auto or a number")
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
-    params = ClusterParams(method="kmeans", count=int(clusters)) if clusters.isdecimal() else ClusterParams()
+    params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
     drawn = studio.map(
         studio.corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
     )
@@ -102,23 +106,41 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
 
 
 def check(
-    studio: Studio, file: str, model: str = "", kind: str = "", columns: str = "", target: str = "", group: str = "", scale: str = ""
+    studio: Studio,
+    file: str,
+    model: str = "",
+    kind: str = "",
+    columns: str = "",
+    target: str = "",
+    group: str = "",
+    scale: str = "",
+    order: str = "",
+    encoding: str = "",
+    delimiter: str = "",
+    header: str = "",
 ) -> dict[str, Any]:
     """Find out what kind of training examples a file holds and what is wrong with it.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
         model: the model whose tokens are counted; empty for the default.
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets or sentences; empty to find it out, as with those that follow.
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to find it out, as with those
+            that follow.
         columns: the text columns with commas between them, in the order of their parts.
-        target: the column of scores or labels.
+        target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
+        order: the labels from least to most alike, with commas between them.
+        encoding: a codec's name, such as utf-8 or gb18030.
+        delimiter: what stands between two cells, such as ; or tab.
+        header: yes or no: whether the first row names the columns.
 
     Returns:
-        kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit.
+        kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit;
+        whether the reading is certain, and where it is not, the questions, each with its answers and what they set.
     """
-    return studio.check(_file(file), roles=_asked(kind, columns, target, group, scale), model=model or None).to_json()
+    asked = _asked(kind, columns, target, group, scale, order, encoding, delimiter, header)
+    return studio.check(_file(file), roles=asked, model=model or None).to_json()
 
 
 def train(
@@ -136,6 +158,11 @@ def train(
     target: str = "",
     group: str = "",
     scale: str = "",
+    order: str = "",
+    encoding: str = "",
+    delimiter: str = "",
+    header: str = "",
+    as_read: bool = False,
 ) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 
@@ -148,14 +175,21 @@ def train(
         name: what the new model is called; empty for the file's name.
         dev: a file with the same columns to judge by; without it a part of the rows is held out.
         first: a file to learn from before, in a stage of its own, whose settings are named like "first.epochs".
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets or sentences; empty to find it out, as with those that follow.
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to find it out, as with those
+            that follow.
         columns: the text columns with commas between them, in the order of their parts.
-        target: the column of scores or labels.
+        target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
+        order: the labels from least to most alike, with commas between them.
+        encoding: a codec's name, such as utf-8 or gb18030.
+        delimiter: what stands between two cells, such as ; or tab.
+        header: yes or no: whether the first row names the columns.
+        as_read: go on with what was read where it is uncertain; otherwise the question and its answers come back as an error.
 
     Returns:
-        the run: its id, which is also the name of the finished model, its status and its settings.
+        the run: its id, which is also the name of the finished model, its status, its settings and what becomes of every row; and its
+        token, by which /stop ends it. Who knows the id can see and use the run; only who holds the token can stop it.
     """
     try:
         given = json.loads(settings or "{}")
@@ -163,18 +197,28 @@ def train(
         given = None
     if not isinstance(given, dict):
         raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
+    if "first.model" in given:
+        raise StudioError("a first stage begins with the run's own model", 'leave "first.model" out of the settings')
+    named = given.pop("model", None) or None
+    if named is not None and (not isinstance(named, str) or (model and model != named)):
+        raise StudioError("the settings name another model than the model argument", "name it once")
     overrides = given | {key: value for key, value in (("objective", objective), ("method", method)) if value not in ("", "auto")}
-    owner = _OWNER if page.shared else "local"
-    return page.studio.submit(
+    request = TrainRequest(
         _file(file),
         dev=Path(dev) if dev else None,
         first=Path(first) if first else None,
-        roles=_asked(kind, columns, target, group, scale),
+        choices=replace(_asked(kind, columns, target, group, scale, order, encoding, delimiter, header), as_read=bool(as_read)),
         overrides=overrides,
-        model=model or None,
-        owner=owner,
+        model=model or named,
+        owner=page.caller(),
         name=name or None,
-    ).to_json()
+    )
+    try:
+        begun = page.studio.submit(request)
+    except Unanswered as error:
+        raise StudioError(error.message, answers_in_words(error.questions[0]), error.rows) from None
+    accounts = {part: account.to_json() for part, account in page.studio.accounts(begun.id).items()}
+    return {**begun.to_json(), "accounts": accounts, "token": page.studio.token_of(begun.id)}
 
 
 def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
@@ -192,13 +236,26 @@ def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
     return {**seen, "events": [{name: value for name, value in event.items() if name not in _FOLDERS} for event in seen["events"]]}
 
 
+def stop(studio: Studio, run_id: str, token: str) -> dict[str, Any]:
+    """Stop a training run; its best model so far is kept.
+
+    Args:
+        run_id: the id that /train returned.
+        token: the token that /train returned with it.
+
+    Returns:
+        the run as it stands: one that trains ends after the step it is in, so poll /run until its status is "stopped".
+    """
+    return studio.stop_with_token(run_id, token).to_json()
+
+
 def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]:
     """Judge a model on a file of scored pairs, triplets or labelled texts.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file.
         model: a bundled model's name, a run's id or a hub id; empty for the default.
-        task: auto, sts, pairs, triplets, retrieval, transfer or clustering.
+        task: auto, or the name of a task; one that there is not is answered with their list.
 
     Returns:
         the task, the number of rows and the scores; correlations lie in -1 to 1.
@@ -210,15 +267,19 @@ def build(page: Page) -> None:
     """Add the endpoints to the page, behind components that nobody sees."""
     with gr.Column(visible=False):
         file, dev, first = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev", "first"))
-        model, column, query, a, b, name, run_id = (
-            gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id")
+        model, column, query, a, b, name, run_id, token = (
+            gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id", "token")
         )
         k, top, after = (gr.Number(value, precision=0, label=label) for label, value in (("k", 10), ("top", 10), ("after", 0)))
         dimensions = gr.Number(2, precision=0, label="dimensions")
         mode = gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label="mode")
         clusters, objective, method, task = (gr.Textbox("auto", label=label) for label in ("clusters", "objective", "method", "task"))
         settings = gr.Textbox("", label="settings")
-        parts = [gr.Textbox("", label=label) for label in ("kind", "columns", "target", "group", "scale")]
+        parts = [
+            gr.Textbox("", label=label)
+            for label in ("kind", "columns", "target", "group", "scale", "order", "encoding", "delimiter", "header")
+        ]
+        as_read = gr.Checkbox(False, label="as_read")
         found = gr.JSON()
         for verb, endpoint, inputs in (
             (similarity, "similarity", [a, b, model]),
@@ -226,8 +287,9 @@ def build(page: Page) -> None:
             (mine, "mine", [file, top, model, column]),
             (draw, "map", [file, clusters, dimensions, model, column]),
             (check, "check", [file, model, *parts]),
-            (train, "train", [file, objective, method, settings, model, name, dev, first, *parts]),
+            (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
+            (stop, "stop", [run_id, token]),
             (evaluate, "evaluate", [file, model, task]),
         ):
             gr.Button().click(_answering(verb, endpoint, page), inputs, found, api_name=endpoint, show_progress="hidden")
@@ -255,8 +317,12 @@ def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -
     return call
 
 
-def _asked(kind: str, columns: str, target: str, group: str, scale: str) -> Asked:
-    return asked_in_words(kind or None, columns or None, target or None, group or None, scale or None)
+def _asked(
+    kind: str, columns: str, target: str, group: str, scale: str, order: str = "", encoding: str = "", delimiter: str = "", header: str = ""
+) -> Asked:
+    said = asked_in_words(kind or None, columns or None, target or None, group or None, scale or None)
+    more = {"order": order, "encoding": encoding, "delimiter": delimiter, "header": header}
+    return replace(said, **typed({name: value for name, value in more.items() if value}))
 
 
 def _file(path: str | None) -> Path:

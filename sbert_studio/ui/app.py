@@ -11,10 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from . import api, tabs, theme
+from .hosts import AllowedHosts, OwnHostsOnly
 from .page import Page, guarded
 from .plots import plotly_folder
+from .refusals import PlainBlocks
 from .session import is_owner, new_owner
 from .views import view
 
@@ -40,7 +43,7 @@ def build(studio: Studio, *, shared: bool | None = None) -> Any:
     page = Page(studio, studio.settings.shared if shared is None else shared)
     if page.shared:
         studio.catalog.allow_folders = False
-    with gr.Blocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_FOR), fill_width=True) as blocks:
+    with PlainBlocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_FOR), fill_width=True) as blocks:
         page.corpus = gr.State(None)
         page.runs_changed = gr.State(0)
         page.timer = gr.Timer(1.0, active=False)
@@ -63,6 +66,7 @@ def build(studio: Studio, *, shared: bool | None = None) -> Any:
                 with gr.Tab(module.TITLE, id=module.TITLE, elem_id=f"tab-{module.TITLE.lower()}"):
                     module.build(studio, page)
         api.build(page)
+        blocks.unload(page.leave)
         named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")
         _keep_model(page, named)
         for listen in page.on_load:
@@ -102,6 +106,7 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         mcp_server=_has_mcp(),
         show_error=False,
         prevent_thread_lock=not block,
+        app_kwargs={"middleware": [Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share))]},
         blocked_paths=[str(studio.workspace.home)],
     )
     return blocks, url

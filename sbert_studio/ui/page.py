@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ..data.progress import StoppedError, checkpoint
 from ..errors import StudioError
-from .session import Chosen, Downloads, Drawn, Shelf, is_owner, new_owner
+from .session import Chosen, Downloads, Drawn, is_owner, new_owner
+from .shelves import Shelf, Shelves
+from .visits import VISITS, address, session
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 FILE_TYPES = [".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".parquet"]
-_CORPORA, _MAPS = 48, 24
+_EACH = 4  # visitors who may fill their part of the room at the same time
 # The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.
 PROGRESS = gr.Progress()
 
@@ -42,7 +45,7 @@ class Page:
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
         timer: ticks while a run is followed; it stands at the root, where it is always mounted.
         on_load: told the page's load event, once all tabs are drawn.
-        corpora, maps, pair_scores, drafts: what the keys stand for.
+        shelves: where what visitors chose lies; corpora, maps, pair_scores, drafts: what the keys to it stand for.
     """
 
     studio: Studio
@@ -54,12 +57,24 @@ class Page:
     runs_changed: Any = None
     timer: Any = None
     on_load: list[Callable[[Any], None]] = field(default_factory=list)
-    corpora: Shelf[Chosen] = field(default_factory=lambda: Shelf("corpus", _CORPORA))
-    maps: Shelf[Drawn] = field(default_factory=lambda: Shelf("map", _MAPS))
-    pair_scores: Shelf[PairScores] = field(default_factory=lambda: Shelf("table of pairs", _MAPS))
-    drafts: Shelf[Draft] = field(default_factory=lambda: Shelf("file of examples", _MAPS))
     downloads: Downloads = field(default_factory=Downloads)
+    shelves: Shelves = field(init=False)
+    corpora: Shelf[Chosen] = field(init=False)
+    maps: Shelf[Drawn] = field(init=False)
+    pair_scores: Shelf[PairScores] = field(init=False)
+    drafts: Shelf[Draft] = field(init=False)
     _samples: dict[str, Chosen] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        room = self.studio.room_of_visitors
+        self.shelves = Shelves(room, room // _EACH if self.shared else room)
+        self.corpora, self.maps = Shelf("corpus", self.shelves), Shelf("map", self.shelves)
+        self.pair_scores, self.drafts = Shelf("table of pairs", self.shelves), Shelf("file of examples", self.shelves)
+
+    def leave(self) -> None:
+        """The page that asks was closed: what it waits for ends, and its things may go. Its trainings go on."""
+        VISITS.stop(session())
+        self.shelves.close(session())
 
     def visitor(self, owner: Any) -> str:
         """Whose runs these are: everybody's on a machine of one's own, the visitor's on a shared page."""
@@ -67,6 +82,12 @@ class Page:
             return "local"
         name = owner.get("owner") if isinstance(owner, dict) else None
         return str(name) if is_owner(name) else new_owner()
+
+    def caller(self) -> str:
+        """Whose runs those of a caller of the API are, who names no visitor: on a shared page those of its address."""
+        from ..studio.tokens import name_of_caller
+
+        return name_of_caller(self.studio.workspace, address()) if self.shared else "local"
 
     def model_choices(self, owner: Any, *reads: str) -> list[tuple[str, str]]:
         """What a model chooser offers: (title, name) of each bundled model and each finished run of the visitor.
@@ -105,17 +126,26 @@ class Page:
         return key, self.corpora.get(key)
 
 
-def guarded(handler: Callable[..., Any], *, stop: bool = False) -> Callable[..., Any]:
+def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") -> Callable[..., Any]:
     """``handler``, whose errors reach the visitor as words: what was wrong and how to mend it, never a traceback.
+
+    It ends early when the page is closed.
 
     Args:
         stop: end the chain of events as well; otherwise the outputs stay as they were.
+        work: what a :func:`cancel_button` calls it by.
     """
 
     @functools.wraps(handler)
     def call(*args: Any, **named: Any) -> Any:
         try:
-            return handler(*args, **named)
+            with VISITS.work(work):
+                return handler(*args, **named)
+        except StoppedError:
+            if stop:
+                raise gr.Error("Cancelled.", duration=4, print_exception=False, title="Stopped") from None
+            gr.Info("Cancelled; nothing was changed.", duration=4, title="Stopped")
+            return gr.skip()
         except StudioError as error:
             # Toasts read HTML, and a message may quote a cell.
             words = html.escape(str(error.message) + ("" if not error.rows else f" ({_rows(error)})"))
@@ -147,9 +177,36 @@ def told(progress: Any, words: str) -> Progress:
     """A progress callback of the rooms below that moves Gradio's bar."""
 
     def tell(done: int, total: int) -> None:
+        checkpoint()
         progress((done, total) if total else None, desc=words)
 
     return tell
+
+
+def cancel_button(work: str) -> Any:
+    """A button that ends the ``work`` of this page; it shows where :func:`long_work` has gone on for a second."""
+    button = gr.Button("Cancel", elem_id=f"{work}-cancel", elem_classes=["sb-cancel"], size="sm")
+    quiet = {"queue": False, "api_visibility": "private", "show_progress": "hidden"}
+
+    def on_cancel() -> None:
+        VISITS.stop(session(), work)
+
+    button.click(on_cancel, None, None, **quiet)
+    return button
+
+
+def long_work(
+    listen: Callable[..., Any], work: str, handler: Callable[..., Any], inputs: Any, outputs: Any, *, stop: bool = False, **more: Any
+) -> Any:
+    """Have ``listen`` (a listener such as ``button.click``) call ``handler``, guarded, until :func:`cancel_button` of the same ``work``.
+
+    Returns:
+        the event, for what follows it.
+    """
+    listen(None, js=f"() => SB.busy('{work}-cancel', true)")
+    event = listen(guarded(handler, stop=stop, work=work), inputs, outputs, api_visibility="private", **more)
+    event.then(None, js=f"() => SB.busy('{work}-cancel', false)")
+    return event
 
 
 def download_button(label: str, make: Callable[..., Path | None], inputs: list[Any], *, elem_id: str, visible: bool = True) -> Any:

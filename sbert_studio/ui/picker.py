@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from .page import FILE_TYPES, PROGRESS, Page, guarded, told
+from ..errors import StudioError
+from .page import FILE_TYPES, PROGRESS, Page, guarded, long_work, told
 from .views import Value, facts, view
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..data.samples import Sample
 
 
@@ -24,10 +26,10 @@ class Picked:
     events: tuple[Any, ...]
     file: Any
 
-    def then(self, handler: Callable[..., Any], inputs: list[Any], outputs: Any, **more: Any) -> None:
-        """Run ``handler`` after any of them went well."""
+    def then(self, work: str, handler: Callable[..., Any], inputs: list[Any], outputs: Any, **more: Any) -> None:
+        """Run ``handler``, as the ``work`` of a cancel button, after any of them went well."""
         for event in self.events:
-            event.success(guarded(handler), inputs, outputs, api_visibility="private", **more)
+            long_work(event.success, work, handler, inputs, outputs, **more)
 
 
 def upload(label: str, elem_id: str) -> Any:
@@ -77,14 +79,25 @@ def take_column(page: Page, key: str | None, column: str) -> str | None:
     return key if column == chosen.column else page.corpora.put(page.choose(chosen.path, column, chosen.corpus.name))
 
 
-def describe(page: Page, key: str | None) -> tuple[Any, Value | None]:
-    """The column chooser and a few words on the corpus; both hidden while there is none."""
+def describe(page: Page, key: str | None, model: str | None = None) -> tuple[Any, Value | None]:
+    """The column chooser, and what became of the file's rows and whether the model knows their language; hidden while there is none."""
     if key is None:
         return gr.update(visible=False), None
     chosen = page.corpora.get(key)
     corpus = chosen.corpus
-    shown = facts([("Corpus", corpus.name), ("Texts", f"{len(corpus.texts):,}")], notes=[note.message for note in corpus.notes])
+    account = corpus.account
+    known = [("Corpus", corpus.name), ("Rows read", f"{account.read:,}"), ("Texts", f"{len(corpus.texts):,}")]
+    known += [("Left out", f"{account.left_out:,}")] if account.left_out else []
+    notes = [*(note.in_words() for note in corpus.notes), *corpus.repeats(), *_foreign(page, corpus, model)]
+    shown = facts(known, notes=notes)
     return gr.update(choices=list(chosen.columns), value=chosen.column, visible=len(chosen.columns) > 1), shown
+
+
+def _foreign(page: Page, corpus: Corpus, model: str | None) -> tuple[str, ...]:
+    try:
+        return page.studio.language_notes(corpus, model or None)
+    except StudioError:
+        return ()  # The model that is typed there is none; the verb that needs it says so.
 
 
 def corpus_picker(page: Page, elem_id: str) -> Picked:
@@ -98,11 +111,18 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
     def on_file(path: str | None, progress: Any = PROGRESS) -> str | None:
         return take_file(page, path, progress)
 
-    events = [file.upload(guarded(on_file, stop=True), file, page.corpus, api_visibility="private")]
+    events = [long_work(file.upload, elem_id, on_file, file, page.corpus, stop=True)]
     for item, button in zip(samples, buttons, strict=True):
         events.append(button.click(guarded(partial(take_sample, page, item.id), stop=True), None, page.corpus, api_visibility="private"))
     events.append(
         column.input(guarded(partial(take_column, page), stop=True), [page.corpus, column], page.corpus, api_visibility="private")
     )
-    page.corpus.change(guarded(partial(describe, page)), page.corpus, [column, summary], api_visibility="private", show_progress="hidden")
+    for event in (page.corpus.change, page.model.change):
+        event(
+            guarded(partial(describe, page)),
+            [page.corpus, page.model],
+            [column, summary],
+            api_visibility="private",
+            show_progress="hidden",
+        )
     return Picked(tuple(events), file)

@@ -1,4 +1,4 @@
-"""What a visitor has chosen: a bounded shelf on the server, of which the visitor's session holds only the key."""
+"""What a visitor's page works on, the files made for it, and the visitor's name."""
 
 from __future__ import annotations
 
@@ -6,63 +6,19 @@ import re
 import secrets
 import shutil
 import tempfile
-import threading
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
-from ..errors import StudioError
 from ..workspace import file_name
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..studio.results import MapView
 
-T = TypeVar("T")
 _AN_HOUR = 3600.0
 _OWNER = re.compile(r"visitor-[0-9a-f]{16}")
-
-
-class Shelf(Generic[T]):
-    """Values under keys that nobody guesses; the one not used for longest makes room.
-
-    Args:
-        what: what lies here, in the singular; the message for a value that is gone says so.
-        room: how many values stay.
-    """
-
-    def __init__(self, what: str, room: int) -> None:
-        self._what = what
-        self._room = room
-        self._items: OrderedDict[str, T] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def put(self, value: T, key: str | None = None) -> str:
-        """Keep ``value``, in the place of what ``key`` stood for if that is given; the key to it."""
-        key = key or secrets.token_urlsafe(16)
-        with self._lock:
-            self._items[key] = value
-            self._items.move_to_end(key)
-            while len(self._items) > self._room:
-                self._items.popitem(last=False)
-        return key
-
-    def get(self, key: str | None) -> T:
-        """The value of ``key``.
-
-        Raises:
-            StudioError: it made room for others, or the app was restarted.
-        """
-        with self._lock:
-            if not isinstance(key, str) or key not in self._items:
-                raise StudioError(f"this {self._what} is no longer in memory", "choose it once more")
-            self._items.move_to_end(key)
-            return self._items[key]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._items
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ def view(
     """A component that draws JSON.
 
     Args:
-        name: a view of ``assets/page``: header, intro, facts, gauge, matrix, table, findings, reasons, command, cards, run, curves, map.
+        name: a view of ``assets/page``: header, intro, facts, gauge, matrix, table, findings, questions, reasons, command, cards,
+            run, strength, curves, map.
         value: what it draws; ``None`` hides it.
         server: functions that its JavaScript may call; each takes one argument from the browser, not to be trusted.
     """

@@ -46,7 +46,10 @@ def test_label_spellings_count_as_one_class_and_unknown_ones_are_named() -> None
     examples, findings = build_examples(table, LABELLED)
     assert examples.targets is not None and examples.targets.dtype == np.int64
     assert examples.targets.tolist() == [2, 1, 0, 2]
-    assert [finding.rows for finding in findings] == [(5, 6)]
+    assert [(finding.rows, finding.left_out) for finding in findings] == [
+        ((5,), "the label says that there is none: '-'"),
+        ((6,), "the label is none of contradiction, neutral, entailment, such as 'maybe'"),
+    ]
 
 
 def test_a_triplet_with_fewer_negatives_keeps_its_place(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import mining, unit
 from sbert_studio.explore.mining import duplicates, most_similar_pairs
@@ -76,8 +77,8 @@ def test_too_few_rows_give_no_pairs_and_bad_numbers_are_refused() -> None:
     for top in (0, 100_001):
         with pytest.raises(StudioError, match="top is"):
             most_similar_pairs(np.ones((3, 3), np.float32), top)
-    with pytest.raises(StudioError, match="stopped"):
-        most_similar_pairs(np.ones((3, 3), np.float32), 1, should_stop=lambda: True)
+    with pytest.raises(StoppedError), stoppable(lambda: True):
+        most_similar_pairs(np.ones((3, 3), np.float32), 1)
 
 
 def test_a_zero_vector_is_like_nothing() -> None:

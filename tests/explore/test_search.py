@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.search import Hit, IndexCache, LexicalIndex, SemanticIndex, fuse
+from sbert_studio.explore.search import Hit, LexicalIndex, SemanticIndex, fuse
 from sbert_studio.explore.words import words
 
 
@@ -98,27 +96,3 @@ def test_fusion_adds_reciprocal_ranks_and_breaks_ties_by_row() -> None:
     assert [hit.row for hit in fused] == [1, 4, 9, 7]
     assert [hit.row for hit in fuse([[Hit(5, 1.0)], [Hit(2, 1.0)]])] == [2, 5]
     assert fuse([]) == fuse([[], []]) == []
-
-
-def test_an_index_is_built_once_at_once_and_the_least_used_goes() -> None:
-    cache: IndexCache[str] = IndexCache(resident=2)
-    built: list[str] = []
-    gate = threading.Event()
-
-    def build(name: str) -> str:
-        gate.wait(1)
-        built.append(name)
-        return name
-
-    with ThreadPoolExecutor(4) as pool:
-        waiting = [pool.submit(cache.get, "a", lambda: build("a")) for _ in range(4)]
-        gate.set()
-        assert {future.result() for future in waiting} == {"a"}
-    assert built == ["a"]
-    cache.get("b", lambda: build("b"))
-    cache.get("a", lambda: build("a"))
-    cache.get("c", lambda: build("c"))
-    cache.get("a", lambda: build("a"))
-    assert built == ["a", "b", "c"]
-    cache.get("b", lambda: build("b"))
-    assert built == ["a", "b", "c", "b"]

@@ -16,7 +16,7 @@ from tiny_studio import quick, sentences, write_pairs
 from sbert_studio.encoders.cross_storage import load_cross
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.record import Run
-from sbert_studio.studio import Studio
+from sbert_studio.studio import Studio, TrainRequest
 
 
 def cross(**values: object) -> dict[str, object]:
@@ -41,7 +41,7 @@ def scored(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def trained(studio: Studio, scored: Path) -> Run:
-    return studio.train(scored, overrides=cross(dev_fraction=0.4))
+    return studio.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4)))
 
 
 def test_a_run_is_advised_trained_judged_and_listed(studio: Studio, scored: Path, trained: Run) -> None:
@@ -67,7 +67,7 @@ def test_where_vectors_are_needed_a_cross_encoder_says_what_it_is_for(studio: St
         lambda: studio.similarity("cat", "dog", trained.id),
         lambda: studio.search(texts, "cat", model=trained.id),
         lambda: studio.map(texts, model=trained.id),
-        lambda: studio.train(write_pairs(tmp_path / "more.csv"), overrides=quick(), model=trained.id),
+        lambda: studio.train(TrainRequest(write_pairs(tmp_path / "more.csv"), overrides=quick(), model=trained.id)),
     ):
         with pytest.raises(StudioError, match="is a cross-encoder: it reads pairs and has no vectors") as caught:
             act()
@@ -84,24 +84,24 @@ def test_a_tuned_cross_encoder_ranks_again(studio: Studio, trained: Run, tmp_pat
 
 
 def test_a_second_run_goes_on_from_the_first(studio: Studio, trained: Run, scored: Path) -> None:
-    again = studio.train(scored, overrides=cross(dev_fraction=0.4), model=trained.id)
+    again = studio.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4), model=trained.id))
     assert again.before["score"] == pytest.approx(trained.after["score"], abs=1e-6)
 
 
 def test_classes_then_scores_in_two_stages(studio: Studio, scored: Path, tmp_path: Path) -> None:
-    run = studio.train(scored, first=write_classes(tmp_path / "nli.csv"), overrides=cross(dev_fraction=0.4))
+    run = studio.train(TrainRequest(scored, first=write_classes(tmp_path / "nli.csv"), overrides=cross(dev_fraction=0.4)))
     assert run.status == "finished" and run.spec["first"]["objective"] == "cross_entropy" and run.objective == "mse"
     model = load_cross(studio.workspace.run(run.id) / "model")
     assert model.labels == 1 and not model.sigmoid
 
 
 def test_seeds_are_compared(studio: Studio, scored: Path) -> None:
-    run = studio.train(scored, overrides=cross(dev_fraction=0.4, seeds=2))
+    run = studio.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4, seeds=2)))
     assert len(run.after["each"]) == 2 and run.after["metric"] == "spearman"
 
 
 def test_a_background_run_is_stopped_and_taken_up(studio: Studio, scored: Path) -> None:
-    run = studio.submit(scored, overrides=cross(dev_fraction=0.4, epochs=300, head="mlp"))
+    run = studio.submit(TrainRequest(scored, overrides=cross(dev_fraction=0.4, epochs=300, head="mlp")))
 
     def until(*states: str) -> Run:
         limit = time.monotonic() + 90
@@ -138,7 +138,7 @@ def _unzipped(studio: Studio, run: Run, folder: Path) -> Path:
 @pytest.mark.parametrize("kind", ["scores", "classes", "lora"])
 def test_verify_measures_the_score_again_with_sentence_transformers_alone(studio: Studio, scored: Path, tmp_path: Path, kind: str) -> None:
     data = write_classes(tmp_path / "nli.csv") if kind == "classes" else scored
-    run = studio.train(data, overrides=cross(dev_fraction=0.4, **({"method": "lora", "lora_r": 2} if kind == "lora" else {})))
+    run = studio.train(TrainRequest(data, overrides=cross(dev_fraction=0.4, **({"method": "lora", "lora_r": 2} if kind == "lora" else {}))))
     folder = _unzipped(studio, run, tmp_path)
     script = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
     done = subprocess.run(
@@ -151,7 +151,7 @@ def test_verify_measures_the_score_again_with_sentence_transformers_alone(studio
 
 
 def test_a_model_with_an_mlp_says_that_it_opens_here_only(studio: Studio, scored: Path, tmp_path: Path) -> None:
-    run = studio.train(scored, overrides=cross(dev_fraction=0.4, head="mlp"))
+    run = studio.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4, head="mlp")))
     folder = _unzipped(studio, run, tmp_path)
     assert not (folder / "verify.py").exists()
     card = (folder / "README.md").read_text(encoding="utf-8")
@@ -167,5 +167,5 @@ def test_data_that_a_cross_encoder_cannot_learn_from_is_refused_before_a_run_is_
     rows = zip(sentences(20), sentences(20, 1), sentences(20, 2), strict=True)
     path.write_text("anchor,positive,negative\n" + "".join(f"{a},{p},{n}\n" for a, p, n in rows), encoding="utf-8")
     with pytest.raises(StudioError, match="pairs with a score or a label, not from triplets"):
-        studio.train(path, overrides=cross())
+        studio.train(TrainRequest(path, overrides=cross()))
     assert studio.runs() == []

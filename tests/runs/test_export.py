@@ -16,7 +16,7 @@ from tiny_studio import quick, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.record import Run
-from sbert_studio.studio import Studio
+from sbert_studio.studio import Studio, TrainRequest
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def trained(studio: Studio, tmp_path: Path) -> Run:
     # Rows that a spreadsheet would run, and a path that must lead nowhere.
     with path.open("a", encoding="utf-8") as target:
         target.writelines(f"\"=cmd|' /C calc'!A{row} {row % 7}\",../../etc/passwd {row},{row % 6}\n" for row in range(60))
-    return studio.train(path, overrides=quick(dev_fraction=0.4), name="../../my model")
+    return studio.train(TrainRequest(path, overrides=quick(dev_fraction=0.4), name="../../my model"))
 
 
 def _members(path: Path) -> dict[str, bytes]:
@@ -99,7 +99,9 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
     from peft import PeftModel
     from sentence_transformers import SentenceTransformer
 
-    run = studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(method="lora", lora_r=2, epochs=5, learning_rate=0.02))
+    run = studio.train(
+        TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(method="lora", lora_r=2, epochs=5, learning_rate=0.02))
+    )
     with zipfile.ZipFile(studio.export(run.id).path) as archive:
         archive.extractall(tmp_path)
     texts = ["cat dog mat", "red blue fast slow hello"]
@@ -113,7 +115,7 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
 
 
 def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path) -> None:
-    run = studio.train(write_pairs(tmp_path / "pairs.csv", 80), overrides=quick(seeds=2, dev_fraction=0.3))
+    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 80), overrides=quick(seeds=2, dev_fraction=0.3)))
     with zipfile.ZipFile(studio.export(run.id).path) as archive:
         archive.extractall(tmp_path)
     done = subprocess.run(
@@ -148,7 +150,7 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
 
     monkeypatch.setattr("sbert_studio.training.course.train", refuse)
     with pytest.raises(StudioError, match="no"):
-        studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick())
+        studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     (run,) = studio.runs()
     with pytest.raises(StudioError, match="has no model"):
         studio.export(run.id)

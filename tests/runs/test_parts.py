@@ -13,7 +13,7 @@ from tiny_studio import quick, sentences, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.materials import Materials
-from sbert_studio.studio import Studio
+from sbert_studio.studio import Studio, TrainRequest
 
 
 def write_inference(path: Path, rows: int = 60) -> Path:
@@ -38,7 +38,9 @@ def write_topics(path: Path, rows: int = 60) -> Path:
 def test_a_first_stage_in_the_background(studio: Studio, tmp_path: Path) -> None:
     first = write_inference(tmp_path / "nli.csv")
     run = studio.submit(
-        write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.objective": "softmax", "first.epochs": 0.5})
+        TrainRequest(
+            write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.objective": "softmax", "first.epochs": 0.5})
+        )
     )
     assert studio.runner.wait(run.id, 60)
     done = studio.run(run.id)
@@ -52,13 +54,13 @@ def test_a_first_stage_in_the_background(studio: Studio, tmp_path: Path) -> None
     assert any(reason.startswith("First stage: ") for reason in kept.reasons())
     assert studio.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
     assert studio.evaluate(run.id, first).notes[-1].startswith("60 of these 60 rows are in the file that pairs was tuned on")
-    again = studio.train(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick())
+    again = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick()))
     assert again.before["score"] == pytest.approx(done.run.after["score"], abs=1e-6), "training goes on from any earlier run"
 
 
 def test_an_exported_run_of_two_stages_names_both_files_and_no_folder_of_this_machine(studio: Studio, tmp_path: Path) -> None:
     first = write_inference(tmp_path / "nli.csv")
-    run = studio.train(write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.epochs": 0.5}))
+    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.epochs": 0.5})))
     with zipfile.ZipFile(studio.export(run.id, tmp_path / "run.zip").path) as archive:
         texts = {Path(name).name: archive.read(name).decode() for name in archive.namelist() if name.endswith((".json", ".md"))}
     assert json.loads(texts["spec.json"])["first"]["epochs"] == 0.5
@@ -71,15 +73,15 @@ def test_an_exported_run_of_two_stages_names_both_files_and_no_folder_of_this_ma
 def test_settings_of_a_first_stage_without_one_are_refused(studio: Studio, tmp_path: Path) -> None:
     pairs, first = write_pairs(tmp_path / "pairs.csv"), write_inference(tmp_path / "nli.csv")
     with pytest.raises(StudioError, match="no first stage"):
-        studio.submit(pairs, overrides={"first.epochs": 2})
+        studio.submit(TrainRequest(pairs, overrides={"first.epochs": 2}))
     with pytest.raises(StudioError, match="no setting 'epoch'"):
-        studio.submit(pairs, first=first, overrides={"first.epoch": 2})
+        studio.submit(TrainRequest(pairs, first=first, overrides={"first.epoch": 2}))
     with pytest.raises(StudioError, match="does not learn from labelled pairs"):
-        studio.train(pairs, first=first, overrides=quick(**{"first.objective": "simcse"}))
+        studio.train(TrainRequest(pairs, first=first, overrides=quick(**{"first.objective": "simcse"})))
 
 
 def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path) -> None:
-    run = studio.train(write_pairs(tmp_path / "pairs.csv", 90), overrides=quick(seeds=3))
+    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 90), overrides=quick(seeds=3)))
     each = run.after["each"]
     assert len(each) == 3
     assert (run.after["score"], run.after["sd"]) == pytest.approx((statistics.fmean(each), statistics.stdev(each)))
@@ -91,7 +93,7 @@ def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path
 
 def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studio, tmp_path: Path) -> None:
     told = []
-    run = studio.train(write_topics(tmp_path / "arguments.csv"), overrides=quick(folds=3, by_group=True), emit=told.append)
+    run = studio.train(TrainRequest(write_topics(tmp_path / "arguments.csv"), overrides=quick(folds=3, by_group=True)), emit=told.append)
     assert run.status == "finished"
     assert len(run.after["each"]) == 3
     titles = sorted(event.title for event in told if type(event).__name__ == "Part")
@@ -101,16 +103,16 @@ def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studi
         "marriage",
     ]
     with pytest.raises(StudioError, match="no group column"):
-        studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(folds=3, by_group=True))
+        studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(folds=3, by_group=True)))
 
 
 def test_a_run_of_parts_goes_on_where_it_was_stopped(studio: Studio, tmp_path: Path) -> None:
     pairs, first = write_pairs(tmp_path / "pairs.csv"), write_inference(tmp_path / "nli.csv")
     overrides = quick(seeds=2, **{"first.epochs": 1})
-    whole = studio.train(pairs, first=first, overrides=overrides)
+    whole = studio.train(TrainRequest(pairs, first=first, overrides=overrides))
     asked = iter(range(100))
-    run = studio.train(pairs, first=first, overrides=overrides, should_stop=lambda: next(asked) > 7)
+    run = studio.train(TrainRequest(pairs, first=first, overrides=overrides), should_stop=lambda: next(asked) > 7)
     assert run.status == "stopped"
-    done = studio.train(resume=run.id)
+    done = studio.go_on(run.id)
     assert done.status == "finished"
     assert done.after["each"] == whole.after["each"]

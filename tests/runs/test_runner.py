@@ -14,7 +14,7 @@ from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.record import Run
-from sbert_studio.studio import Studio
+from sbert_studio.studio import Studio, TrainRequest
 
 
 def until(condition: Callable[[], bool], seconds: float = 60) -> None:
@@ -31,13 +31,13 @@ def ended(studio: Studio, run: Run) -> Run:
 
 def long_run(studio: Studio, path: Path) -> Run:
     """A run that would take minutes, once it has taken some steps."""
-    run = studio.submit(path, overrides=quick(epochs=400, evaluations_per_epoch=1))
+    run = studio.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
     until(lambda: studio.run(run.id).run.step > 3)
     return run
 
 
 def test_a_submitted_run_trains_in_the_background_and_its_model_is_at_once_usable(studio: Studio, tmp_path: Path) -> None:
-    run = ended(studio, studio.submit(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=2), name="My run"))
+    run = ended(studio, studio.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=2), name="My run")))
     assert (run.status, run.name, run.message) == ("finished", "My run", "")
     assert run.step == run.steps == 14
     assert run.after["rows"] == run.dev_rows == 6
@@ -48,7 +48,7 @@ def test_a_submitted_run_trains_in_the_background_and_its_model_is_at_once_usabl
 
 
 def test_events_reach_a_page_that_polls_with_a_cursor_and_one_that_comes_later(studio: Studio, tmp_path: Path) -> None:
-    run = studio.submit(write_pairs(tmp_path / "pairs.csv"), overrides=quick())
+    run = studio.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     seen, cursor = [], 0
     while not seen or seen[-1]["type"] != "finished":
         view = studio.run(run.id, after=cursor)
@@ -62,7 +62,7 @@ def test_events_reach_a_page_that_polls_with_a_cursor_and_one_that_comes_later(s
 
 def test_the_upload_is_copied_at_once_so_that_it_may_vanish(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    run = studio.submit(path, overrides=quick())
+    run = studio.submit(TrainRequest(path, overrides=quick()))
     path.unlink()
     assert ended(studio, run).status == "finished"
 
@@ -85,7 +85,11 @@ def test_stop_keeps_a_model_and_the_run_goes_on_later(studio: Studio, tmp_path: 
 
 def test_a_waiting_run_is_stopped_before_it_begins_and_the_queue_goes_on(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    first, second, third = long_run(studio, path), studio.submit(path, overrides=quick()), studio.submit(path, overrides=quick())
+    first, second, third = (
+        long_run(studio, path),
+        studio.submit(TrainRequest(path, overrides=quick())),
+        studio.submit(TrainRequest(path, overrides=quick())),
+    )
     assert [studio.run(run.id).waiting for run in (first, second, third)] == [0, 1, 2]
     assert studio.stop(second.id).status == "stopped"
     assert studio.run(third.id).waiting == 1
@@ -97,7 +101,7 @@ def test_a_waiting_run_is_stopped_before_it_begins_and_the_queue_goes_on(studio:
 def test_closing_the_program_keeps_what_was_learned_and_says_so(home: Path, tiny: Path, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     with studio_at(home, tiny) as studio:
-        running, waiting = long_run(studio, path), studio.submit(path, overrides=quick())
+        running, waiting = long_run(studio, path), studio.submit(TrainRequest(path, overrides=quick()))
     with studio_at(home, tiny) as studio:
         assert [studio.run(run.id).run.status for run in (running, waiting)] == ["interrupted", "interrupted"]
         assert studio.run(running.id).run.model_path is not None
@@ -154,7 +158,7 @@ def test_a_failure_that_can_be_mended_says_how(studio: Studio, tmp_path: Path, m
         raise StudioError("the loss was not a number five times in a row", "lower the learning rate", [4])
 
     monkeypatch.setattr("sbert_studio.training.course.train", refuse)
-    run = ended(studio, studio.submit(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = ended(studio, studio.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick())))
     assert run.status == "failed"
     assert run.message == "the loss was not a number five times in a row (row 4)"
     assert run.hint == "lower the learning rate"
@@ -168,17 +172,17 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
     path = write_pairs(tmp_path / "pairs.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sbert_studio.training.course.train", stumble)
-        broken = ended(studio, studio.submit(path, overrides=quick()))
+        broken = ended(studio, studio.submit(TrainRequest(path, overrides=quick())))
     assert broken.status == "failed"
     assert "IndexError" in broken.message
     assert "Traceback" not in broken.message + broken.hint
     assert "Traceback" in (studio.workspace.run(broken.id) / "error.log").read_text()
-    assert ended(studio, studio.submit(path, overrides=quick())).status == "finished"
+    assert ended(studio, studio.submit(TrainRequest(path, overrides=quick()))).status == "finished"
 
 
 def test_two_owners_do_not_see_each_others_runs_or_models(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    runs = {owner: ended(studio, studio.submit(path, overrides=quick(), owner=owner)) for owner in ("ann", "bob")}
+    runs = {owner: ended(studio, studio.submit(TrainRequest(path, overrides=quick(), owner=owner))) for owner in ("ann", "bob")}
     for owner, run in runs.items():
         assert [one.id for one in studio.runs(owner)] == [run.id]
         assert [card.name for card in studio.models(owner) if card.kind == "run"] == [run.id]

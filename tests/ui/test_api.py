@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
@@ -13,7 +15,12 @@ from tiny_studio import studio_at, write_model, write_pairs
 
 from sbert_studio.ui.app import build, launch
 
-NAMED = {"/similarity", "/search", "/mine", "/map", "/check", "/train", "/run", "/evaluate"}
+NAMED = {"/similarity", "/search", "/mine", "/map", "/check", "/train", "/run", "/stop", "/evaluate"}
+
+
+def file_at(path: str) -> dict[str, Any]:
+    """A file of the server, as a caller would name it who has not uploaded one."""
+    return {"path": path, "meta": {"_type": "gradio.FileData"}}
 
 
 @pytest.fixture(scope="module")
@@ -91,11 +98,59 @@ def test_what_can_be_mended_is_told_in_words(client: Client, endpoint: str, argu
     assert "Traceback" not in str(caught.value)
 
 
-def test_a_path_of_the_server_is_not_a_file_of_the_caller(client: Client) -> None:
-    stolen = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}
-    with pytest.raises(Exception) as caught:
-        client.predict(stolen, "root", 3, "lexical", "", "", api_name="/search")
-    assert "root:" not in str(caught.value)
+@pytest.mark.parametrize(
+    ("endpoint", "data", "words"),
+    [
+        ("similarity", ["a"], "didn't receive enough"),
+        ("search", ["no file", "x", 3, "semantic", "", ""], "could not be read"),
+        *(("search", [file_at(path), "x", 3, "lexical", "", ""], "was not sent") for path in ("/etc/passwd", "studio.db", "/nowhere.csv")),
+        ("search", [None, "x", "many", "semantic", "", ""], ""),
+        ("search", [None, "x", 3, "by magic", "", ""], "by magic"),
+        ("map", [None, "9" * 5000, 2, "", ""], "clusters"),
+        ("stop", ["run-0123456789", "guess"], "no run"),
+    ],
+)
+def test_no_refusal_is_without_its_reason(client: Client, endpoint: str, data: list[Any], words: str) -> None:
+    address = f"{client.src.rstrip('/')}/gradio_api/call/{endpoint}"
+    event = httpx.post(address, json={"data": data}, timeout=30).json()["event_id"]
+    name, told = httpx.get(f"{address}/{event}", timeout=60).text.strip().split("\n")[:2]
+    assert name == "event: error"
+    answer = json.loads(told.removeprefix("data: "))
+    assert answer["error"] and words in answer["error"], answer
+    assert "Traceback" not in told and "root:" not in told
+
+
+@pytest.mark.parametrize("clusters", ["9" * 5000, "-3", "²", "two", "1e3", "1001"])
+def test_a_number_of_clusters_that_is_none_is_told_in_words(client: Client, pairs: Path, clusters: str) -> None:
+    with pytest.raises(AppError, match=r"clusters|count"):
+        client.predict(handle_file(pairs), clusters, 2, "", "sentence1", api_name="/map")
+
+
+def test_a_run_is_stopped_by_its_token_alone(client: Client, pairs: Path) -> None:
+    settings = '{"epochs": 900, "batch_size": 8}'
+    mine, others = (client.predict(handle_file(pairs), "cosine", "full", settings, "", "x", api_name="/train") for _ in range(2))
+    assert len(mine["token"]) == 40 and mine["token"] != others["token"]
+    for guess in ("", "x", others["token"], mine["token"][:-1], mine["id"], "ü"):
+        with pytest.raises(AppError, match="not the token"):
+            client.predict(mine["id"], guess, api_name="/stop")
+    assert client.predict(others["id"], others["token"], api_name="/stop")["status"] == "stopped"
+    client.predict(mine["id"], mine["token"], api_name="/stop")
+    for _ in range(600):
+        status = client.predict(mine["id"], 0, api_name="/run")["run"]["status"]
+        if status == "stopped":
+            break
+    assert status == "stopped"
+    assert client.predict(mine["id"], mine["token"], api_name="/stop")["status"] == "stopped"
+
+
+def test_a_model_in_the_settings_counts_and_two_models_do_not(client: Client, pairs: Path) -> None:
+    arguments = handle_file(pairs), "cosine", "full"
+    with pytest.raises(AppError, match="no-such-model"):
+        client.predict(*arguments, '{"model": "no-such-model"}', "", "x", api_name="/train")
+    with pytest.raises(AppError, match="another model"):
+        client.predict(*arguments, '{"model": "one"}', "two", "x", api_name="/train")
+    with pytest.raises(AppError, match="first stage"):
+        client.predict(*arguments, '{"first.model": "one"}', "", "x", api_name="/train")
 
 
 def test_a_shared_page_takes_no_folder_as_a_model(tmp_path: Path) -> None:

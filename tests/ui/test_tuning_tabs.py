@@ -8,11 +8,12 @@ from tiny_studio import write_pairs
 
 from sbert_studio.data.asked import Asked
 from sbert_studio.errors import StudioError
+from sbert_studio.studio import TrainRequest
 from sbert_studio.ui.follow import Follow
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.session import new_owner
 from sbert_studio.ui.tabs import models, tune
-from sbert_studio.ui.tuning import data_panel, drafts, run_panel, settings_form
+from sbert_studio.ui.tuning import data_panel, drafts, run_panel, settings_form, told
 
 from .test_forms import shown_raw
 
@@ -38,9 +39,9 @@ def raw(draft: drafts.Draft, **values: Any) -> list[Any]:
 def test_a_file_is_understood_and_planned(page: Page, pairs: Path) -> None:
     draft = data_panel.take(page, pairs, None)
     assert draft.diagnosis is not None and draft.diagnosis.roles.kind == "scored_pairs"
-    assert draft.advice is not None and draft.advice.reasons
+    assert draft.plan is not None and draft.plan.reasons
     assert data_panel.preview(draft)["rows"][0][0] == 2
-    assert "60 rows" in drafts.findings(draft)["verdict"]
+    assert "60 rows" in told.findings(draft)["verdict"]
 
 
 def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
@@ -60,11 +61,11 @@ def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Pa
     path.write_text("id,word\n" + "".join(f"{n},{n * 7}\n" for n in range(9)), encoding="utf-8")
     draft = drafts.with_columns(page.studio, data_panel.take(page, path, None), Asked("scored_pairs"), None)
     assert draft.diagnosis is None
-    assert drafts.findings(draft)["findings"][0]["severity"] == "error"
+    assert told.findings(draft)["findings"][0]["severity"] == "error"
     controls = settings_form.updates(None, tune.shown_of(draft))
     assert controls[1]["value"] == "auto" and controls[1]["choices"][0][1] == "auto"
     with pytest.raises(StudioError):
-        drafts.start(page.studio, draft, None, "local", "")
+        drafts.start(page.studio, draft, "local", "")
 
 
 def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_
     number = next(n for n, finding in enumerate(draft.diagnosis.findings) if finding.mend)
     mended = drafts.mended(page.studio, draft, number, None)
     assert mended.changes and len(mended.table) < len(draft.table)
-    shown = drafts.findings(mended)
+    shown = told.findings(mended)
     assert shown["changes"] == list(mended.changes) and shown["undo"]
     for wrong in (-1, 99, "0", None):
         with pytest.raises(StudioError):
@@ -85,7 +86,7 @@ def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_
 
 def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: Path) -> None:
     draft = drafts.planned(page.studio, data_panel.take(page, pairs, None), None, {"objective": "cosine", "epochs": 2.0})
-    offers = {offer["name"]: offer["rows"] for offer in drafts.findings(draft)["offers"]}
+    offers = {offer["name"]: offer["rows"] for offer in told.findings(draft)["offers"]}
     assert offers["scored_to_labelled"] == "60 rows"
     labelled = drafts.changed(page.studio, draft, "convert", "scored_to_labelled", None)
     assert labelled.diagnosis is not None and labelled.diagnosis.roles.kind == "labelled_pairs"
@@ -93,9 +94,9 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
     written = data_panel.write_mended(page, page.drafts.put(labelled))
     assert written.name == "pairs-mended.csv"
     assert written.read_text(encoding="utf-8").startswith("sentence1,sentence2,label")
-    assert "pairs-mended.csv" in drafts.command(labelled, "m", "m")
+    assert "pairs-mended.csv" in told.command(labelled, "m", "m")
     again = drafts.changed(page.studio, labelled, "undo", 0, None)
-    assert again.table is draft.table and again.changes == () and not drafts.findings(again)["undo"]
+    assert again.table is draft.table and again.changes == () and not told.findings(again)["undo"]
     assert again.diagnosis is not None and again.diagnosis.roles == draft.diagnosis.roles  # type: ignore[union-attr]
     for action, which in (
         ("convert", "nli_to_triplets"),
@@ -111,7 +112,7 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
 def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:
     draft = drafts.changed(page.studio, data_panel.take(page, pairs, None), "convert", "scored_to_labelled", None)
     planned = drafts.planned(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax"})
-    run = drafts.start(page.studio, planned, None, "local", "")
+    run = drafts.start(page.studio, planned, "local", "")
     page.studio.runner.wait(run.id, 60)
     done = page.studio.run(run.id).run
     assert (done.status, done.objective, done.rows) == ("finished", "softmax", 60)
@@ -153,11 +154,11 @@ def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -
     assert draft.diagnosis is not None
     roles = draft.diagnosis.roles
     assert (roles.texts, roles.target, roles.low, roles.high, roles.group) == (('c "c"', "one, two"), "points", 0.0, 10.0, None)
-    assert "divided by 10" in drafts.findings(draft)["verdict"]
+    assert "divided by 10" in told.findings(draft)["verdict"]
     assert drafts.shows(draft, chosen(draft)) and not drafts.shows(draft, chosen(draft, high=9.0))
     assert drafts.with_columns(page.studio, draft, chosen(draft), None).asked == draft.asked
     wrong = drafts.with_columns(page.studio, draft, chosen(draft, group="points"), None)
-    assert "two parts" in drafts.findings(wrong)["findings"][0]["message"]
+    assert "two parts" in told.findings(wrong)["findings"][0]["message"]
     held = ["scored_pairs", ['c "c"', "one, two"], "points", 0, -4]
     empty = drafts.with_columns(page.studio, draft, data_panel.asked(*held, ""), None)
     assert empty.diagnosis is None and not drafts.shows(empty, data_panel.asked(*held, ""))
@@ -176,12 +177,12 @@ def test_the_printed_command_gives_the_same_roles(
     from sbert_studio.cli.main import run
 
     held = write_pairs(odd.with_name("held out.csv"), seed=7)
-    draft = drafts.replace(data_panel.take(page, odd, None), dev=held)
+    draft = data_panel.take(page, odd, None).asking(dev=held)
     draft = drafts.with_columns(page.studio, drafts.checked(page.studio, draft, None), Asked("scored_pairs"), None)
     for values in ({"columns": ["$HOME", "one, two"]}, {"target": "points"}, changes):
         draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)
     assert draft.diagnosis is not None
-    words = shlex.split(drafts.command(draft, "m", "m"))
+    words = shlex.split(told.command(draft, "m", "m"))
     assert words[:4] == ["sbert-studio", "train", "my odd; file.csv", "--dev"]
     monkeypatch.chdir(odd.parent)
     monkeypatch.setenv("SBERT_STUDIO_MODEL", str(page.studio.settings.default_model))
@@ -205,9 +206,9 @@ def test_a_file_with_scores_and_labels_is_read_as_the_kind_that_is_chosen(page: 
 def test_what_a_person_sets_survives_a_new_plan(page: Page, pairs: Path) -> None:
     key = draft_of(page, pairs)
     planned = tune.replan(page, key, raw(page.drafts.get(key), epochs="3", method="lora"), None)
-    assert planned is not None and planned.advice is not None
+    assert planned is not None and planned.plan is not None
     assert planned.overrides == {"epochs": 3.0, "method": "lora"}
-    assert planned.advice.spec.epochs == 3.0 and planned.advice.spec.method == "lora"
+    assert planned.plan.spec.epochs == 3.0 and planned.plan.spec.method == "lora"
     again = tune.replan(page, page.drafts.put(planned), raw(planned, seed="7"), None)
     assert again is not None and again.overrides == {"epochs": 3.0, "method": "lora", "seed": 7}
 
@@ -217,7 +218,7 @@ def test_the_command_is_one_a_shell_reads_as_it_was_meant(page: Page, tmp_path: 
 
     path = write_pairs(tmp_path / "my pairs; rm -rf $HOME.csv")
     draft = drafts.planned(page.studio, data_panel.take(page, path, None), None, {"epochs": 2.0, "warmup_ratio": 0.2})
-    words = shlex.split(drafts.command(draft, "m", "m"))
+    words = shlex.split(told.command(draft, "m", "m"))
     assert words[:3] == ["sbert-studio", "train", "my pairs; rm -rf $HOME.csv"]
     assert words[words.index("--epochs") + 1] == "2"
     assert "warmup_ratio=0.2" in words
@@ -261,7 +262,7 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
 
 def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
-    runs = [page.studio.submit(pairs, overrides={"epochs": 0.2}, owner=owner) for owner in ("local", "api")]
+    runs = [page.studio.submit(TrainRequest(pairs, overrides={"epochs": 0.2}, owner=owner)) for owner in ("local", "api")]
     for forged in ("local", "api", "visitor-a", "", None, ["local"]):
         assert models.listing(shared, {"owner": forged}, "")[0] == models.listing(shared, None, "")[0]
         assert run_panel.attach(shared, {"owner": forged, "job": runs[0].id}) == Follow()

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
+from ...evaluation.report import TASK_TITLES
 from ..follow import metric_words
-from ..page import PROGRESS, Page, guarded, told
+from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
 
@@ -21,18 +22,9 @@ if TYPE_CHECKING:
 TITLE = "Evaluate"
 ORDER = 5
 _MOST_MODELS = 6
-_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets")
+_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
 _BLANK = "Scores appear here, a row for each model."
-_TASKS = [
-    ("Found from the columns", "auto"),
-    ("Similarity with scores (STS)", "sts"),
-    ("Pairs with yes or no", "pairs"),
-    ("Pairs with classes (cross-encoders)", "classes"),
-    ("Triplets", "triplets"),
-    ("Retrieval of the other half", "retrieval"),
-    ("Classes by a linear probe", "transfer"),
-    ("Classes by clustering", "clustering"),
-]
+_TASKS = [("Found from the columns", "auto"), *((title, task) for task, title in TASK_TITLES.items())]
 
 
 def judge(studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None) -> tuple[Value, Value]:
@@ -65,19 +57,31 @@ def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
 
     found = [(title, *primary(report), report.scores.get("interval")) for title, report in reports]
     first, report = found[0][2], reports[0][1]
+    account = f" · {report.account.in_short('judged')}" if report.account is not None else f" · {report.rows:,} rows"
     notes = dict.fromkeys(note for _, one in reports for note in one.notes)
     columns = [column("Model"), column(metric_words(found[0][1]), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if any(item[3] for item in found) else []
-    columns += [column("Difference", "delta")] if len(found) > 1 else []
+    columns += [column("Difference", "delta"), column("Beyond chance?")] if len(found) > 1 else []
     rows = []
-    for title, _, score, interval in found:
+    for (title, _, score, interval), (_, one) in zip(found, reports, strict=True):
         row: list[Any] = [title, score]
         if any(item[3] for item in found):
             row.append([interval[0], score, interval[1]] if interval else None)
         if len(found) > 1:
-            row.append(score - first if title != found[0][0] else None)
+            row += [score - first, verdict(reports[0][1], one)] if one is not report else [None, ""]
         rows.append(row)
-    return table(columns, rows, caption=f"{name} · {report.task} · {report.rows:,} rows", note=" ".join(notes))
+    return table(columns, rows, caption=f"{name} · {report.task}{account}", note=" ".join(notes))
+
+
+def verdict(first: Report, other: Report) -> str:
+    """Whether a model is better than the first by more than which rows the file happens to hold (paired bootstrap)."""
+    from ...evaluation.bootstrap import gain
+
+    low, high = gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
+    if low is None or high is None:
+        return ""
+    word = "better" if low > 0 else "worse" if high < 0 else "within the noise"
+    return f"{word} [{low:+.4f}, {high:+.4f}]"
 
 
 def all_table(reports: Sequence[tuple[str, Report]]) -> Value:
@@ -93,7 +97,9 @@ def all_table(reports: Sequence[tuple[str, Report]]) -> Value:
         lines += [(title, "", alone)] if alone else []
     lines = [line for line in lines if line[2]]
     names = list(dict.fromkeys(key for _, _, scores in lines for key in scores))
-    columns = [column("Model"), column("Similarity"), *(column(metric_words(key), "number", digits=4) for key in names)]
+    counted = {key for key in names if all(isinstance(scores[key], int) for _, _, scores in lines if key in scores)}
+    columns = [column("Model"), column("Similarity")]
+    columns += [column(metric_words(key), "count") if key in counted else column(metric_words(key), "number", digits=4) for key in names]
     return table(columns, [[title, group, *(scores.get(key) for key in names)] for title, group, scores in lines], caption="All scores")
 
 
@@ -116,6 +122,7 @@ def build(studio: Studio, page: Page) -> None:
             buttons = sample_buttons(samples, "evaluate")
             task = gr.Dropdown(_TASKS, value="auto", label="Task", elem_id="evaluate-task")
             button = gr.Button("Evaluate", variant="primary", elem_id="evaluate-go")
+            cancel_button("evaluate")
         with gr.Column(min_width=320, scale=2):
             scores = view("table", nothing(_BLANK), elem_id="evaluate-scores")
             details = view("table", elem_id="evaluate-details")
@@ -130,14 +137,13 @@ def build(studio: Studio, page: Page) -> None:
 
     common = {
         "outputs": [scores, details],
-        "api_visibility": "private",
         "show_progress_on": scores,
         "concurrency_limit": 2,
         "concurrency_id": "evaluate",
     }
-    button.click(guarded(on_judge), [models, file, task], **common)
+    long_work(button.click, "evaluate", on_judge, [models, file, task], **common)
     for number, one in enumerate(buttons):
-        one.click(guarded(bound(on_sample, number)), [models, task], **common)
+        long_work(one.click, "evaluate", bound(on_sample, number), [models, task], **common)
 
     typed = gr.State("")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..page import PROGRESS, Page, download_button, guarded, told
+from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, plain, table, view
 
@@ -41,6 +41,8 @@ def compare(studio: Studio, a: str, b: str, model: str | None) -> Value:
     """Two texts as the value of a gauge."""
     found = studio.similarity(a, b, model)
     words, explain = next((words, explain) for least, words, explain in _WORDS if found.cosine >= least or least == -1.0)
+    if found.notes:
+        words, explain = "Not to be relied on", " ".join(found.notes)
     shown = [
         ("Cosine", found.cosine),
         ("Dot product", found.dot),
@@ -63,7 +65,8 @@ def matrix(studio: Studio, lines: str, model: str | None) -> Value:
         raise StudioError(
             f"there {'is one sentence' if len(texts) == 1 else f'are {len(texts)} sentences'} here", f"write 2 to {_MOST_TEXTS}, one a line"
         )
-    return {"labels": texts, "values": studio.similarity_matrix(texts, model).tolist()}
+    note = " ".join(studio.language_notes(texts, model))
+    return {"labels": texts, "values": studio.similarity_matrix(texts, model).tolist(), "note": note}
 
 
 def pairs(studio: Studio, path: Path, model: str | None, progress: Any = None) -> PairScores:
@@ -77,7 +80,10 @@ def pairs_table(scores: PairScores) -> Value:
     columns = [column("Row", "row"), column(a), column(b), column("Cosine", "bar"), column("Euclidean", "number")]
     rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:_SHOWN]]
     rest = len(scores.rows) - len(rows)
-    return table(columns, rows, caption=f"{len(scores.rows):,} pairs", note=f"{rest:,} more are in the file to download." if rest else "")
+    notes = [f"{scores.agreement.in_words()}."] if scores.agreement else []
+    notes += [f"{scores.account.in_words('compared')}."] if scores.account.left_out else []
+    notes += [*scores.notes, *([f"{rest:,} more are in the file to download."] if rest else [])]
+    return table(columns, rows, caption=scores.account.in_short("compared"), note=" ".join(notes))
 
 
 def write_pairs(scores: PairScores, target: Path) -> Path:
@@ -151,6 +157,7 @@ def _file(studio: Studio, page: Page) -> None:
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
             file = upload("A file with two columns of texts", "pairs-file")
             buttons = sample_buttons(samples, "pairs")
+            cancel_button("pairs")
             save = download_button("Download CSV", lambda key: _saved(page, key), [scored], elem_id="pairs-save", visible=False)
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=2):
             shown = view("table", nothing("Each row of the file appears here with its score."), elem_id="pairs-table")
@@ -162,13 +169,13 @@ def _file(studio: Studio, page: Page) -> None:
         return page.pair_scores.put(found), pairs_table(found), gr.update(visible=True)
 
     outputs = [scored, shown, save]
-    file.change(guarded(on_pairs), [file, page.model], outputs, api_visibility="private", show_progress_on=shown)
+    long_work(file.change, "pairs", on_pairs, [file, page.model], outputs, show_progress_on=shown)
     for item, button in zip(samples, buttons, strict=True):
 
         def on_sample(model: str, progress: Any = PROGRESS, path: Path = item.path) -> Any:
             return on_pairs(str(path), model, progress)
 
-        button.click(guarded(on_sample), page.model, outputs, api_visibility="private", show_progress_on=shown)
+        long_work(button.click, "pairs", on_sample, page.model, outputs, show_progress_on=shown)
 
 
 def _saved(page: Page, key: str | None) -> Path:

@@ -9,7 +9,7 @@ import gradio as gr
 
 from ..follow import Follow
 from ..page import Page, guarded
-from ..tuning import data_panel, drafts, settings_form
+from ..tuning import data_panel, drafts, settings_form, told
 from ..tuning.data_panel import DataPanel
 from ..tuning.drafts import Draft
 from ..tuning.run_panel import RunPanel
@@ -35,13 +35,13 @@ def start(page: Page, key: str | None, raw: Sequence[Any], model: str | None, ow
         StudioError: the file cannot be trained on, or a setting is refused.
     """
     draft = _chosen(page, key, raw, model)
-    return draft, drafts.start(page.studio, draft, model, page.visitor(owner), name).id
+    return draft, drafts.start(page.studio, draft, page.visitor(owner), name).id
 
 
 def estimate(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> tuple[Draft, Value]:
     """What :func:`start` would take, as a ``reasons`` view, and the draft; nothing is trained."""
     draft = _chosen(page, key, raw, model)
-    return draft, drafts.estimate(page.studio, draft, model)
+    return draft, drafts.estimate(page.studio, draft)
 
 
 def _chosen(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> Draft:
@@ -60,12 +60,7 @@ def replan(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -
 
 def shown_of(draft: Draft) -> dict[str, Any]:
     """What the controls show for a draft."""
-    return settings_form.shown_of(draft.advice.spec, draft.overrides) if draft.advice else settings_form.defaults_shown()
-
-
-def reasons(draft: Draft) -> Value | None:
-    """Why the settings are as they are."""
-    return {"title": "Why these settings", "reasons": list(draft.advice.reasons)} if draft.advice else None
+    return settings_form.shown_of(draft.plan.spec, draft.overrides) if draft.plan else settings_form.defaults_shown()
 
 
 def build(studio: Studio, page: Page) -> None:
@@ -84,23 +79,26 @@ def build(studio: Studio, page: Page) -> None:
                 name = gr.Textbox(
                     label="Name of the new model", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="tune-name"
                 )
+                asking = view("questions", elem_id="tune-questions")
                 with gr.Row(elem_classes=["sb-buttons"]):
                     go = gr.Button("Start training", variant="primary", elem_id="tune-start")
                     ask = gr.Button("Estimate time and memory", elem_id="tune-ask")
                 forecast = view("reasons", elem_id="tune-estimate")
             run = RunPanel(page, follow)
-    plan_outputs = [*form.inputs, *form.groups.values(), *form.sections, why, terminal, forecast]
+    plan_outputs = [*form.inputs, *form.groups.values(), *form.sections, why, terminal, asking, go, forecast]
 
     def plan(draft: Draft, model: str) -> list[Any]:
         shown, kind = shown_of(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
         groups = [gr.update(visible=one == shown["acting"]) for one in form.groups]
-        line = {"title": "The same from a terminal", "command": drafts.command(draft, model, studio.settings.default_model)}
+        line = {"title": "The same from a terminal", "command": told.command(draft, model, studio.settings.default_model)}
         return [
             *settings_form.updates(kind, shown),
             *groups,
             *settings_form.seen(shown["method"], shown["architecture"]),
-            reasons(draft),
-            line if draft.advice else None,
+            told.reasons(draft),
+            line if draft.plan else None,
+            told.questions(draft),
+            gr.update(variant="primary" if draft.plan and draft.plan.certain else "secondary"),
             None,  # what was estimated for other rows or settings
         ]
 
@@ -108,8 +106,19 @@ def build(studio: Studio, page: Page) -> None:
         planned = replan(page, key, [method, *raw], model)
         if planned is None:
             sections = settings_form.seen(method, settings_form.architecture_in([method, *raw]))
-            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 6), *sections, *[gr.skip()] * 3]
+            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 8), *sections, *[gr.skip()] * 5]
         return [page.drafts.put(planned, key), *plan(planned, model)]
+
+    def on_answer(key: str, model: str, event: gr.SelectData) -> Any:
+        answered = told.answer(page.studio, page.drafts.get(key), event.index, model)
+        return [*data.show(page.drafts.put(answered), answered), *plan(answered, model)]
+
+    def on_model(key: str | None, model: str) -> Any:
+        draft = page.drafts.get(key) if key else None
+        if draft is None or draft.request.model == model:
+            return gr.skip()
+        again = drafts.checked(page.studio, draft, model)
+        return [*data.show(page.drafts.put(again, key), again), *plan(again, model)]
 
     def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *raw: Any) -> Any:
         planned, run_id = start(page, key, raw, model, owner, name)
@@ -122,6 +131,13 @@ def build(studio: Studio, page: Page) -> None:
 
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     data.listen(plan, plan_outputs)
+    asking.select(
+        guarded(on_answer),
+        [draft, page.model],
+        [*data.outputs, *plan_outputs],
+        api_visibility="private",
+        show_progress_on=asking,
+    )
     for control in (form.method, form.objective, form.controls["architecture"], form.controls["head"]):
         control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **quiet)
     go.click(
@@ -140,4 +156,6 @@ def build(studio: Studio, page: Page) -> None:
         show_progress_on=ask,
         concurrency_limit=1,
     )
+    # Another model has other tokens, and finds other evidence for what the columns are.
+    page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **quiet)
     page.on_load.append(run.listen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...data.asked import Asked
-from ..page import PROGRESS, Page, download_button, guarded, told
+from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
 from . import drafts
+from . import told as words
 from .drafts import KIND_WORDS, Draft
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FIRST = nothing("Choose a file or a sample. Its columns, its kind and its faults are found at once; nothing trains until you press Start.")
 _PREVIEW = 4
 _NO_GROUP = [("none", "")]
+_WITH_TARGET = ("scored_pairs", "labelled_pairs", "labelled_texts")
 
 
 def samples() -> list[Sample]:
@@ -65,15 +66,18 @@ class DataPanel:
     def __init__(self, page: Page, draft: Any) -> None:
         self.page, self.draft = page, draft
         with gr.Column(elem_classes=["sb-panel"]):
-            self.file = upload("Examples: pairs, triplets or sentences in a CSV, TSV, JSONL, XLSX or Parquet", "tune-file")
+            self.file = upload(
+                "Examples: pairs, triplets, texts with a category or sentences in a CSV, TSV, JSONL, XLSX or Parquet", "tune-file"
+            )
             self.samples = samples()
             self.buttons = sample_buttons(self.samples, "tune")
+            cancel_button("tune")
             self.preview = view("table", FIRST, elem_id="tune-preview")
             with gr.Row(visible=False) as self.roles:
                 kinds = [(words, kind) for kind, words in KIND_WORDS.items()]
                 self.kind = gr.Dropdown(kinds, value=None, label="What the rows are", elem_id="tune-kind", min_width=200)
                 self.columns = gr.Dropdown([], multiselect=True, label="Text columns, in order", elem_id="tune-columns", min_width=200)
-                self.target = gr.Dropdown([], label="Score or label", elem_id="tune-target", min_width=140)
+                self.target = gr.Dropdown([], label="Score, label or category", elem_id="tune-target", min_width=140)
                 self.low = gr.Number(label="Lowest score", elem_id="tune-low", min_width=110)
                 self.high = gr.Number(label="Highest score", elem_id="tune-high", min_width=110)
                 self.group = gr.Dropdown(_NO_GROUP, value="", label="Topic or group", elem_id="tune-group", min_width=140)
@@ -100,7 +104,7 @@ class DataPanel:
         """Updates of :attr:`outputs`."""
         roles = draft.diagnosis.roles if draft.diagnosis else None
         names = list(draft.table.columns)
-        tried = draft.asked or Asked()
+        tried = draft.asked
         kind, texts, target = (roles.kind, roles.texts, roles.target) if roles else (tried.kind, tried.columns or (), tried.target)
         low, high = (roles.low, roles.high) if roles else tried.scale or (None, None)
         group = (roles.group if roles else tried.group) or ""
@@ -110,11 +114,11 @@ class DataPanel:
             gr.update(visible=True),
             gr.update(value=kind),
             gr.update(choices=names, value=list(texts)),
-            gr.update(choices=names, value=target, visible=kind in ("scored_pairs", "labelled_pairs")),
+            gr.update(choices=names, value=target, visible=kind in _WITH_TARGET),
             gr.update(value=low, visible=low is not None),
             gr.update(value=high, visible=high is not None),
             gr.update(choices=[*_NO_GROUP, *names], value=group, visible=bool(roles or group)),
-            drafts.findings(draft),
+            words.findings(draft),
             gr.update(visible=bool(draft.changes)),
         ]
 
@@ -152,15 +156,15 @@ class DataPanel:
         def on_dev(key: str | None, path: str | None, model: str) -> Any:
             if key is None:
                 return gr.skip()
-            held = replace(page.drafts.get(key), dev=Path(path) if path else None)
+            held = page.drafts.get(key).asking(dev=Path(path) if path else None)
             return shown(drafts.checked(page.studio, held, model), model)
 
         def on_first(key: str | None, path: str | None, model: str) -> Any:
             if key is None:
                 return gr.skip()
-            return shown(drafts.with_first(page.studio, page.drafts.get(key), Path(path) if path else None), model)
+            return shown(drafts.with_first(page.studio, page.drafts.get(key), Path(path) if path else None, model), model)
 
-        self.file.change(guarded(on_file), [self.file, model], **common)
+        long_work(self.file.change, "tune", on_file, [self.file, model], self.outputs + plan_outputs, show_progress_on=self.preview)
         for item, button in zip(self.samples, self.buttons, strict=True):
             button.click(guarded(partial(on_sample, item)), model, **common)
         chosen = guarded(on_parts), [self.draft, model, *self.parts]

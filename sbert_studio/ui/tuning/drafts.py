@@ -1,17 +1,17 @@
-"""A tuning run before it starts: the file, what its columns are, what is wrong with it, and the settings that fit."""
+"""A tuning run before it starts: the file, what was chosen by hand, and the plan that Start submits as it stands."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...data.asked import Asked, in_one_line, scale_in_words
+from ...data.asked import Asked
 from ...errors import StudioError, describe_rows
+from ...studio.plans import TrainRequest
 from ..follow import sentence
-from ..views import Value, plain
+from ..views import Value
 
 if TYPE_CHECKING:
     from ...data.doctor import Diagnosis
@@ -19,22 +19,15 @@ if TYPE_CHECKING:
     from ...data.tables import Table
     from ...runs.record import Run
     from ...studio import Studio
-    from ...training.advisor import Advice
+    from ...studio.plans import TrainPlan
 
 KIND_WORDS = {
     "scored_pairs": "Pairs with a score",
     "labelled_pairs": "Pairs with a label",
     "positive_pairs": "Pairs that belong together",
     "triplets": "Triplets: anchor, positive, negative",
+    "labelled_texts": "Texts with a category",
     "sentences": "Sentences alone",
-}
-_FLAGS = {
-    "objective": "--objective",
-    "method": "--method",
-    "epochs": "--epochs",
-    "batch_size": "--batch-size",
-    "learning_rate": "--lr",
-    "seed": "--seed",
 }
 
 
@@ -45,31 +38,50 @@ class Draft:
     Attributes:
         name: of the file, as it was uploaded.
         path: the file as it came, and ``original`` its table; ``table`` is the same, perhaps mended or converted.
-        changes: what was done to the table, in words, in order.
-        dev: a file to judge by, if one was given.
-        first: a file to learn from in a stage before, if one was given.
-        asked: kind, columns, target, group and scale where a person chose them by hand; ``None`` where nothing was.
-        diagnosis: ``None`` where the columns fit no kind; ``problem`` then says why.
-        advice: the settings and their reasons, with ``overrides``, a person's own, in their place.
+        request: what was chosen by hand: columns, settings, further files.
+        plan: what a run would be; ``None`` where the columns fit no kind, and ``problem`` then says why.
     """
 
     name: str
     path: Path
     original: Table
     table: Table
-    changes: tuple[str, ...] = ()
-    dev: Path | None = None
-    first: Path | None = None
-    asked: Asked | None = None
-    diagnosis: Diagnosis | None = None
+    request: TrainRequest
+    plan: TrainPlan | None = None
     problem: str = ""
-    advice: Advice | None = None
-    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """What the file is and what is wrong with it."""
+        return self.plan.diagnosis if self.plan else None
+
+    @property
+    def asked(self) -> Asked:
+        """What was said of how the file is to be read."""
+        return self.request.choices or Asked()
+
+    @property
+    def overrides(self) -> Mapping[str, Any]:
+        """The settings that were chosen by hand."""
+        return self.request.overrides
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What was done to the table, in words, in order."""
+        return self.request.changes
 
     @property
     def saved_as(self) -> str:
         """What the file is called on the visitor's disk, once it is changed and downloaded."""
         return f"{Path(self.name).stem}-mended.csv" if self.changes else self.name
+
+    def asking(self, **values: Any) -> Draft:
+        """The draft with fields of its request changed."""
+        return replace(self, request=replace(self.request, **values))
+
+    def without_objective(self) -> Draft:
+        """An objective that was chosen by hand does not outlive the kind of examples that it was chosen for."""
+        return self.asking(overrides={name: value for name, value in self.overrides.items() if name != "objective"})
 
 
 def open_draft(
@@ -90,25 +102,33 @@ def open_draft(
         StudioError: it cannot be read.
     """
     table = studio.read(path, name, reading)
-    return checked(studio, Draft(name or path.name, path, table, table), model, checking)
+    return checked(studio, Draft(name or path.name, path, table, table, TrainRequest(path)), model, checking)
 
 
 def checked(studio: Studio, draft: Draft, model: str | None, progress: Progress | None = None) -> Draft:
-    """The draft, looked at again by the doctor and the advisor."""
+    """The draft with the plan of what it now asks for; what the last plan found is kept where that still holds."""
+    request = replace(draft.request, data=draft.table if draft.changes else draft.path, model=model)
     try:
-        diagnosis = studio.check(draft.table, dev=draft.dev, roles=draft.asked, model=model, progress=progress)
+        plan = studio.plan(request, draft.plan, table=draft.table, checking=progress)
     except StudioError as error:
         rows = f" ({describe_rows(error.rows)})" if error.rows else ""
         words = " ".join(sentence(part) for part in (error.message + rows, error.hint) if part)
-        return replace(draft, diagnosis=None, advice=None, problem=words.rstrip("."))
-    return planned(studio, replace(draft, diagnosis=diagnosis, problem=""), model, draft.overrides)
+        return replace(draft, request=request, plan=None, problem=words.rstrip("."))
+    return replace(draft, request=request, plan=plan, problem="")
 
 
 def planned(studio: Studio, draft: Draft, model: str | None, overrides: Mapping[str, Any]) -> Draft:
-    """The draft with the advisor's settings around a person's own."""
-    if draft.diagnosis is None:
-        return replace(draft, overrides=dict(overrides))
-    return replace(draft, overrides=dict(overrides), advice=studio.plan(draft.diagnosis, model, **overrides))
+    """The draft with the advisor's settings around a person's own; the very same one where nothing has changed.
+
+    Raises:
+        StudioError: a setting is refused.
+    """
+    if dict(overrides) == dict(draft.overrides) and model == draft.request.model:
+        return draft
+    changed = draft.asking(overrides=dict(overrides), model=model)
+    if draft.plan is None:
+        return changed
+    return replace(changed, plan=studio.plan(changed.request, draft.plan, table=draft.table))
 
 
 def with_columns(studio: Studio, draft: Draft, chosen: Asked, model: str | None) -> Draft:
@@ -116,20 +136,21 @@ def with_columns(studio: Studio, draft: Draft, chosen: Asked, model: str | None)
 
     What only repeats the group or the scale that was found is no choice, and another column of scores has a scale of its own.
     """
-    roles, before = draft.diagnosis.roles if draft.diagnosis else None, draft.asked or Asked()
+    roles, before = draft.diagnosis.roles if draft.diagnosis else None, draft.asked
     if chosen.kind != (roles.kind if roles else before.kind):
-        kept = {name: value for name, value in draft.overrides.items() if name != "objective"}
-        return checked(studio, replace(draft, asked=Asked(chosen.kind), overrides=kept), model)
+        return checked(studio, draft.asking(choices=replace(_as_file(before), kind=chosen.kind)).without_objective(), model)
     if roles is None:  # what was tried and did not fit can be put right
         group = before.group if before.group is None else chosen.group or ""
-        scale = before.scale and chosen.scale
+        scale, order = before.scale and chosen.scale, before.order
     else:
-        group, scale = before.group, before.scale
+        group, scale, order = before.group, before.scale, before.order
         group = group if (chosen.group or "") == (roles.group or "") else chosen.group or ""
         scale = scale if chosen.scale in (None, (roles.low, roles.high)) else chosen.scale
-        scale = scale if chosen.target == roles.target else None
-    asked = Asked(chosen.kind, chosen.columns or None, chosen.target or None, group, scale)
-    return checked(studio, replace(draft, asked=asked), model)
+        if chosen.target != roles.target:
+            scale = order = None
+    columns, target = chosen.columns or None, chosen.target or None
+    asked = replace(before, kind=chosen.kind, columns=columns, target=target, group=group, scale=scale, order=order)
+    return checked(studio, draft.asking(choices=asked), model)
 
 
 def shows(draft: Draft, chosen: Asked) -> bool:
@@ -144,14 +165,12 @@ def shows(draft: Draft, chosen: Asked) -> bool:
 def changed(studio: Studio, draft: Draft, action: Any, which: Any, model: str | None) -> Draft:
     """The draft after a button of the findings; ``action`` and ``which`` come from the browser.
 
-    Args:
-        action: ``mend`` (``which`` is a finding's number), ``convert`` (``which`` is an offer's name) or ``undo``.
-
     Raises:
         StudioError: there is no such mend or offer.
     """
     if action == "undo":
-        return checked(studio, replace(draft, table=draft.original, changes=(), asked=None), model)
+        back = draft.asking(changes=(), choices=_as_file(draft.asked))
+        return checked(studio, replace(back, table=draft.original), model)
     return converted(studio, draft, which, model) if action == "convert" else mended(studio, draft, which, model)
 
 
@@ -165,9 +184,8 @@ def mended(studio: Studio, draft: Draft, index: Any, model: str | None) -> Draft
     mend = findings[index].mend if isinstance(index, int) and 0 <= index < len(findings) else None
     if mend is None:
         raise StudioError("that finding has no mend", "check the file again")
-    asked = draft.asked.after(mend) if draft.asked else None
-    table = studio.mend(draft.table, mend)
-    return checked(studio, replace(draft, table=table, changes=(*draft.changes, mend.label), asked=asked), model)
+    done = draft.asking(changes=(*draft.changes, mend.label), choices=draft.asked.after(mend))
+    return checked(studio, replace(done, table=studio.mend(draft.table, mend)), model)
 
 
 def converted(studio: Studio, draft: Draft, name: Any, model: str | None) -> Draft:
@@ -181,100 +199,53 @@ def converted(studio: Studio, draft: Draft, name: Any, model: str | None) -> Dra
     if offer is None or diagnosis is None:
         raise StudioError("that conversion does not fit this file", "check the file again")
     table = studio.convert(draft.table, offer.name, diagnosis.roles)
-    asked = Asked(kind=offer.kind)
-    kept = {name: value for name, value in draft.overrides.items() if name != "objective"}
-    return checked(studio, replace(draft, table=table, changes=(*draft.changes, offer.label), asked=asked, overrides=kept), model)
+    done = draft.asking(changes=(*draft.changes, offer.label), choices=Asked(kind=offer.kind)).without_objective()
+    return checked(studio, replace(done, table=table), model)
 
 
-def start(studio: Studio, draft: Draft, model: str | None, owner: str, name: str) -> Run:
-    """Queue the run.
+def with_first(studio: Studio, draft: Draft, path: Path | None, model: str | None) -> Draft:
+    """The draft with a file to learn from before, or without one; without one, nothing is said of its columns and settings.
 
     Raises:
-        StudioError: the columns fit no kind, or the settings do not fit the rows.
+        StudioError: that file cannot be trained on.
     """
-    data, given = _given(draft, model)
-    return studio.submit(data, **given, owner=owner, name=name.strip() or Path(draft.name).stem)
+    kept = {name: value for name, value in draft.overrides.items() if not name.startswith("first.")}
+    asked = draft.asking(first=path, overrides=kept, model=model)
+    return replace(asked, plan=studio.plan(asked.request, draft.plan, table=draft.table)) if draft.plan else asked
 
 
-def estimate(studio: Studio, draft: Draft, model: str | None) -> Value:
+def start(studio: Studio, draft: Draft, owner: str, name: str) -> Run:
+    """Queue the run of the plan that is shown.
+
+    Raises:
+        StudioError: the columns fit no kind, a question is open, or the rows are not fit to learn from.
+    """
+    return studio.submit(_plan(draft).named(owner, name.strip() or Path(draft.name).stem))
+
+
+def estimate(studio: Studio, draft: Draft) -> Value:
     """What the run would take, as a ``reasons`` view; a few steps are taken for it.
 
     Raises:
         StudioError: as :func:`start` would; or a training is under way.
     """
-    data, given = _given(draft, model)
-    found = studio.estimate(data, **given)
+    found = studio.estimate(_plan(draft))
     spec = found.spec
     span, steps = found.in_words().split("; ")
     trainings = spec.seeds * max(1, spec.folds)
-    of = f"{spec.epochs:g} epochs of {len(draft.table):,} rows, {spec.batch_size} at a time"
+    of = f"{spec.epochs:g} epochs of {len(_plan(draft).examples):,} rows, {spec.batch_size} at a time"
     reasons = [sentence(of + (f", {trainings} trainings" if trainings > 1 else "")), sentence(steps)]
     return {"title": sentence(span), "reasons": [*reasons, "Found by taking a few steps; the memory is that of this whole program."]}
 
 
-def _given(draft: Draft, model: str | None) -> tuple[Path | Table, dict[str, Any]]:
-    """The data of a draft, and what else decides its run."""
-    if draft.diagnosis is None:
+def _plan(draft: Draft) -> TrainPlan:
+    if draft.plan is None:
         raise StudioError(draft.problem or "this file cannot be trained on", "choose its kind and its columns")
-    roles = draft.diagnosis.roles
-    more = {"dev": draft.dev, "first": draft.first, "roles": roles, "overrides": draft.overrides, "model": model}
-    return draft.table if draft.changes else draft.path, more
+    if draft.plan.questions and not draft.asked.as_read:
+        raise StudioError(f"a question is open: {draft.plan.questions[0].text}", "press one of its answers, above Start training")
+    return draft.plan
 
 
-def with_first(studio: Studio, draft: Draft, path: Path | None) -> Draft:
-    """The draft with a file to learn from before, or without one.
-
-    Raises:
-        StudioError: that file cannot be trained on.
-    """
-    if path is not None:
-        studio.check(path)
-    return replace(draft, first=path)
-
-
-def findings(draft: Draft) -> Value:
-    """The value of a ``findings`` view."""
-    more = {"changes": list(draft.changes), "undo": "Undo" if draft.changes else ""}
-    if draft.diagnosis is None:
-        trouble = {"severity": "error", "message": sentence(draft.problem), "where": "", "mend": "", "index": -1}
-        return {"verdict": "This file cannot be trained on as it is.", "findings": [trouble], "offers": [], **more}
-    roles, found = draft.diagnosis.roles, draft.diagnosis.findings
-    verdict = f"{draft.diagnosis.rows:,} rows · {KIND_WORDS[roles.kind]}" + (f" · {roles.note}" if roles.note else "")
-    shown = [
-        {
-            "severity": item.severity,
-            "message": sentence(item.message),
-            "where": describe_rows(item.rows).capitalize() if item.rows else "",
-            "mend": item.mend.label if item.mend else "",
-            "index": number,
-        }
-        for number, item in enumerate(found)
-    ]
-    offers = [{"name": offer.name, "label": offer.label, "rows": f"{offer.rows:,} rows"} for offer in draft.diagnosis.offers]
-    return plain({"verdict": verdict, "findings": shown, "offers": offers, **more})  # type: ignore[no-any-return]
-
-
-def command(draft: Draft, model: str, default_model: str) -> str:
-    """The same run from a terminal; of a file that was changed here, with the file that can be downloaded."""
-    words = ["sbert-studio", "train", draft.saved_as]
-    words += ["--dev", draft.dev.name] if draft.dev else []
-    words += ["--first", draft.first.name] if draft.first else []
-    words += _asked_in_words(draft.asked) if draft.asked else []
-    words += ["--model", model] if model != default_model else []
-    spec = draft.advice.spec.to_json() if draft.advice else {}
-    for name, flag in _FLAGS.items():
-        if name in spec:
-            words += [flag, f"{spec[name]:g}" if isinstance(spec[name], float) else str(spec[name])]
-    for name, value in draft.overrides.items():
-        if name not in _FLAGS:
-            words += ["--set", f"{name}={value}"]
-    return shlex.join(words)
-
-
-def _asked_in_words(asked: Asked) -> list[str]:
-    """What was chosen by hand, as options of the command line."""
-    words = ["--kind", asked.kind] if asked.kind else []
-    words += ["--columns", in_one_line(asked.columns)] if asked.columns else []
-    words += ["--target", asked.target] if asked.target else []
-    words += ["--group", asked.group] if asked.group is not None else []
-    return words + (["--scale", scale_in_words(*asked.scale)] if asked.scale else [])
+def _as_file(asked: Asked) -> Asked:
+    """What was said of how the file itself is read; nothing of its columns."""
+    return Asked(encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)

@@ -1,0 +1,165 @@
+"""The one cache in memory: what was used last stays, as far as a budget of bytes goes; and memory that is given back."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+_WAIT = 0.25  # seconds between two questions whether what is waited for is still wanted
+
+
+class LruCache(Generic[T]):
+    """Values by key, each made once however many threads ask for it at the same time; the least recently used leaves first.
+
+    What was made last stays even where it alone is larger than the budget: it is about to be used.
+
+    Args:
+        budget: bytes that all values may take together.
+        size: the bytes of a value.
+    """
+
+    def __init__(self, budget: int, size: Callable[[T], int]) -> None:
+        self.budget = budget
+        self._size = size
+        self._lock = threading.Lock()
+        self._turns: dict[Hashable, tuple[threading.Lock, int]] = {}
+        self._kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], T], patience: Callable[[], None] = lambda: None) -> T:
+        """The value of ``key``, made by ``make`` where it is not in memory; other keys can be had meanwhile.
+
+        Args:
+            patience: called while another thread makes the value; it may raise to wait no longer.
+        """
+        found = self._find(key)
+        if found is not None:
+            return found[0]
+        with self._lock:
+            turn, waiting = self._turns.get(key, (threading.Lock(), 0))
+            self._turns[key] = turn, waiting + 1
+        try:
+            while not turn.acquire(timeout=_WAIT):
+                patience()
+            try:
+                found = self._find(key)
+                if found is None:
+                    found = (make(),)
+                    self._keep(key, found[0])
+                return found[0]
+            finally:
+                turn.release()
+        finally:
+            with self._lock:
+                turn, waiting = self._turns.pop(key)
+                if waiting > 1:
+                    self._turns[key] = turn, waiting - 1
+
+    @property
+    def bytes(self) -> int:
+        """What is held now."""
+        with self._lock:
+            return sum(size for _, size in self._kept.values())
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        with self._lock:
+            self._kept.clear()
+
+    def _find(self, key: Hashable) -> tuple[T] | None:
+        with self._lock:
+            if key not in self._kept:
+                return None
+            self._kept.move_to_end(key)
+            return (self._kept[key][0],)
+
+    def _keep(self, key: Hashable, value: T) -> None:
+        size = self._size(value)
+        with self._lock:
+            self._kept[key] = value, size
+            held = sum(size for _, size in self._kept.values())
+            while held > self.budget and len(self._kept) > 1:
+                _, (_, gone) = self._kept.popitem(last=False)
+                held -= gone
+
+
+def bytes_of(value: Any) -> int:
+    """About how much memory a value holds: texts, numbers, arrays and tables, in tuples, lists, mappings and objects of ours.
+
+    What stands in several places is counted once; arrays that are mapped from a file are not counted.
+    """
+    seen: set[int] = set()
+    total, waiting = 0, [value]
+    while waiting:
+        item = waiting.pop()
+        if item is None or isinstance(item, bool | type) or callable(item) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        if hasattr(item, "nbytes"):  # NumPy's arrays and Arrow's tables tell it
+            total += 0 if _is_mapped(item) else int(item.nbytes)
+            continue
+        total += sys.getsizeof(item)
+        if isinstance(item, str | bytes | int | float):
+            continue
+        if isinstance(item, dict):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple) and item and isinstance(item[0], str):
+            total += sum(map(sys.getsizeof, item))  # a corpus has a million of them
+        elif isinstance(item, list | tuple | set | frozenset):
+            waiting += item
+        elif hasattr(item, "__dict__"):
+            waiting += vars(item).values()
+        elif hasattr(item, "__slots__"):
+            waiting += [getattr(item, name, None) for name in item.__slots__]
+    return total
+
+
+def _is_mapped(array: Any) -> bool:
+    import mmap
+
+    base = array
+    while base is not None:
+        if isinstance(base, mmap.mmap):
+            return True
+        base = getattr(base, "base", None)
+    return False
+
+
+def give_back() -> None:
+    """Return memory that nothing uses to the system: what only cycles hold, then what the C library keeps for later (glibc)."""
+    gc.collect()
+    trim = getattr(_c_library(), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def keep_little() -> None:
+    """Have the C library (glibc) keep less for later; called once, when a program begins that runs for long.
+
+    Each thread has a heap of its own there, and a heap that has once held a training is not given back by itself. Few heaps, and
+    blocks of a mebibyte and more straight from the system, cost little time: tensors are large, and most are computed in one go.
+    """
+    option = getattr(_c_library(), "mallopt", None)
+    if option is not None:
+        for name, value in ((_ARENAS, 4), (_MAPPED_FROM, 1 << 20), (_TRIMMED_FROM, 64 << 20)):
+            option(name, value)
+
+
+_ARENAS, _MAPPED_FROM, _TRIMMED_FROM = -8, -3, -1
+
+
+def _c_library() -> Any:
+    if sys.platform != "linux":
+        return None
+    try:
+        return ctypes.CDLL("libc.so.6")
+    except OSError:  # musl has another, which keeps next to nothing
+        return None

@@ -1,0 +1,134 @@
+"""What the page says of a draft: its findings, the questions to its owner, why the settings are so, and the command for a terminal."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...data.asked import Asked, in_one_line, scale_in_words
+from ...errors import StudioError, describe_rows
+from ...studio.plans import FIRST, Answered
+from ...studio.questions import answered, in_words
+from ..follow import sentence
+from ..views import Value, plain
+from .drafts import KIND_WORDS, Draft, checked
+
+if TYPE_CHECKING:
+    from ...studio import Studio
+
+_FLAGS = {
+    "objective": "--objective",
+    "method": "--method",
+    "epochs": "--epochs",
+    "batch_size": "--batch-size",
+    "learning_rate": "--lr",
+    "seed": "--seed",
+}
+_OF_FILE = ("encoding", "delimiter", "header")
+
+
+def findings(draft: Draft) -> Value:
+    """The value of a ``findings`` view."""
+    more = {"changes": list(draft.changes), "undo": "Undo" if draft.changes else ""}
+    if draft.plan is None:
+        trouble = {"severity": "error", "message": sentence(draft.problem), "where": "", "mend": "", "index": -1}
+        return {"verdict": "This file cannot be trained on as it is.", "findings": [trouble], "offers": [], **more}
+    diagnosis, roles = draft.plan.diagnosis, draft.plan.roles
+    verdict = f"{diagnosis.rows:,} rows · {KIND_WORDS[roles.kind]}" + (f" · {roles.note}" if roles.note else "")
+    shown = [
+        {
+            "severity": item.severity,
+            "message": sentence(item.message),
+            "where": describe_rows(item.rows).capitalize() if item.rows else "",
+            "mend": item.mend.label if item.mend else "",
+            "index": number,
+        }
+        for number, item in enumerate(diagnosis.findings)
+    ]
+    offers = [{"name": offer.name, "label": offer.label, "rows": f"{offer.rows:,} rows"} for offer in diagnosis.offers]
+    return plain({"verdict": verdict, "findings": shown, "offers": offers, **more})  # type: ignore[no-any-return]
+
+
+def questions(draft: Draft) -> Value | None:
+    """The value of a ``questions`` view: what only the owner can say, with their rows and a button an answer; ``None``: nothing."""
+    if draft.plan is None or draft.plan.certain:
+        return None
+    shown = [
+        {
+            "question": item.text,
+            "why": sentence(item.why),
+            "rows": [{"row": row.row, "texts": list(row.texts), "value": row.value, "read_as": row.read_as} for row in item.rows],
+            "answers": [option.answer for option in item.options],
+        }
+        for item in draft.plan.questions
+    ]
+    title = "Before it can train" if len(shown) == 1 else f"Before it can train: {len(shown)} questions"
+    return {"title": title, "questions": shown}
+
+
+def answer(studio: Studio, draft: Draft, which: Any, model: str | None) -> Draft:
+    """The draft read again with an answer; ``which`` comes from the browser: the question's place and the answer's.
+
+    Raises:
+        StudioError: there is no such answer.
+    """
+    asked = draft.plan.questions if draft.plan else ()
+    known = isinstance(which, list) and len(which) == 2 and all(isinstance(place, int) and place >= 0 for place in which)
+    if not known or which[0] >= len(asked) or which[1] >= len(asked[which[0]].options):
+        raise StudioError("that question is no longer open", "look at the file again")
+    question = asked[which[0]]
+    option = question.options[which[1]]
+    said = (*draft.request.answered, Answered(question.text, option.answer))
+    staged = {name: value for name, value in option.choice.items() if name.startswith(FIRST)}
+    own = {name: value for name, value in option.choice.items() if name not in staged}
+    done = draft.asking(answered=said, overrides={**draft.overrides, **staged}, choices=answered(draft.asked, own))
+    if any(name in _OF_FILE for name in own):  # the file is read anew, and what was done to its rows is undone
+        table = studio.read(draft.path, draft.original.name, asked=done.asked)
+        done = replace(done.asking(changes=()), original=table, table=table)
+    if "kind" in own:
+        done = done.without_objective()
+    return checked(studio, done, model)
+
+
+def reasons(draft: Draft) -> Value | None:
+    """Why the settings are as they are, and what becomes of every row."""
+    if draft.plan is None:
+        return None
+    return {"title": "Why these settings", "reasons": list(draft.plan.reasons)}
+
+
+def command(draft: Draft, model: str, default_model: str) -> str:
+    """The same run from a terminal; of a file that was changed here, with the file that can be downloaded."""
+    request = draft.request
+    words = ["sbert-studio", "train", draft.saved_as]
+    words += ["--dev", _name(request.dev)] if request.dev else []
+    words += ["--first", _name(request.first)] if request.first else []
+    words += asked_in_flags(draft.asked)
+    words += ["--model", model] if model != default_model else []
+    spec = draft.plan.spec.to_json() if draft.plan else {}
+    for name, flag in _FLAGS.items():
+        if name in spec:
+            words += [flag, f"{spec[name]:g}" if isinstance(spec[name], float) else str(spec[name])]
+    for name, value in draft.overrides.items():
+        if name not in _FLAGS:
+            words += ["--set", f"{name}={in_words(value)}"]
+    return shlex.join(words)
+
+
+def asked_in_flags(asked: Asked) -> list[str]:
+    """What was said of a file, as options of the command line."""
+    words = ["--kind", asked.kind] if asked.kind else []
+    words += ["--columns", in_one_line(asked.columns)] if asked.columns else []
+    words += ["--target", asked.target] if asked.target else []
+    words += ["--group", asked.group] if asked.group is not None else []
+    words += ["--scale", scale_in_words(*asked.scale)] if asked.scale else []
+    words += ["--order", in_one_line(asked.order)] if asked.order is not None else []
+    words += ["--encoding", asked.encoding] if asked.encoding else []
+    words += ["--delimiter", asked.delimiter] if asked.delimiter else []
+    words += [] if asked.header is None else ["--header" if asked.header else "--no-header"]
+    return words + (["--as-read"] if asked.as_read else [])
+
+
+def _name(given: Any) -> str:
+    return str(getattr(given, "name", given))
