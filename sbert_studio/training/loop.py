@@ -145,7 +145,7 @@ class Loop:
         """
         if self.state.step:
             self._save()
-            if self._judge is not None and self.state.best < 0:
+            if self._judge is not None and self._parts.marks is None and self.state.best < 0:
                 self._evaluate()
 
     def _evaluate(self) -> bool:
