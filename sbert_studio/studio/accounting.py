@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..training.export import HELD_OUT
-
 if TYPE_CHECKING:
     from ..data.accounts import RowAccount
     from ..runs.materials import Materials
@@ -22,6 +20,8 @@ _SHARED = "a text of it stands in a held-out row"
 
 def run_accounts(run: Run, materials: Materials) -> dict[str, RowAccount]:
     """The accounts of a run's files, with the rows that it held out. In folds every row is held out once, and learned from in the end."""
+    from ..training.export import HELD_OUT
+
     found = materials.accounts()
     if "data" in found and "dev" not in found and not (run.spec.get("folds") or "folds" in run.after):
         held = _held_out(materials.folder / HELD_OUT)
