@@ -11,7 +11,6 @@ import typer
 from ..errors import StudioError
 from ..studio.accounting import in_sentences
 from ..studio.plans import TrainRequest
-from ..studio.strengths import cost_in_words
 from ..workspace import require_room
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
@@ -63,7 +62,7 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
-    from ..evaluation.words import confused_in_words, found_in_words, gain_in_words, scores_in_words
+    from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words, scores_in_words
     from ..runs.companions import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
@@ -100,14 +99,9 @@ def train(
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{run.after['metric']} on held-out rows: {scores}")
-        lines += [gain] if (gain := gain_in_words(run.before, run.after)) else []
+        lines += outcome_in_words(run.before, run.after)
         lines += [words] if (words := found_in_words(run.after, run.before)) else []
         lines += confused_in_words(run.after)
-        lines += (
-            [f"strength {run.after['strength']:g} of 1: {cost}"]
-            if "strength" in run.after and (cost := cost_in_words(run.before, run.after))
-            else []
-        )
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)
@@ -166,13 +160,16 @@ def strength(
 
 
 def _scores(run: Run) -> list[str | list[Any]]:
-    """The scores at every mark of the strength, and the cost of the one that is set."""
-    marks: list[str | list[Any]] = [
-        [f"strength {mark['strength']:g}", mark["score"], mark.get("general", "")] for mark in run.after.get("strengths", ())
-    ]
-    head: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
+    """The scores at every mark of the strength, and what the one that is set gains and costs."""
+    from ..evaluation.words import cost_in_words
+    from ..studio.strengths import dial
+
+    found = dial(run.before, run.after)
+    marks = [] if found is None else found["marks"]
+    lines: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
+    lines += [[f"strength {mark['strength']:g}", mark["score"], "" if mark["general"] is None else mark["general"]] for mark in marks]
     cost = cost_in_words(run.before, run.after)
-    return [*head, *marks, f"{run.name} has strength {run.after.get('strength', 1.0):g}" + (f": {cost}" if cost else "")]
+    return [*lines, f"{run.name} has strength {1.0 if found is None else found['strength']:g}" + (f": {cost}" if cost else "")]
 
 
 def settings(pairs: Sequence[str]) -> dict[str, Any]:

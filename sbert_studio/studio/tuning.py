@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import StudioError
 from ..runs.record import Run
 from ..workspace import atomic_folder, file_name, write_json
-from .accounting import with_held_out
+from .accounting import run_accounts
 from .planning import Planning
 from .plans import TrainPlan, TrainRequest
 from .results import Exported, RunView
@@ -140,11 +140,7 @@ class Tuning(Planning):
         """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
         from ..runs.materials import Materials
 
-        run = self.store.get(run_id)
-        found = Materials(self.workspace.run(run_id)).accounts()
-        if "data" in found and "dev" not in found:
-            found["data"] = with_held_out(found["data"], run.dev_rows)
-        return found
+        return run_accounts(self.store.get(run_id), Materials(self.workspace.run(run_id)))
 
     def runs(self, owner: str | None = None) -> list[Run]:
         """The runs (of one owner), newest first. One whose process died reads as interrupted."""
