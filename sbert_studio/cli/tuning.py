@@ -15,7 +15,7 @@ from ..studio.strengths import cost_in_words
 from ..workspace import require_room
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
-from .columns import Columns, Group, Kind, Scale, Target, asked
+from .columns import AsRead, Columns, Delimiter, Encoding, Group, Header, Kind, Order, Scale, Target, asked
 from .following import Follower, stopping_politely
 from .studio import open_studio
 
@@ -45,6 +45,11 @@ def train(
     target: Target = None,
     group: Group = None,
     scale: Scale = None,
+    order: Order = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    as_read: AsRead = False,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,
@@ -64,7 +69,7 @@ def train(
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
-    chosen = asked(kind, columns, target, group, scale) or None
+    chosen = asked(kind, columns, target, group, scale, order, encoding, delimiter, header, as_read) or None
     request = TrainRequest(file, dev, first, chosen, overrides, model, name=name)
     if plan:
         if file is None or resume is not None:
@@ -117,12 +122,19 @@ def runs(json: Json = False) -> Answer:
     from ..evaluation.words import scores_in_words
 
     with open_studio() as studio:
-        found = studio.runs()
+        found, notices = studio.runs(), studio.store.notices
+        damaged = {card.name: card.damaged for card in studio.models() if card.damaged}
+    for notice in notices:
+        say(notice)
     lines = []
     for run in found:
+        if run.id in damaged:
+            lines.append([run.id, "damaged", run.objective, run.model, run.created, damaged[run.id], run.name])
+            continue
         scores = f"{scores_in_words(run.before)} → {scores_in_words(run.after)}" if run.before and run.after else run.message
         lines.append([run.id, run.status, run.objective, run.model, run.created, scores, run.name])
-    return Answer({"runs": [run.to_json() for run in found]}, lines or ["there are no runs yet"])
+    listed = [{**run.to_json(), "damaged": damaged.get(run.id, "")} for run in found]
+    return Answer({"runs": listed, "notices": list(notices)}, lines or ["there are no runs yet"])
 
 
 def export(

@@ -110,7 +110,10 @@ class Tuning(Planning):
         if not is_main():
             accompany(self.workspace.run(run_id), self.catalog, should_stop)
             return self.store.get(run_id)
-        error = perform(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
+        try:
+            error = perform(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
+        finally:
+            self.store.release(run_id)
         if error is not None:
             raise error
         run = self.store.get(run_id)
@@ -186,7 +189,6 @@ class Tuning(Planning):
         if run.active:
             raise StudioError(f"the run {run_id} is {run.status}", "stop it before deleting it")
         self.store.delete(run_id)
-        shutil.rmtree(self.workspace.run(run_id), ignore_errors=True)
 
     def export(self, run_id: str, path: str | Path | None = None) -> Exported:
         """A zip of a finished run: model, adapter, spec, data digest, held-out rows, card, ``verify.py``."""
@@ -201,6 +203,11 @@ class Tuning(Planning):
         from ..runs.materials import Materials
 
         run = new_run(plan)
-        write_materials(Materials(self.workspace.run(run.id)), plan)
-        self.store.add(run)
+        folder = self.workspace.run(run.id)
+        try:
+            write_materials(Materials(folder), plan)
+            self.store.add(run)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return run

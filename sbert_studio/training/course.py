@@ -13,6 +13,7 @@ from ..workspace import atomic_folder, write_json
 from .alarm import OPPOSITE, accepted, below_chance
 from .assignment import Assignment, Load
 from .blend import unblended
+from .checkpoint import disk_space
 from .crossfit import cross_fitted, in_folds
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from .export import HELD_OUT
@@ -176,9 +177,11 @@ class _Course:
             taken[-1].question,
         )
         if self.main and outcome.status != "asks":
-            self._keep(best, outcome)
+            with disk_space("the model"):
+                self._keep(best, outcome)
+                if outcome.status == "finished":
+                    write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
             if outcome.status == "finished":
-                write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
                 for name in (_PARTS, _FIRST):
                     shutil.rmtree(self.folder / name, ignore_errors=True)
         self.emit(outcome.event())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.siblings import siblings
+from ..encoders.digests import damage
 from ..encoders.runtime import autocast_dtype, resolve_precision
 from ..errors import StudioError
 from ..objectives.relation import Relation
@@ -120,12 +121,13 @@ def train(
     identity = identity_of(spec, learned, held)
     checkpoints = Checkpoints(folder)
     processes = Processes(encoder.device)
-    if resume and (ended := read_outcome(folder, identity)) is not None:
+    if resume and (ended := read_outcome(folder, identity, model=not (assignment and assignment.judges))) is not None:
         _conclude(ended, emit, processes)
         return ended
     if not resume and processes.main:
         checkpoints.clear()
         (folder / _OUTCOME).unlink(missing_ok=True)
+    damaged = checkpoints.mend() if resume and processes.main else ()
     processes.wait()
 
     encoder.to(processes.device)
@@ -154,12 +156,7 @@ def train(
             str(processes.device), precision, spec.batch_size, state.step, tuple(reasons),
         )
     )  # fmt: skip
-    if processes.note:
-        parts.say(Notice(processes.note))
-    if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
-        parts.say(Notice(f"this {processes.device.type} has no fast bfloat16: training takes longer than in float32"))
-    if held is None and not assignment.verdict:
-        parts.say(Notice(f"nothing measures how good the model is, and its last weights are kept: {unjudged}"))
+    _warn(parts, damaged, "" if assignment.verdict else unjudged)
     if state.alarm and not accepted(spec, FORGETS):
         return _finish(parts, loop, "asks", base, blend, assignment)
     if resume:
@@ -170,6 +167,18 @@ def train(
     finally:
         unpack()
     return _finish(parts, loop, reached, base, blend, assignment)
+
+
+def _warn(parts: Parts, damaged: Sequence[str], unjudged: str) -> None:
+    """Tell what a person should know before the first step."""
+    for found in damaged:
+        parts.say(Notice(found))
+    if parts.processes.note:
+        parts.say(Notice(parts.processes.note))
+    if parts.spec.precision == "bfloat16" and autocast_dtype(parts.processes.device) is None:
+        parts.say(Notice(f"this {parts.processes.device.type} has no fast bfloat16: training takes longer than in float32"))
+    if parts.judge is None and unjudged:
+        parts.say(Notice(f"nothing measures how good the model is, and its last weights are kept: {unjudged}"))
 
 
 def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, assignment: Assignment) -> Outcome:
@@ -212,17 +221,23 @@ def _conclude(outcome: Outcome, emit: Callable[[Event], None], processes: Proces
         emit(outcome.event())
 
 
-def read_outcome(folder: Path, identity: str, name: str = _OUTCOME) -> Outcome | None:
-    """The outcome of a run that had already reached its end; ``None`` where there is none, or it is that of other settings."""
-    path = folder / name
-    if not path.is_file():
+def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bool = True) -> Outcome | None:
+    """The outcome of a run that had already reached its end; ``None`` where there is none, or it is that of other settings.
+
+    Args:
+        model: whether it must have left a whole model.
+    """
+    try:
+        values = json.loads((folder / name).read_text(encoding="utf-8"))
+        if values.pop("identity") != identity:
+            return None
+        if model and (not (folder / "model").is_dir() or damage(folder / "model")):
+            return None
+        # The folder may have been moved since.
+        adapter = folder / "adapter" if values["adapter"] else None
+        return Outcome(**{**values, "model": folder / "model", "adapter": adapter})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # there is none, or it is damaged
         return None
-    values = json.loads(path.read_text(encoding="utf-8"))
-    if values.pop("identity") != identity:
-        return None
-    # The folder may have been moved since.
-    adapter = folder / "adapter" if values["adapter"] else None
-    return Outcome(**{**values, "model": folder / "model", "adapter": adapter})
 
 
 def identity_of(spec: TrainSpec, *examples: Examples | None) -> str:
