@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..data.splitting import leaking
 from ..workspace import atomic_folder, write_json
 from .events import Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
-from .export import HELD_OUT
+from .export import HELD_OUT, KNOWN
 from .judge import Judge
 from .members import Member, members, summary
 from .processes import Processes
@@ -163,9 +163,9 @@ class _Course:
             if target is not None and source is not None:
                 with atomic_folder(target) as part:
                     shutil.copytree(source, part, dirs_exist_ok=True)
-        held = best.model.parent / HELD_OUT
-        if held.is_file():
-            shutil.copyfile(held, self.folder / HELD_OUT)
+        for name in (HELD_OUT, KNOWN):
+            if (best.model.parent / name).is_file():
+                shutil.copyfile(best.model.parent / name, self.folder / name)
 
     def _tell(self, event: Event) -> None:
         """All that a training tells but its end, which is not that of the run."""
