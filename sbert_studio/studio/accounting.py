@@ -1,4 +1,4 @@
-"""What became of every row of a file that is learned from."""
+"""What became of every row of a run's files."""
 
 from __future__ import annotations
 
@@ -6,21 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from ..data.accounts import RowAccount
-    from ..data.examples import Examples, Roles
-    from ..data.tables import Table
-
-
-def account_of(table: Table, roles: Roles, examples: Examples) -> RowAccount:
-    """The account of a file before any row is held out: its rows, those that make an example, and why the others make none."""
-    from ..data.accounts import LeftOut, RowAccount
-
-    used = np.isin(table.lines, examples.lines)
-    gone = tuple(table.lines[~used].tolist())
-    return RowAccount(len(table), int(used.sum()), 0, (LeftOut("no example can be made of it", gone),) if gone else ())
 
 
 def with_held_out(account: RowAccount, held_out: int) -> RowAccount:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..registry import parse_params
-from .accounting import account_of
 from .plans import FIRST, Source, TrainPlan, TrainRequest
 from .questions import from_json, of_first_stage, typed
 from .reading import Reading, existing_file
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from ..training.rehearsal import Estimate
 
 _SAMPLE = 2_000  # texts of each column whose length the advisor sees
+_NO_EXAMPLE = "no example of these can be made of it"
 _READING = ("encoding", "delimiter", "header")
 
 
@@ -52,6 +52,8 @@ class Planning(Reading):
             StudioError: a file cannot be read, no kind of examples can be had from it, or a setting is refused. What is merely
                 uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.studio.Studio.submit` refuses.
         """
+        from ..data.accounts import account_of
+
         own, chosen_first, asked_first = _by_stage(request.overrides)
         if request.first is None and (chosen_first or asked_first):
             named = ", ".join([*chosen_first, *asked_first])
@@ -65,10 +67,11 @@ class Planning(Reading):
         judged = None if request.dev is None else self._read_again(request.dev, asked, None if before is None else before.dev, reading)
         diagnosis = before.diagnosis if before is not None and self._same_rows(before, table, judged, asked, model, own) else None
         diagnosis = diagnosis or self._diagnosed(table, asked, judged, model, own.get("objective"), checking)
-        data = _source(request.data, table, asked, diagnosis.roles, diagnosis.examples)
+        data = _source(request.data, table, asked, diagnosis)
         dev = None
         if request.dev is not None and judged is not None and diagnosis.held_out is not None:
-            dev = _source(request.dev, judged, asked, diagnosis.roles, diagnosis.held_out)
+            account = account_of(judged, (), diagnosis.held_out.lines, otherwise=_NO_EXAMPLE)
+            dev = replace(_source(request.dev, judged, asked, diagnosis), examples=diagnosis.held_out, account=account)
         advice = self._advise(diagnosis.examples, model, own)
         spec, reasons = advice.spec, (*_columns_in_words(diagnosis.roles), *advice.reasons)
         first = earlier = None
@@ -146,7 +149,7 @@ class Planning(Reading):
         else:
             diagnosis = self._diagnosed(table, asked, None, model, chosen.get("objective"))
             diagnosis = replace(diagnosis, questions=tuple(map(of_first_stage, diagnosis.questions)))
-        return _source(given, table, asked, diagnosis.roles, diagnosis.examples), diagnosis
+        return _source(given, table, asked, diagnosis), diagnosis
 
     def _advise(self, examples: Examples, model: str, overrides: Mapping[str, Any]) -> Advice:
         from ..objectives import objectives_of
@@ -166,9 +169,9 @@ class Planning(Reading):
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
 
-def _source(given: Path | str | Table, table: Table, asked: Asked, roles: Roles, examples: Examples) -> Source:
+def _source(given: Path | str | Table, table: Table, asked: Asked, diagnosis: Diagnosis) -> Source:
     path = existing_file(given) if isinstance(given, str | Path) else given
-    return Source(path, table, asked, roles, examples, account_of(table, roles, examples))
+    return Source(path, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
 def _said(asked: Asked | None, more: Mapping[str, Any] | None = None) -> Asked:

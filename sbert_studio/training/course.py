@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..data.splitting import leaking
 from ..workspace import atomic_folder, write_json
+from .checkpoint import disk_space
 from .events import Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from .export import HELD_OUT, KNOWN
 from .judge import Judge
@@ -150,9 +151,11 @@ class _Course:
             sum(outcome.pairs_per_second * outcome.seconds for outcome in taken) / seconds if seconds else 0.0,
         )
         if self.main:
-            self._keep(best, outcome)
+            with disk_space("the model"):
+                self._keep(best, outcome)
+                if outcome.status == "finished":
+                    write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
             if outcome.status == "finished":
-                write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
                 for name in (_PARTS, _FIRST):
                     shutil.rmtree(self.folder / name, ignore_errors=True)
         self.emit(outcome.event())

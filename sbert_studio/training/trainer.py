@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.siblings import siblings
+from ..encoders.digests import damage
 from ..encoders.runtime import autocast_dtype, resolve_precision
 from ..errors import StudioError
 from ..objectives.relation import Relation
@@ -113,6 +114,7 @@ def train(
     if not resume and processes.main:
         checkpoints.clear()
         (folder / _OUTCOME).unlink(missing_ok=True)
+    damaged = checkpoints.mend() if resume and processes.main else ()
     processes.wait()
 
     encoder.to(processes.device)
@@ -136,6 +138,8 @@ def train(
             str(processes.device), precision, spec.batch_size, state.step, tuple(reasons),
         )
     )  # fmt: skip
+    for found in damaged:
+        parts.say(Notice(found))
     if processes.note:
         parts.say(Notice(processes.note))
     if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
@@ -187,15 +191,15 @@ def _conclude(outcome: Outcome, emit: Callable[[Event], None], processes: Proces
 
 def read_outcome(folder: Path, identity: str, name: str = _OUTCOME) -> Outcome | None:
     """The outcome of a run that had already reached its end; ``None`` where there is none, or it is that of other settings."""
-    path = folder / name
-    if not path.is_file():
+    try:
+        values = json.loads((folder / name).read_text(encoding="utf-8"))
+        if values.pop("identity") != identity or not (folder / "model").is_dir() or damage(folder / "model"):
+            return None
+        # The folder may have been moved since.
+        adapter = folder / "adapter" if values["adapter"] else None
+        return Outcome(**{**values, "model": folder / "model", "adapter": adapter})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # there is none, or it is damaged
         return None
-    values = json.loads(path.read_text(encoding="utf-8"))
-    if values.pop("identity") != identity:
-        return None
-    # The folder may have been moved since.
-    adapter = folder / "adapter" if values["adapter"] else None
-    return Outcome(**{**values, "model": folder / "model", "adapter": adapter})
 
 
 def identity_of(spec: TrainSpec, *examples: Examples | None) -> str:

@@ -20,6 +20,7 @@ _WORDS = {
     "finished": "Finished",
     "stopped": "Stopped; its best model was kept",
     "failed": "Failed",
+    "asks": "Stopped to ask you something",
     "interrupted": "Interrupted; it can go on from its last checkpoint",
 }
 METHOD_WORDS = {"full": "all weights", "lora": "LoRA"}

@@ -11,7 +11,7 @@ import gradio as gr
 from ...errors import StudioError
 from ...evaluation.report import TASK_TITLES
 from ..follow import metric_words
-from ..page import PROGRESS, Page, guarded, told
+from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
 
@@ -122,6 +122,7 @@ def build(studio: Studio, page: Page) -> None:
             buttons = sample_buttons(samples, "evaluate")
             task = gr.Dropdown(_TASKS, value="auto", label="Task", elem_id="evaluate-task")
             button = gr.Button("Evaluate", variant="primary", elem_id="evaluate-go")
+            cancel_button("evaluate")
         with gr.Column(min_width=320, scale=2):
             scores = view("table", nothing(_BLANK), elem_id="evaluate-scores")
             details = view("table", elem_id="evaluate-details")
@@ -136,14 +137,13 @@ def build(studio: Studio, page: Page) -> None:
 
     common = {
         "outputs": [scores, details],
-        "api_visibility": "private",
         "show_progress_on": scores,
         "concurrency_limit": 2,
         "concurrency_id": "evaluate",
     }
-    button.click(guarded(on_judge), [models, file, task], **common)
+    long_work(button.click, "evaluate", on_judge, [models, file, task], **common)
     for number, one in enumerate(buttons):
-        one.click(guarded(bound(on_sample, number)), [models, task], **common)
+        long_work(one.click, "evaluate", bound(on_sample, number), [models, task], **common)
 
     typed = gr.State("")
 
