@@ -85,7 +85,7 @@ def _facts(spec: TrainSpec, state: State, base: str | None) -> CardFacts:
 
 
 def _write_rows(rows: Examples, path: Path) -> None:
-    """Rows that the scores were measured on, or that texts were laid beside, one JSON object a line: ``texts``, ``target`` (score or class) and ``line``."""
+    """Rows that were judged, or that texts were laid beside, a JSON object a line: ``texts``, ``target`` (score or class) and ``line``."""
     classes = siblings(rows) if rows.targets is None else rows.targets
     targets = [None] * len(rows) if classes is None else classes.tolist()
     with atomic_file(path) as part, part.open("w", encoding="utf-8") as target:

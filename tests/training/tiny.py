@@ -71,7 +71,7 @@ def bare_sentences(count: int = 64, seed: int = 0) -> Examples:
 
 
 def labelled_texts(count: int = 64, seed: int = 0) -> Examples:
-    """Four categories, each with two of its five words in a text, among words of any; the last row repeats the first under another category."""
+    """Four categories: two words of the category's own five among three of any; the last row repeats the first under another category."""
     random = np.random.default_rng(seed)
     classes = random.integers(0, 4, count)
     texts = []
