@@ -40,6 +40,7 @@ class Services:
         self.settings = settings or Settings.from_env()
         self.allow_folders = not self.settings.shared if allow_folders is None else allow_folders
         self.workspace = Workspace(self.settings.home)
+        self.on_close: list[Callable[[], None]] = []
         self._made: dict[str, Any] = {}
         self._making = threading.RLock()
 
@@ -90,6 +91,9 @@ class Services:
 
     def close(self) -> None:
         """End the background run politely (its checkpoint is kept) and close the database."""
+        closing, self.on_close = self.on_close, []
+        for close in closing:
+            close()
         with self._making:
             made, self._made = self._made, {}
         if "runner" in made:
