@@ -1,4 +1,4 @@
-"""Commands by which a model is tuned: train, runs, export."""
+"""The command by which a model is tuned: train."""
 
 from __future__ import annotations
 
@@ -96,30 +96,6 @@ def _planned(found: Forecast) -> Answer:
     return Answer(found.to_json(), [*found.reasons, f"Estimate: {found.in_words()}. Nothing was trained."])
 
 
-def runs(json: Json = False) -> Answer:
-    """List the runs, newest first."""
-    from ..evaluation.words import scores_in_words
-
-    with open_studio() as studio:
-        found = studio.runs()
-    lines = []
-    for run in found:
-        scores = f"{scores_in_words(run.before)} → {scores_in_words(run.after)}" if run.before and run.after else run.message
-        lines.append([run.id, run.status, run.objective, run.model, run.created, scores, run.name])
-    return Answer({"runs": [run.to_json() for run in found]}, lines or ["there are no runs yet"])
-
-
-def export(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
-    out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
-    json: Json = False,
-) -> Answer:
-    """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py."""
-    with open_studio() as studio:
-        found = studio.export(run, out)
-    return Answer(found.to_json(), [f"{found.bytes / 1e6:.1f} MB written to {out}"])
-
-
 def settings(pairs: Sequence[str]) -> dict[str, Any]:
     """``key=value`` pairs as a dictionary; the values are parsed where the keys are known.
 
@@ -138,4 +114,4 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-COMMANDS = (train, runs, export)
+COMMANDS = (train,)

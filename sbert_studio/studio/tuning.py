@@ -140,8 +140,8 @@ class Tuning(Planning):
             return 0
         if place := self.runner.position(run.id):
             return place
-        earlier = (one for status in ACTIVE for one in self.store.runs(status=status))
-        return sum(one.created < run.created for one in earlier)
+        turns = [one.id for one in reversed(self.store.runs()) if one.active]
+        return turns.index(run.id) if run.id in turns else 0
 
     def accounts(self, run_id: str) -> dict[str, RowAccount]:
         """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
