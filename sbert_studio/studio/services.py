@@ -6,13 +6,14 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..caches import LruCache
+from ..caches import LruCache, bytes_of
 from ..settings import Settings
 from ..workspace import Workspace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ..data.corpus import Corpus
     from ..encoders.catalog import Catalog
     from ..explore.search import LexicalIndex, SemanticIndex
     from ..explore.vectors import VectorStore
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from ..runs.store import Store
 
 T = TypeVar("T")
-_MODELS, _INDEXES, _WORDS = 0.5, 0.17, 0.08
-VISITORS = 0.25
-"""The parts of the memory budget: models, indexes by meaning, by words, and what visitors have chosen."""
+_MODELS, _INDEXES, _WORDS, _CORPORA = 0.5, 0.17, 0.08, 0.05
+VISITORS = 0.2
+"""The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, and what visitors have chosen."""
 
 
 class Services:
@@ -70,6 +71,11 @@ class Services:
     def wordings(self) -> LruCache[LexicalIndex]:
         """The indexes by words of the corpora used of late."""
         return self._once("wordings", lambda: LruCache(self._share(_WORDS), lambda index: index.bytes))
+
+    @property
+    def corpora(self) -> LruCache[Corpus]:
+        """The corpora that callers of the API have sent of late."""
+        return self._once("corpora", lambda: LruCache(self._share(_CORPORA), bytes_of))
 
     @property
     def store(self) -> Store:
