@@ -548,7 +548,7 @@ def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: py
 def test_every_command_explains_itself_and_takes_json(cli: Any) -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     assert set(commands) == {
-        "app", "similarity", "encode", "search", "mine", "map", "check", "train", "runs", "export", "evaluate", "models", "bench"
+        "app", "similarity", "encode", "search", "mine", "map", "check", "train", "runs", "stop", "export", "evaluate", "models", "bench"
     }  # fmt: skip
     for name in commands:
         told = cli(name, "--help")
@@ -662,3 +662,34 @@ def test_the_samples_that_come_along_can_be_checked(cli: Any) -> None:
     found = ok(cli("check", sample("triplets").path, "--json"))
     assert found["kind"] == "triplets"
     assert not [finding for finding in found["findings"] if finding["severity"] == "error"]
+
+
+def test_a_run_of_another_process_is_seen_and_stopped(cli: Any, pairs: Path) -> None:
+    command = [sys.executable, "-m", "sbert_studio", "train", str(pairs), *QUICK[:2], "--epochs", "900", "--batch-size", "8", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            deadline, listed = time.monotonic() + 120, []
+            while not listed or listed[0]["step"] < 3:
+                assert time.monotonic() < deadline and process.poll() is None
+                listed = ok(cli("runs", "--json"))["runs"]
+                time.sleep(0.2)
+            assert (listed[0]["status"], listed[0]["waiting"], listed[0]["stopping"]) == ("running", 0, False)
+            assert listed[0]["bytes"] > 1000
+            assert re.search(r"step [\d,]+ of [\d,]+ \(\d+%\)", cli("runs").out)
+            told = ok(cli("stop", listed[0]["id"], "--json"))
+            assert told["stopping"] or told["status"] == "stopped"
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert json.loads(out)["status"] == "stopped"
+    assert "had ended before: stopped" in cli("stop", listed[0]["id"]).out
+    assert cli("stop", "run-0000000000").code == 2
+
+
+def test_old_runs_are_deleted_where_that_is_asked(cli: Any, pairs: Path, home: Path) -> None:
+    run_id = ok(cli("train", pairs, *QUICK, "--json"))["run"]
+    assert ok(cli("runs", "--clean", 1, "--json"))["deleted"] == []
+    assert (home / "runs" / run_id).is_dir()
+    told = ok(cli("runs", "--clean", 0, "--json"))
+    assert (told["deleted"], told["runs"]) == ([run_id], [])
+    assert not (home / "runs" / run_id).exists()

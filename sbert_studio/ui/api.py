@@ -22,6 +22,7 @@ from ..errors import StudioError
 from ..studio.plans import TrainRequest
 from ..studio.questions import Unanswered, answers_in_words, typed
 from .page import FILE_TYPES, Page
+from .visits import VISITS
 
 if TYPE_CHECKING:
     from ..studio import Studio
@@ -59,7 +60,7 @@ def search(studio: Studio, file: str, query: str, k: float, mode: str, model: st
     Returns:
         hits, best first, each with row, text, score and the row's other columns; and the milliseconds that the search took.
     """
-    return studio.search(studio.corpus(_file(file), column or None), query, int(k), mode, model=model or None).to_json()  # type: ignore[arg-type]
+    return studio.search(studio.known_corpus(_file(file), column or None), query, int(k), mode, model=model or None).to_json()  # type: ignore[arg-type]
 
 
 def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict
     Returns:
         pairs, closest first, each with both texts, both rows and the cosine; and the seconds that the comparison took.
     """
-    return studio.mine(studio.corpus(_file(file), column or None), int(top), model or None).to_json()
+    return studio.mine(studio.known_corpus(_file(file), column or None), int(top), model or None).to_json()
 
 
 def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
     params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
     drawn = studio.map(
-        studio.corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
+        studio.known_corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
     )
     return {**drawn.to_json(), "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
 
@@ -301,7 +302,8 @@ def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -
 
     def call(*args: Any) -> Any:
         try:
-            return verb(first, *args)
+            with VISITS.work():
+                return verb(first, *args)
         except StudioError as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception:
