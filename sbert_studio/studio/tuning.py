@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..errors import StudioError
 from ..runs.record import Run
 from ..workspace import atomic_folder, file_name
-from .accounting import with_held_out
+from .accounting import as_trained
 from .planning import Planning
 from .plans import TrainPlan, TrainRequest
 from .results import Exported, RunView
@@ -128,10 +128,8 @@ class Tuning(Planning):
         from ..runs.materials import Materials
 
         run = self.store.get(run_id)
-        found = Materials(self.workspace.run(run_id)).accounts()
-        if "data" in found and "dev" not in found:
-            found["data"] = with_held_out(found["data"], run.dev_rows)
-        return found
+        materials = Materials(self.workspace.run(run_id))
+        return as_trained(materials.accounts(), materials, run)
 
     def runs(self, owner: str | None = None) -> list[Run]:
         """The runs (of one owner), newest first. One whose process died reads as interrupted."""
