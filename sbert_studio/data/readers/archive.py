@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -19,6 +20,7 @@ _LARGEST_STRINGS = 1 << 30
 _LARGEST_SHEET = 1 << 32
 _LARGEST_OTHER = 1 << 26
 _BLOCK = 1 << 18
+_DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, expat.ExpatError)
 _BROKEN = "open it in a spreadsheet and save it again"
 
 
@@ -32,16 +34,7 @@ def examine(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():
                 _examine_entry(path, archive, entry)
-    except (
-        zipfile.BadZipFile,
-        zipfile.LargeZipFile,
-        ValueError,
-        OSError,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        expat.ExpatError,
-    ) as error:
+    except _DAMAGE as error:
         raise StudioError(f"{path.name} is not a workbook that can be read", _BROKEN) from error
 
 

@@ -74,28 +74,51 @@ def _fill(columns: Columns, records: Iterable[Record], ledger: Ledger, joiner: s
     append, width = columns.append, columns.width
     names = frozenset(cell for cell in layout.header if cell.strip()) if width > 1 else frozenset()
     blank: list[int] = []
-    since_gap = _NEAR
+    watch = _Watch(layout, names)
     for line, cells in records:
         if not cells or (len(cells) == 1 and not cells[0].strip()):
             blank.append(line)
             continue
         if blank:
             ledger.enter_all("blank", blank)
-            since_gap = 0
-        if names and (cells[0] in names or since_gap < _NEAR):
-            since_gap += 1
-            if _is_header(cells, names):
-                if [cell for cell in cells if cell.strip()] != [cell for cell in layout.header if cell.strip()]:
-                    _refuse_second_table(line, cells)
-                ledger.enter("header", line)
-                continue
-            if since_gap <= _NEAR and _begins_table(cells, layout):
+            watch.after_gap()
+        if names and (cells[0] in names or watch.near) and watch.repeats_header(line, cells):
+            ledger.enter("header", line)
+        else:
+            append(line, cells if len(cells) == width else _fit(line, list(cells), width, ledger, joiner))
+
+
+class _Watch:
+    """Looks for a second table: a header anywhere, and other names or another width soon after a blank row."""
+
+    def __init__(self, layout: Layout, names: frozenset[str]) -> None:
+        self.layout, self.names = layout, names
+        self.near = 0
+        self.before = (0, 0)
+
+    def after_gap(self) -> None:
+        """A blank row was seen."""
+        self.near, self.before = _NEAR, (0, 0)
+
+    def repeats_header(self, line: int, cells: Sequence[str]) -> bool:
+        """Whether a row is the header once more.
+
+        Raises:
+            StudioError: it begins a table of its own.
+        """
+        filled = [cell for cell in cells if cell.strip()]
+        if len(self.names) > 1 and set(filled) == self.names:
+            if filled != [cell for cell in self.layout.header if cell.strip()]:
                 _refuse_second_table(line, cells)
-        append(line, cells if len(cells) == width else _fit(line, list(cells), width, ledger, joiner))
-
-
-def _is_header(cells: Sequence[str], names: frozenset[str]) -> bool:
-    return len(names) > 1 and {cell for cell in cells if cell.strip()} == names
+            return True
+        if self.near:
+            self.near -= 1
+            if _begins_table(cells, self.layout):
+                _refuse_second_table(line, cells)
+            if not self.layout.aligned and 1 < len(cells) == self.before[0] != len(self.layout.names):
+                _refuse_second_table(self.before[1], cells)
+            self.before = (len(cells), line)
+        return False
 
 
 def _begins_table(cells: Sequence[str], layout: Layout) -> bool:
@@ -110,8 +133,8 @@ def _begins_table(cells: Sequence[str], layout: Layout) -> bool:
 
 
 def _refuse_second_table(line: int, cells: Sequence[str]) -> NoReturn:
-    names = ", ".join(cell.strip() for cell in cells if cell.strip())
-    raise StudioError(f"a second table seems to begin within the file ({names[:80]})", "give each table a file of its own", [line])
+    words = ", ".join(cell.strip() for cell in cells if cell.strip())
+    raise StudioError(f"a second table seems to begin within the file ({words[:80]})", "give each table a file of its own", [line])
 
 
 def _fit(line: int, cells: list[str], width: int, ledger: Ledger, joiner: str) -> list[str]:
@@ -119,7 +142,21 @@ def _fit(line: int, cells: list[str], width: int, ledger: Ledger, joiner: str) -
         ledger.enter("short", line)
         return cells + [""] * (width - len(cells))
     if any(cell.strip() for cell in cells[width:]):
+        if width > 1 and len(whole := _glued(cells, joiner)) == width:
+            ledger.enter("glued", line)
+            return whole
         if width > 1:
             ledger.enter("long", line)
         return [*cells[: width - 1], joiner.join(cells[width - 1 :])]
     return cells[:width]
+
+
+def _glued(cells: Sequence[str], joiner: str) -> list[str]:
+    """The cells with those that begin with a blank put back behind the one before: a comma before a blank belongs to a sentence."""
+    whole = [cells[0]]
+    for cell in cells[1:]:
+        if cell.startswith(" "):
+            whole[-1] += joiner + cell
+        else:
+            whole.append(cell)
+    return whole

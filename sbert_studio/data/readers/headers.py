@@ -17,22 +17,26 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
 
     A number in the first row says no. Well-known column names say yes, unless they come again below; a cell may then be
     empty. Else the first row is a header if it differs in kind from the rows below: text above numbers, or a few short
-    words above sentences.
+    words above sentences. A row of long questions, as forms write them, is one above numbers only.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     named = [cell for cell in first if cell]
-    if not named or any(not _may_be_name(cell) for cell in named):
+    if not named or any(not math.isnan(parse_number(cell)) for cell in named):
         return False
+    if any(not _may_be_name(cell) for cell in named):
+        return _asks_above_numbers(rows)
     below = [[row[index].strip() for row in rest if len(row) > index and row[index].strip()] for index in range(len(first))]
     repeated = any(cell and cell in texts for cell, texts in zip(first, below, strict=True))
     familiar = sum(familiar_name(cell) for cell in named)
+    if familiar < len(named):
+        familiar = sum(familiar_name(cell) for cell in named if len(cell) > 1)  # a lone "a" or "b" is a label as well
     if familiar == len(named) > 1 or (familiar and not repeated and not any(map(is_sentence, named))):
         return True
     if repeated or not rest or len(set(named)) < len(named) or len(named) < len(first) / 2:
         return False
-    if any(cell and mostly_numbers(texts) for cell, texts in zip(first, below, strict=True)):
-        return True
-    return _short_above_long(named, rest)
+    another = len(rest[0]) > 1 and all(familiar_name(cell.strip()) for cell in rest[0])  # a second header row
+    above = any(cell and mostly_numbers(texts) for cell, texts in zip(first, below, strict=True))
+    return another or above or _short_above_long(named, rest)
 
 
 def uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
@@ -68,8 +72,17 @@ def is_sentence(cell: str) -> bool:
 
 
 def mostly_numbers(texts: Sequence[str]) -> bool:
-    """Whether more than four in five of the cells are numbers."""
-    return bool(texts) and sum(not math.isnan(parse_number(text)) for text in texts) > 0.8 * len(texts)
+    """Whether three in four of the cells, or more, are numbers."""
+    return bool(texts) and sum(not math.isnan(parse_number(text)) for text in texts) >= 0.75 * len(texts)
+
+
+def _asks_above_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a first row of long cells, all different, stands above a column of nothing but numbers."""
+    first = [cell.strip() for cell in rows[0]]
+    if len(rows) < 4 or not all(first) or len(set(first)) < len(first):
+        return False
+    columns = [[row[index].strip() for row in rows[1:] if len(row) > index and row[index].strip()] for index in range(len(first))]
+    return any(texts and all(not math.isnan(parse_number(text)) for text in texts) for texts in columns)
 
 
 def _may_be_name(cell: str) -> bool:

@@ -29,6 +29,7 @@ class Layout:
         names: the columns' names, one a column.
         numeric: the places of the columns that hold numbers.
         notes, doubts: what to tell, and what to ask.
+        aligned: cells stand in their columns whatever their number, as in a workbook.
         body: the rows of the sample that are data.
     """
 
@@ -38,6 +39,7 @@ class Layout:
     numeric: tuple[int, ...]
     notes: tuple[Finding, ...]
     doubts: tuple[Question, ...]
+    aligned: bool
     body: tuple[Row, ...]
 
 
@@ -59,15 +61,14 @@ def lay_out(rows: Sequence[Row], header: bool | None = None, *, aligned: bool = 
     if start:
         left = tuple(line for line, _ in rows[:start])
         words = " ".join(cell.strip() for cell in cells[0] if cell.strip())
-        notes.append(
-            Finding("info", f"{count(start, 'row')} before the table ({words[:_SHOWN]!r}{'…' if start > 1 else ''}), left out", left)
-        )
+        message = f"{count(start, 'row')} before the table ({words[:_SHOWN]!r}{'…' if start > 1 else ''}), left out"
+        notes.append(Finding("info", message, left, left_out="before the table"))
     if named:
         names[0] = names[0].lstrip("# ") if names[0].startswith("#") else names[0]
         while at < len(rows) - 1 and at - start < 4 and _second_header(cells, at):
             names, other = _better(names, cells[at])
             said = ", ".join(cell.strip() for cell in other if cell.strip())
-            notes.append(Finding("info", f"a second header row, left out: {said[:_SHOWN]}", (rows[at][0],)))
+            notes.append(Finding("info", f"a second header row, left out: {said[:_SHOWN]}", (rows[at][0],), left_out="a second header row"))
             at += 1
         while names and not names[-1].strip():
             names.pop()
@@ -83,26 +84,45 @@ def lay_out(rows: Sequence[Row], header: bool | None = None, *, aligned: bool = 
         doubts.append(_ask_header(rows[start:], named))
     first = rows[at - 1][0] + 1 if named else rows[start][0] if start else 0
     numeric = tuple(index for index in range(width) if _numeric(body, index))
-    return Layout(first, tuple(names), tuple(called), numeric, (*notes, *more), tuple(doubts), tuple(body))
+    return Layout(first, tuple(names), tuple(called), numeric, (*notes, *more), tuple(doubts), aligned, tuple(body))
 
 
 def _before(rows: Sequence[Row], header: bool | None) -> int:
-    """How many rows stand before the table: a title, a date, remarks, each in less than half of the columns."""
+    """How many rows stand before the table: remarks, a title, a date."""
     width = _usual_width([row for _, row in rows], 0.5)[0]
     if width < 2:
         return 0
-    for index, (_, row) in enumerate(rows[:30]):
-        filled = sum(bool(cell.strip()) for cell in row)
-        remark = bool(row) and row[0].lstrip().startswith(_COMMENT) and len(row) != width
-        if not remark and (filled > width / 2 or header is False):
-            return index
-    return 0
+    start = _remarks(rows, width)
+    for index in range(start, min(len(rows), 30)):
+        if _fills(rows[index][1]) > width / 2 or header is False:
+            break
+    else:
+        return start
+    cells = [row for _, row in rows[index:]]
+    if header is None and not has_header(cells):
+        full = (place for place, row in enumerate(cells[:30]) if _fills(row) >= width)
+        index += next((place for place in full if has_header(cells[place:])), 0) if _fills(cells[0]) < width else 0
+    return index
 
 
 def _set_apart(rows: Sequence[Row], start: int) -> bool:
     """Whether the rows before ``start`` are marked as remarks, or end with a blank row."""
     remarks = all(row and row[0].lstrip().startswith(_COMMENT) for _, row in rows[:start])
     return remarks or (start < len(rows) and rows[start][0] - rows[start - 1][0] > 1)
+
+
+def _fills(row: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def _remarks(rows: Sequence[Row], width: int) -> int:
+    """How many of the first rows are remarks behind a ``#``, ``%`` or ``//``; a header may stand behind such a sign too."""
+    run = 0
+    while run < len(rows) - 1 and rows[run][1] and rows[run][1][0].lstrip().startswith(_COMMENT):
+        run += 1
+    if run == 0 or has_header([row for _, row in rows[run:]]):
+        return run
+    return run if all(len(row) < width for _, row in rows[:run]) else 0
 
 
 def _second_header(cells: Sequence[Sequence[str]], at: int) -> bool:
@@ -127,7 +147,7 @@ def _second_header(cells: Sequence[Sequence[str]], at: int) -> bool:
 
 def _better(first: list[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
     """(the header row with more well-known names, its gaps filled from the other; the other)."""
-    known = [sum(familiar_name(cell.strip()) for cell in row if cell.strip()) for row in (first, second)]
+    known = [(sum(familiar_name(cell.strip()) for cell in row if cell.strip()), _fills(row)) for row in (first, second)]
     chosen, other = (list(second), first) if known[1] > known[0] else (first, list(second))
     longest = max(len(chosen), len(other))
     padded, spare = chosen + [""] * (longest - len(chosen)), other + [""] * (longest - len(other))

@@ -57,6 +57,12 @@ class Ledger:
 _HAPPENED: dict[str, tuple[Severity, str, bool, str]] = {
     "short": ("warning", "with fewer cells than there are columns; the missing cells were left empty", True, ""),
     "long": ("warning", "with more cells than there are columns; the surplus was joined to the last column", True, ""),
+    "glued": (
+        "warning",
+        "with unquoted separators inside texts; those before a blank were read as part of the text",
+        True,
+        "",
+    ),
     "blank": ("info", "without any cell, left out", False, "blank"),
     "header": ("info", "that repeat the header, left out", False, "repeats the header"),
     "nul": ("warning", "that held NUL characters, which were taken out", True, ""),

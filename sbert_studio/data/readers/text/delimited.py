@@ -91,7 +91,7 @@ def detect_dialect(start: Sequence[str], suffix: str, delimiter: str | None = No
     if not found:
         return Dialect(NONE), ()
     best = found[0]
-    if best.dialect.strip and best.dialect.delimiter == "," and best.width == 2 and best.score < 1.3:
+    if best.dialect.strip and best.dialect.delimiter == "," and best.width == 2 and best.score < 1.6:
         return Dialect(NONE), one_column_doubt(start, best)
     return best.dialect, delimiter_doubts(start, rivals(found))
 

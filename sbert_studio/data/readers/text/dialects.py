@@ -112,6 +112,7 @@ class Survey:
 
 def survey(start: Sequence[str], suffix: str = ".csv") -> list[Survey]:
     """The dialects under which the first lines of a file are a table, the best first; none: one text a line."""
+    start = _first_block(start)
     found = [one for delimiter in (",", "\t", ";", "|") if (one := _look(start, Dialect(delimiter), suffix))]
     joined = "".join(start[:50])
     found += [one for run in ("|||", "||", "::") if run in joined and (one := _look(start, Dialect(run), suffix)) and one.share > 0.9]
@@ -120,6 +121,17 @@ def survey(start: Sequence[str], suffix: str = ".csv") -> list[Survey]:
     if len(found) > 1:
         found = [one for one in found if not (one.dialect.delimiter == "," and _inside_numbers(start))] or found
     return sorted((_refined(start, one, suffix) for one in found), key=lambda one: (-one.score, -one.width))
+
+
+def _first_block(start: Sequence[str]) -> Sequence[str]:
+    """The lines up to the first blank one, if they are at least four: below it may stand another table."""
+    filled, marks = 0, 0
+    for place, line in enumerate(start):
+        if not line.strip() and filled >= 4 and marks % 2 == 0:
+            return start[:place]
+        filled += bool(line.strip())
+        marks += line.count('"')
+    return start
 
 
 def rivals(found: Sequence[Survey]) -> list[Survey]:
@@ -166,10 +178,16 @@ def _literally(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
 
 def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Survey | None:
     widths = Counter(len(row) for row in rows if len(row) > 1)
-    lead = next((index for index, row in enumerate(rows) if len(row) > 1 and sum(bool(cell.strip()) for cell in row) > 1), None)
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    lead = next((index for index, row in enumerate(rows) if len(row) > 1 and filled[index] > 1), None)
     if lead is None:
         return None
     width, times = max(widths.items(), key=lambda item: (item[1], item[0]))
+    if not looks_like_names(rows[lead]):  # a title, a date, remarks
+        full = (index for index in range(lead, min(len(rows), 30)) if filled[index] >= width and looks_like_names(rows[index]))
+        lead = next((index for index in full if filled[lead] < width or rows[0][0].startswith(("#", "%", "//"))), lead)
+    if lead == 1 and len(rows[0]) == 1 and known(rows[0][0]):
+        return None  # one text a line, below its name
     first, body = rows[lead], rows[lead:]
     share = min(1.0, times / len(body))
     named = looks_like_names(first)

@@ -59,4 +59,4 @@ def _sentences(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, str]]:
 
 def _is_table(found: Survey) -> bool:
     """Whether a file called text is a table all the same: known names stand first, or no text would hold its separators."""
-    return found.score >= 1.6 or (found.dialect.delimiter in ("|||", "||") and found.share > 0.98)
+    return found.score >= 1.6 or (found.dialect.delimiter in ("|||", "||", "::") and found.share > 0.98)
