@@ -19,7 +19,7 @@ from .roles import KINDS, Kind, Roles
 from .scales import describe_labels, describe_scale, detect_scale, find_classes, same_class
 from .tables import Table
 from .targets import ENOUGH, WORTH_ASKING, Target, find_targets, reads_as_scores
-from .vocabulary import CATEGORY, FIRST, GROUP, LABEL, NEGATIVE, category_standing, is_aside, is_reversed, target_standing
+from .vocabulary import CATEGORY, FIRST, GROUP, LABEL, NEGATIVE, is_aside, is_reversed, is_topic, target_standing
 
 _INFERENCE = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
 _FEW_CLASSES = 12
@@ -403,7 +403,7 @@ def _of_targets(view: _View, pairing: Pairing, targets: Sequence[Target]) -> Rea
 
 
 def _a_group(one: Target) -> bool:
-    return one.evidence <= 0 and not one.scores and category_standing(one.name) == "certain"
+    return one.evidence <= 0 and not one.scores and is_topic(one.name)
 
 
 def _doubt(one: Target) -> str:

@@ -11,7 +11,7 @@ from .evidence import Evidence, Ranked, Separated
 from .label_words import order_by_words
 from .profile import ColumnProfile
 from .scales import find_classes
-from .vocabulary import LABEL, SCORE, Standing, category_standing, is_spread, parts, target_standing
+from .vocabulary import LABEL, SCORE, Standing, is_spread, is_topic, parts, target_standing
 
 _NAMES: dict[Standing, float] = {"certain": 3.0, "likely": 2.0, "unknown": 0.0, "mixed": -1.0, "never": -4.0}
 _EVIDENCE = {"strong": 3.0, "some": 1.5, "open": 0.0, "none": -1.5}
@@ -139,8 +139,10 @@ def _weighed(profile: ColumnProfile, texts: tuple[str, str], evidence: Evidence,
     standing = target_standing(profile.name)
     exactly = profile.key in SCORE | LABEL
     names = _NAMES[standing] - 1.0 * (is_spread(profile.name) and standing == "mixed")
+    if standing == "mixed" and evidence.similar is None and not is_spread(profile.name):
+        names = 0.0  # nobody was asked who could tell, so that its owner is
     names += 0.5 * bool(set(parts(profile.name)) & _COMBINED) * (standing == "likely") + 0.3 * (exactly and standing == "likely")
-    if standing in ("unknown", "likely") and not exactly and category_standing(profile.name) == "certain":
+    if standing in ("unknown", "likely") and not exactly and is_topic(profile.name):
         names -= 2.0  # a topic beside pairs is a group
     if profile.is_number:
         scores = reads_as_scores(profile, inference)

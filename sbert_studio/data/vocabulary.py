@@ -159,6 +159,7 @@ _ASIDE = _words(
     anmärkning quelle reference title
 """
 )  # fmt: skip
+_EITHER = _words("label labels class classes klasse classe clase класс метка ラベル 라벨 标签 etikett étiquette etiqueta etichetta")
 SPLITS = _words("train training dev test valid validation val eval trial holdout heldout")
 
 
@@ -211,6 +212,11 @@ def category_standing(name: str) -> Standing:
     if against:
         return "mixed" if named and squeezed not in CATEGORY else "never" if squeezed not in CATEGORY else "certain"
     return "certain" if named else "unknown"
+
+
+def is_topic(name: str) -> bool:
+    """Whether a column beside pairs is called what they are about, rather than a label of theirs."""
+    return category_standing(name) == "certain" and not set(parts(name)) & _EITHER and squeeze(name) not in _EITHER
 
 
 def is_aside(name: str) -> bool:
