@@ -11,7 +11,7 @@ from ..columns import Columns
 from ..rows import Content, Ledger
 from .delimited import consistent_tabs, encoding_notes, read_delimited
 from .dialects import Survey, survey
-from .doubts import encoding_doubts
+from .doubts import encoding_doubts, one_column_doubt
 from .encoding import Encoding, detect_encoding
 from .lines import Lines, first_lines
 
@@ -41,7 +41,8 @@ def read_plain(path: Path, *, progress: Progress | None = None, encoding: Encodi
     if not len(numbers):
         raise StudioError(f"{path.name} holds no text", "give a file with at least one sentence, one a line")
     notes = (*encoding_notes(encoding), *ledger.findings())
-    return Content((COLUMN,), data, numbers, notes, encoding_doubts(path, encoding))
+    doubts = one_column_doubt(start, found[0]) if found and found[0].share > 0.98 and len(numbers) > 2 else ()
+    return Content((COLUMN,), data, numbers, notes, (*encoding_doubts(path, encoding), *doubts))
 
 
 def _sentences(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, str]]:
@@ -58,5 +59,6 @@ def _sentences(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, str]]:
 
 
 def _is_table(found: Survey) -> bool:
-    """Whether a file called text is a table all the same: known names stand first, or no text would hold its separators."""
-    return found.score >= 1.6 or (found.dialect.delimiter in ("|||", "||", "::") and found.share > 0.98)
+    """Whether a file called text is a table all the same: names stand first, or no text would hold its separators."""
+    rare = found.dialect.delimiter in ("|||", "||", "::")
+    return found.score >= 1.6 or (found.share > 0.98 and (rare or (found.score >= 1.28 and found.dialect.delimiter != ",")))
