@@ -106,8 +106,10 @@ def _first_option(option: Option) -> Option:
 
 def in_words(value: Any) -> str:
     """A chosen value as it is typed: names with commas between them, a scale as ``0-5``."""
-    from ..data.asked import in_one_line, scale_in_words
+    from ..data.asking import NO_ORDER, in_one_line, scale_in_words
 
+    if isinstance(value, list | tuple) and not value:
+        return NO_ORDER
     if isinstance(value, list | tuple):
         if len(value) == 2 and all(isinstance(end, int | float) for end in value):
             return scale_in_words(float(value[0]), float(value[1]))
@@ -117,11 +119,11 @@ def in_words(value: Any) -> str:
 
 def typed(said: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of a file, where a person typed it as words: names with commas between them, a scale such as ``0-5``."""
-    from ..data.asked import parse_columns, parse_scale
+    from ..data.asked import parse_columns, parse_order, parse_scale
 
     readers: dict[str, Callable[[str], Any]] = {
         "columns": parse_columns,
-        "order": parse_columns,
+        "order": parse_order,
         "scale": parse_scale,
         "kind": lambda text: text.strip().replace("-", "_"),
         "header": lambda text: text.strip().lower() in ("yes", "true", "1"),
