@@ -151,6 +151,18 @@ RIGHT: dict[str, tuple[str, tuple[str, ...], list[tuple[str, ...]], list[int], s
         [("Hello, you", "hi", "3"), ("a", "b", "4"), ("Well, well, well", "good", "2"), ("c", "d", "1")],
         [2, 3, 4, 5], "unquoted separators",
     ),
+    "typographic quotation marks": (
+        "“text”,“label”\n“Hello, you”,“a”\n“Bye”,“b”\n", ("text", "label"), [("Hello, you", "a"), ("Bye", "b")], [2, 3], "typographic",
+    ),
+    "a rare separator": (
+        "text^label\nsome words^a\nmore words^b\n", ("text", "label"), [("some words", "a"), ("more words", "b")], [2, 3], "'^'",
+    ),
+    "a question as a name, above yes and no": (
+        "left text,right text,same?\na b,c d,ja\ne f,g h,nein\ni j,k l,ja\nm n,o p,nein\nq r,s t,ja\n",
+        ("left text", "right text", "same?"),
+        [("a b", "c d", "ja"), ("e f", "g h", "nein"), ("i j", "k l", "ja"), ("m n", "o p", "nein"), ("q r", "s t", "ja")],
+        [2, 3, 4, 5, 6], "",
+    ),
     "one text a line, with a comma each": ("text\nHello, world\nYes, sir\n", ("text",), [("Hello, world",), ("Yes, sir",)], [2, 3], ""),
 }  # fmt: skip
 
@@ -171,6 +183,11 @@ def test_three_bars_and_colons_separate_too(tmp_path: Path) -> None:
         ("1", "Toy Story, the", "3"),
         ("2", "Jumanji", "4"),
     ]
+
+
+def test_labels_as_fasttext_writes_them_are_a_column(tmp_path: Path) -> None:
+    table = read(tmp_path, "__label__a some words, here\n__label__b __label__c more\n", "f.txt")
+    assert (table.columns, contents(table)) == (("label", "text"), [("a", "some words, here"), ("b, c", "more")])
 
 
 ASKED = {
