@@ -24,6 +24,7 @@ _DOCUMENT = frozenset({"texts", "sentences"})
 _TEXT_KEYS = ("text", "content", "sentence", "passage", "body", "title")
 _IGNORED = frozenset({"posscores", "negscores", "posid", "negid", "posids", "negids", "idxs", "type"})
 _WRAPPER = "row"
+_NESTED = (dict, list, tuple)
 
 
 @dataclass
@@ -46,6 +47,9 @@ class Spreading:
 
     def spread(self, line: int, value: Any) -> Iterator[Row]:
         """The rows, of plain values, that one value of a file stands for."""
+        if type(value) is dict and not any(type(cell) in _NESTED for cell in value.values()):
+            yield _as_row(value)  # by far the most rows are plain
+            return
         row = {key: cell for key, cell in self._flat(_as_row(value)).items() if cell is not None or _squeezed(key) not in _IGNORED}
         lists = [key for key, cell in row.items() if isinstance(cell, list | tuple)]
         if not lists:
