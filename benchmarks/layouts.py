@@ -139,9 +139,7 @@ def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     known = {field.name for field in fields(Asked)}
 
     def read(asked: Asked) -> Any:
-        return read_roles(
-            read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header), asked, (), similar
-        )
+        return read_roles(read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header), asked, (), similar)
 
     def leads(asked: Asked, questions: Sequence[Any], depth: int = 0) -> bool:
         for option in questions[0].options:
@@ -150,7 +148,9 @@ def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
                 found = read(now := replace(asked, **choice))
             except StudioError:
                 continue
-            if (meant(layout, found.roles) and not found.questions) or (found.questions and depth < 2 and leads(now, found.questions, depth + 1)):
+            if (meant(layout, found.roles) and not found.questions) or (
+                found.questions and depth < 2 and leads(now, found.questions, depth + 1)
+            ):
                 return True
         return False
 
@@ -168,7 +168,9 @@ def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
 
 def meant(layout: Layout, roles: Any) -> bool:
     """Whether a table was read as its author meant it."""
-    texts = roles.texts == layout.texts or (layout.kind.endswith("pairs") and layout.labels is None and set(roles.texts) == set(layout.texts))
+    texts = roles.texts == layout.texts or (
+        layout.kind.endswith("pairs") and layout.labels is None and set(roles.texts) == set(layout.texts)
+    )
     if (roles.kind, texts, roles.target) != (layout.kind, True, layout.target):
         return False
     if layout.labels is not None and tuple(label.strip() for label in roles.labels) != layout.labels:
@@ -206,7 +208,9 @@ def main(arguments: list[str]) -> int:
             counts[outcome] += 1
             print(f"| {layout.name} | {outcome} | {found if outcome != 'right' or begins else ''} |", flush=True)
     total = sum(counts.values())
-    print(*(f"{name} {counts[name]} ({counts[name] / max(1, total):.0%})" for name in ("right", "asked", "misread")), f"of {total}", sep=", ")
+    print(
+        *(f"{name} {counts[name]} ({counts[name] / max(1, total):.0%})" for name in ("right", "asked", "misread")), f"of {total}", sep=", "
+    )
     return 1 if counts["misread"] else 0
 
 

@@ -245,7 +245,7 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--mend"], "nowhere to go"),
         (["--convert", "scored_to_labelled"], "nowhere to go"),
         (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
-        (["--mend", "--out", "x.parquet"], "not called a CSV"),
+        (["--mend", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
         (["--mend", "--out", "pairs.csv"], "is the file that is read"),
         (["--scale", "wide"], "is no scale"),
         (["--scale", "5-0"], "is empty"),
@@ -388,6 +388,27 @@ def test_settings_of_the_spec_and_of_the_objective_go_through_set(cli: Any, pair
     found = ok(cli("train", pairs, *QUICK, "--objective", "cosent", "--set", "scale=10", "--set", "warmup-ratio=0.2", "--json"))
     spec = json.loads((home / "runs" / found["run"] / "spec.json").read_text())
     assert (spec["objective"], spec["objective_params"]["scale"], spec["warmup_ratio"]) == ("cosent", 10, 0.2)
+
+
+def test_train_says_which_rows_it_left_out_and_why(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    lines[5], lines[9], lines[20] = "", "cat dog,red blue,high", "cat dog,red blue,none"
+    pairs.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    dev = tmp_path / "dev.csv"
+    dev.write_text("\n".join([lines[0], ",moon,1", *lines[30:40]]) + "\n", encoding="utf-8")
+    scored = ["--kind", "scored_pairs", "--scale", "0-5"]
+    told = cli("train", pairs, *QUICK, *scored, "--json")
+    account = ok(told)["accounts"]["data"]
+    assert (account["read"], account["left_out"]) == (60, 3) and account["held_out"] > 0
+    assert account["used"] + account["held_out"] + account["left_out"] == account["read"]
+    assert [(reason["why"], reason["rows"]) for reason in account["reasons"]] == [
+        ("blank", [6]),
+        ("the score is not a number, such as 'high', 'none'", [10, 21]),
+    ]
+    told = cli("train", pairs, "--dev", dev, *QUICK, *scored)
+    assert told.code == 0, told.err
+    assert "60 rows read, 57 learned from, 3 left out: blank (1: row 6); the score is not a number" in told.out
+    assert "Held-out file: 11 rows read, 10 judged by, 1 left out: text on one side only (1: row 2)." in told.out
 
 
 def refused(told: Told) -> str:
@@ -548,7 +569,7 @@ def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: py
 def test_every_command_explains_itself_and_takes_json(cli: Any) -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     assert set(commands) == {
-        "app", "similarity", "encode", "search", "mine", "map", "check", "train", "runs", "export", "evaluate", "models", "bench"
+        "app", "similarity", "encode", "search", "mine", "map", "check", "train", "runs", "stop", "export", "evaluate", "models", "bench"
     }  # fmt: skip
     for name in commands:
         told = cli(name, "--help")
@@ -662,3 +683,34 @@ def test_the_samples_that_come_along_can_be_checked(cli: Any) -> None:
     found = ok(cli("check", sample("triplets").path, "--json"))
     assert found["kind"] == "triplets"
     assert not [finding for finding in found["findings"] if finding["severity"] == "error"]
+
+
+def test_a_run_of_another_process_is_seen_and_stopped(cli: Any, pairs: Path) -> None:
+    command = [sys.executable, "-m", "sbert_studio", "train", str(pairs), *QUICK[:2], "--epochs", "900", "--batch-size", "8", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            deadline, listed = time.monotonic() + 120, []
+            while not listed or listed[0]["step"] < 3:
+                assert time.monotonic() < deadline and process.poll() is None
+                listed = ok(cli("runs", "--json"))["runs"]
+                time.sleep(0.2)
+            assert (listed[0]["status"], listed[0]["waiting"], listed[0]["stopping"]) == ("running", 0, False)
+            assert listed[0]["bytes"] > 1000
+            assert re.search(r"step [\d,]+ of [\d,]+ \(\d+%\)", cli("runs").out)
+            told = ok(cli("stop", listed[0]["id"], "--json"))
+            assert told["stopping"] or told["status"] == "stopped"
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert json.loads(out)["status"] == "stopped"
+    assert "had ended before: stopped" in cli("stop", listed[0]["id"]).out
+    assert cli("stop", "run-0000000000").code == 2
+
+
+def test_old_runs_are_deleted_where_that_is_asked(cli: Any, pairs: Path, home: Path) -> None:
+    run_id = ok(cli("train", pairs, *QUICK, "--json"))["run"]
+    assert ok(cli("runs", "--clean", 1, "--json"))["deleted"] == []
+    assert (home / "runs" / run_id).is_dir()
+    told = ok(cli("runs", "--clean", 0, "--json"))
+    assert (told["deleted"], told["runs"]) == ([run_id], [])
+    assert not (home / "runs" / run_id).exists()

@@ -46,9 +46,11 @@ class Blend:
         with torch.no_grad():
             for name, parameter in self._learning.items():
                 tuned = self._tuned[name]
-                if _UP in name:
-                    parameter.copy_(tuned if strength == 1 else tuned * strength)
-                elif _DOWN not in name:
+                if _DOWN in name:
+                    parameter.copy_(tuned)
+                elif _UP in name:
+                    parameter.copy_(tuned * strength)
+                else:
                     parameter.copy_(torch.lerp(self._untuned[name], tuned, strength))
 
 

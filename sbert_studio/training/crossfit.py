@@ -17,7 +17,7 @@ from .advisor import settled
 from .alarm import OPPOSITE, accepted, below_chance
 from .assignment import Assignment, Load
 from .blend import MARKS, best, in_brief, unblended
-from .checkpoint import Checkpoints
+from .checkpoint import Checkpoints, disk_space
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from .general import GeneralProbe
 from .judge import Judge, hold_out
@@ -151,7 +151,8 @@ class _CrossFit:
         outcome = self._take(len(self.folds) + 1, whole, self.folder, verdict, ())
         found = self._outcome(outcome.status, outcome.before, outcome.after, adapter=outcome.adapter, question=outcome.question)
         if self.main and outcome.status == "finished":
-            write_json(self.folder / _OUTCOME, {"identity": identity, **found.to_json()})
+            with disk_space("the outcome"):
+                write_json(self.folder / _OUTCOME, {"identity": identity, **found.to_json()})
             shutil.rmtree(self.folder / _PARTS, ignore_errors=True)
         return self._end(found)
 

@@ -121,7 +121,7 @@ def train(
     identity = identity_of(spec, learned, held)
     checkpoints = Checkpoints(folder)
     processes = Processes(encoder.device)
-    if resume and (ended := read_outcome(folder, identity)) is not None:
+    if resume and (ended := read_outcome(folder, identity, model=not (assignment and assignment.judges))) is not None:
         _conclude(ended, emit, processes)
         return ended
     if not resume and processes.main:
@@ -220,11 +220,17 @@ def _conclude(outcome: Outcome, emit: Callable[[Event], None], processes: Proces
         emit(outcome.event())
 
 
-def read_outcome(folder: Path, identity: str, name: str = _OUTCOME) -> Outcome | None:
-    """The outcome of a run that had already reached its end; ``None`` where there is none, or it is that of other settings."""
+def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bool = True) -> Outcome | None:
+    """The outcome of a run that had already reached its end; ``None`` where there is none, or it is that of other settings.
+
+    Args:
+        model: whether it must have left a whole model.
+    """
     try:
         values = json.loads((folder / name).read_text(encoding="utf-8"))
-        if values.pop("identity") != identity or not (folder / "model").is_dir() or damage(folder / "model"):
+        if values.pop("identity") != identity:
+            return None
+        if model and (not (folder / "model").is_dir() or damage(folder / "model")):
             return None
         # The folder may have been moved since.
         adapter = folder / "adapter" if values["adapter"] else None

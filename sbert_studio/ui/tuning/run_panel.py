@@ -37,7 +37,7 @@ def look(page: Page, follow: Follow) -> tuple[Follow, Value, Value | None, bool]
     changed = bool(seen.events) or seen.run.status != follow.status
     now = replace(now, status=seen.run.status)
     rows = [] if seen.run.active else list(in_sentences(page.studio.accounts(seen.run.id)))
-    return now, now.panel(seen.run, seen.waiting) | {"rows": rows}, plain(now.curves()), changed
+    return now, now.panel(seen) | {"rows": rows}, plain(now.curves()), changed
 
 
 def write_zip(page: Page, run_id: str) -> Path:
