@@ -11,7 +11,7 @@ from typing import Any
 from ..data.tables import write_csv
 from ..encoders.digests import require_whole
 from ..errors import StudioError
-from ..training.export import HELD_OUT
+from ..training.export import HELD_OUT, KNOWN
 from ..workspace import atomic_file, file_name
 from .materials import Materials
 from .record import Run
@@ -77,6 +77,8 @@ def _members(run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
     if (folder / HELD_OUT).is_file():
         yield HELD_OUT, folder / HELD_OUT
         yield "held_out.csv", _held_out_csv(folder)
+        if (folder / KNOWN).is_file():
+            yield KNOWN, folder / KNOWN
         if "metric" in run.after and (script := script_for(materials.spec())) is not None:
             yield "verify.py", script
 

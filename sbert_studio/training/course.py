@@ -18,7 +18,7 @@ from .blend import unblended
 from .checkpoint import Checkpoints, disk_space
 from .crossfit import cross_fitted, in_folds
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
-from .export import HELD_OUT
+from .export import HELD_OUT, KNOWN
 from .general import GeneralProbe
 from .judge import Judge, hold_out
 from .members import Member, members, summary
@@ -216,9 +216,9 @@ class _Course:
         if outcome.status == "finished" and (kept := best.model.parent / "checkpoints").is_dir():
             shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
             shutil.copytree(kept, self.folder / "checkpoints")
-        held = best.model.parent / HELD_OUT
-        if held.is_file():
-            shutil.copyfile(held, self.folder / HELD_OUT)
+        for name in (HELD_OUT, KNOWN):
+            if (best.model.parent / name).is_file():
+                shutil.copyfile(best.model.parent / name, self.folder / name)
 
     def _tell(self, event: Event) -> None:
         """All that a training tells but its end, which is not that of the run."""

@@ -101,6 +101,7 @@ def cross_fitted(
     """
     identity = identity_of(spec, examples)
     if resume and (ended := read_outcome(folder, identity, _OUTCOME)) is not None:
+        shutil.rmtree(folder / _PARTS, ignore_errors=True)
         emit(ended.event())
         return ended
     if not resume:

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 _SHOWN = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
 _OF_CROSS = ("architecture", "head")
-HELD_OUT = "held_out.jsonl"
+HELD_OUT, KNOWN = "held_out.jsonl", "known.jsonl"
 
 
 def export(parts: Parts, state: State, base: str) -> None:
-    """Write ``model/`` (LoRA merged into it), ``adapter/`` for a LoRA run, and ``held_out.jsonl``.
+    """Write ``model/`` (LoRA merged into it), ``adapter/`` for a LoRA run, ``held_out.jsonl``, and ``known.jsonl`` where the held-out
+    texts were laid beside others.
 
     Args:
         parts: the encoder has the best weights; its adapter is merged.
@@ -33,7 +34,9 @@ def export(parts: Parts, state: State, base: str) -> None:
     """
     write_model(parts.spec, parts.encoder, parts.folder, base, state.before, state.after, state.step)
     if parts.judge is not None:
-        _write_held_out(parts.judge.dev, parts.folder / HELD_OUT)
+        _write_rows(parts.judge.dev, parts.folder / HELD_OUT)
+        if parts.judge.known is not None:
+            _write_rows(parts.judge.known, parts.folder / KNOWN)
 
 
 def write_model(
@@ -109,10 +112,10 @@ def _facts(spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any],
     )
 
 
-def _write_held_out(held: Examples, path: Path) -> None:
-    """The rows that the scores were measured on, one JSON object a line: ``texts``, ``target`` (score or class) and ``line``."""
-    classes = siblings(held) if held.targets is None else held.targets
-    targets = [None] * len(held) if classes is None else classes.tolist()
+def _write_rows(rows: Examples, path: Path) -> None:
+    """Rows that were judged, or that texts were laid beside, a JSON object a line: ``texts``, ``target`` (score or class) and ``line``."""
+    classes = siblings(rows) if rows.targets is None else rows.targets
+    targets = [None] * len(rows) if classes is None else classes.tolist()
     with atomic_file(path) as part, part.open("w", encoding="utf-8") as target:
-        for texts, goal, line in zip(zip(*held.texts, strict=True), targets, held.lines.tolist(), strict=True):
+        for texts, goal, line in zip(zip(*rows.texts, strict=True), targets, rows.lines.tolist(), strict=True):
             target.write(json.dumps({"texts": list(texts), "target": goal, "line": line}, ensure_ascii=False) + "\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,7 +158,8 @@ def train(
             str(processes.device), precision, spec.batch_size, state.step, tuple(reasons),
         )
     )  # fmt: skip
-    _warn(parts, damaged, "" if assignment.verdict else unjudged)
+    for remark in (*damaged, *_remarks(spec, processes, "" if held is not None or assignment.verdict else unjudged)):
+        parts.say(Notice(remark))
     if asks:
         return _finish(parts, loop, "asks", base, blend, assignment)
     if resume:
@@ -171,16 +172,14 @@ def train(
     return _finish(parts, loop, reached, base, blend, assignment)
 
 
-def _warn(parts: Parts, damaged: Sequence[str], unjudged: str) -> None:
-    """Tell what a person should know before the first step."""
-    for found in damaged:
-        parts.say(Notice(found))
-    if parts.processes.note:
-        parts.say(Notice(parts.processes.note))
-    if parts.spec.precision == "bfloat16" and autocast_dtype(parts.processes.device) is None:
-        parts.say(Notice(f"this {parts.processes.device.type} has no fast bfloat16: training takes longer than in float32"))
-    if parts.judge is None and unjudged:
-        parts.say(Notice(f"nothing measures how good the model is, and its last weights are kept: {unjudged}"))
+def _remarks(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[str]:
+    """What a person should know of a training that begins; ``unjudged``: why nothing judges it, if nothing does."""
+    if processes.note:
+        yield processes.note
+    if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
+        yield f"this {processes.device.type} has no fast bfloat16: training takes longer than in float32"
+    if unjudged:
+        yield f"nothing measures how good the model is, and its last weights are kept: {unjudged}"
 
 
 def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, assignment: Assignment) -> Outcome:

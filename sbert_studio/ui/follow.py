@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words
@@ -11,6 +12,7 @@ from .views import Value, nothing, plain
 
 if TYPE_CHECKING:
     from ..runs.record import Run
+    from ..studio.results import RunView
 
 _MOST_POINTS = 1200
 _SMOOTHING = 0.9
@@ -88,13 +90,18 @@ class Follow:
             notes=tuple(notes), part=part, ended=tuple(ended),
         )  # fmt: skip
 
-    def panel(self, run: Run, waiting: int = 0) -> Value:
+    def panel(self, seen: RunView) -> Value:
         """The value of a ``run`` view."""
+        run = seen.run
         last = self.last or {}
         live = run.status in ("queued", "running")
         message = " ".join(sentence(part) for part in (run.message, run.hint) if part)
-        if run.status == "queued" and waiting:
-            message = f"{waiting} run{'s' if waiting > 1 else ''} before it."
+        if seen.stopping:
+            message = "Stopping… It ends after the step it is in, is judged once more, and its best model is kept."
+        elif run.status == "queued" and seen.waiting:
+            message = f"{seen.waiting} run{'s' if seen.waiting > 1 else ''} before it."
+        elif seen.kept_until:
+            message += f" It is kept here until {day(seen.kept_until)}: download what you want to keep."
         value: Value = {
             "title": run.name,
             "subtitle": " · ".join(
@@ -108,7 +115,8 @@ class Follow:
             "rate": run.pairs_per_second or last.get("pairs_per_second"),
             "left": last.get("seconds_left"),
             "seconds": run.seconds,
-            "message": sentence(message or (self.notes[-1] if self.notes else "")),
+            "stopping": seen.stopping,
+            "message": sentence(message.strip() or (self.notes[-1] if self.notes else "")),
             "part": self.part if live else "",
             "parts": [{"title": title, "before": before, "after": after} for title, before, after in self.ended],
             "scores": None if live else before_after(run),
@@ -129,6 +137,12 @@ class Follow:
                 "empty": "no rows are held out" if self.dev_rows == 0 else "judged after each part of an epoch",
             },
         }
+
+
+def day(moment: str) -> str:
+    """``2026-12-05T…`` as a person would say it: 5 December 2026."""
+    when = datetime.fromisoformat(moment)
+    return f"{when.day} {when:%B %Y}"
 
 
 def before_after(run: Run) -> Value | None:
