@@ -72,6 +72,11 @@ class Workspace:
         """The folder of files made for download."""
         return self._folder("exports")
 
+    @property
+    def notices(self) -> Path:
+        """The file that says which runs will be removed, and when; it need not exist."""
+        return self.home / "notices.json"
+
     def secret(self) -> bytes:
         """32 random bytes of this home's own, by which tokens are made; written on first use, for its owner's eyes.
 

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def quick(**values: object) -> dict[str, object]:
 
 
 @contextmanager
-def studio_at(home: Path, model: Path | str = "all-MiniLM-L6-v2") -> Iterator[Studio]:
+def studio_at(home: Path, model: Path | str = "all-MiniLM-L6-v2", **settings: Any) -> Iterator[Studio]:
     """A studio on the CPU whose default model is the tiny one."""
-    with Studio(Settings(home=home, device="cpu", default_model=str(model)), allow_folders=True) as studio:
+    with Studio(Settings(home=home, device="cpu", default_model=str(model), **settings), allow_folders=True) as studio:
         yield studio

@@ -32,6 +32,18 @@
       ...(value.scores ? [scores(value.scores)] : []));
   };
 
+  // What waits or trains beside the run that is followed; each row can be followed and stopped.
+  views.runs = (root, host) => (value) => {
+    const button = (words, what, row, off) => el("button", { type: "button", class: "sb-small-button", disabled: off, "aria-label": `${words} ${row.name}`,
+      on: { click: () => select(host, what, row.id) } }, words);
+    root.replaceChildren(el("div", { class: "sb-panel sb-runs" }, el("h3", {}, "Under way"),
+      ...value.rows.map((row) => el("div", { class: row.followed ? "sb-runs-row sb-followed" : "sb-runs-row" },
+        el("div", {}, el("strong", {}, row.name), el("p", { class: "sb-dim" }, row.words),
+          el("div", { class: "sb-progress", "aria-hidden": true }, el("i", { style: { width: `${row.share * 100}%` } }))),
+        button(row.followed ? "Followed" : "Follow", "follow", row, row.followed), button(row.stopping ? "Stopping…" : "Stop", "stop", row, row.stopping))),
+      ...(value.note ? [el("p", { class: "sb-dim" }, value.note)] : [])));
+  };
+
   // Of a run of several trainings: each that is done, with its scores before and after.
   function parts(rows) {
     return el("table", { class: "sb-parts" }, el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.title),

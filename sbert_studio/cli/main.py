@@ -16,7 +16,7 @@ from typer.exceptions import Abort, TyperException
 from .. import __version__
 from ..errors import StudioError
 from ..studio.questions import Unanswered
-from . import benching, checking, exploring, judging, serving, tuning
+from . import benching, checking, exploring, judging, running, serving, tuning
 from .answers import Answer, say, write
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for room in (serving, exploring, checking, tuning, judging, benching):
+ROOMS = (serving, exploring, checking, tuning, running, judging, benching)
+for room in ROOMS:
     for command in room.COMMANDS:
         app.command()(command)
 
@@ -143,11 +144,7 @@ def _log_file() -> Path:
 
 
 def _command(arguments: Sequence[str]) -> str:
-    known = {
-        command.__name__.strip("_").replace("_", "-")
-        for room in (serving, exploring, checking, tuning, judging, benching)
-        for command in room.COMMANDS
-    }
+    known = {command.__name__.strip("_").replace("_", "-") for room in ROOMS for command in room.COMMANDS}
     return next((f"{word} " for word in arguments if word in known), "")
 
 

@@ -1,4 +1,4 @@
-"""Commands by which a model is tuned: train, runs, export, strength."""
+"""The command by which a model is tuned: train."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import typer
 from ..errors import StudioError
 from ..studio.accounting import in_sentences
 from ..studio.plans import TrainRequest
-from ..studio.strengths import cost_in_words
-from ..workspace import require_room
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
 from .columns import AsRead, Columns, Delimiter, Encoding, Group, Header, Kind, Order, Scale, Target, asked
@@ -20,13 +18,7 @@ from .following import Follower, stopping_politely
 from .studio import open_studio
 
 if TYPE_CHECKING:
-    from ..runs.record import Run
     from ..studio.results import Forecast
-
-Strength = Annotated[
-    float | None,
-    typer.Option("--strength", metavar="0…1", help="Blend with the untuned model: 0 untuned, 1 tuned.", show_default="as it is"),
-]
 
 
 def train(
@@ -63,7 +55,7 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
-    from ..evaluation.words import confused_in_words, found_in_words, gain_in_words, scores_in_words
+    from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words, scores_in_words
     from ..runs.companions import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
@@ -100,14 +92,9 @@ def train(
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{run.after['metric']} on held-out rows: {scores}")
-        lines += [gain] if (gain := gain_in_words(run.before, run.after)) else []
+        lines += outcome_in_words(run.before, run.after)
         lines += [words] if (words := found_in_words(run.after, run.before)) else []
         lines += confused_in_words(run.after)
-        lines += (
-            [f"strength {run.after['strength']:g} of 1: {cost}"]
-            if "strength" in run.after and (cost := cost_in_words(run.before, run.after))
-            else []
-        )
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)
@@ -115,64 +102,6 @@ def train(
 
 def _planned(found: Forecast) -> Answer:
     return Answer(found.to_json(), [*found.reasons, f"Estimate: {found.in_words()}. Nothing was trained."])
-
-
-def runs(json: Json = False) -> Answer:
-    """List the runs, newest first."""
-    from ..evaluation.words import scores_in_words
-
-    with open_studio() as studio:
-        found, notices = studio.runs(), studio.store.notices
-        damaged = {card.name: card.damaged for card in studio.models() if card.damaged}
-    for notice in notices:
-        say(notice)
-    lines = []
-    for run in found:
-        if run.id in damaged:
-            lines.append([run.id, "damaged", run.objective, run.model, run.created, damaged[run.id], run.name])
-            continue
-        scores = f"{scores_in_words(run.before)} → {scores_in_words(run.after)}" if run.before and run.after else run.message
-        lines.append([run.id, run.status, run.objective, run.model, run.created, scores, run.name])
-    listed = [{**run.to_json(), "damaged": damaged.get(run.id, "")} for run in found]
-    return Answer({"runs": listed, "notices": list(notices)}, lines or ["there are no runs yet"])
-
-
-def export(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
-    out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
-    strength: Strength = None,
-    json: Json = False,
-) -> Answer:
-    """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py."""
-    require_room(out)
-    with open_studio() as studio:
-        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.set_strength(run, strength))
-        found = studio.export(run, out)
-    return Answer(
-        found.to_json() | ({} if strength is None else {"strength": strength}), [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"]
-    )
-
-
-def strength(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
-    value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (untuned) to 1 (tuned).")],
-    json: Json = False,
-) -> Answer:
-    """Set how much of the tuning a finished run's model has: a blend of untuned and tuned weights, without training."""
-    with open_studio() as studio:
-        found = studio.set_strength(run, value)
-    data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
-    return Answer(data, _scores(found))
-
-
-def _scores(run: Run) -> list[str | list[Any]]:
-    """The scores at every mark of the strength, and the cost of the one that is set."""
-    marks: list[str | list[Any]] = [
-        [f"strength {mark['strength']:g}", mark["score"], mark.get("general", "")] for mark in run.after.get("strengths", ())
-    ]
-    head: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
-    cost = cost_in_words(run.before, run.after)
-    return [*head, *marks, f"{run.name} has strength {run.after.get('strength', 1.0):g}" + (f": {cost}" if cost else "")]
 
 
 def settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -193,4 +122,4 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-COMMANDS = (train, runs, export, strength)
+COMMANDS = (train,)

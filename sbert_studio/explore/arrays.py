@@ -106,15 +106,15 @@ def _touch(path: Path) -> None:
         _whole[path] = (state.st_size, state.st_mtime_ns, state.st_ino)
 
 
-def keep_below(folder: Path, max_bytes: int, keep: Path) -> list[Path]:
-    """Delete the least recently used ``.npy`` files of ``folder`` until they fit; ``keep`` stays.
+def keep_below(folder: Path, max_bytes: int, keep: Path, pattern: str = "*.npy") -> list[Path]:
+    """Delete the least recently used files (of vectors, unless ``pattern`` says otherwise) of ``folder`` until they fit; ``keep`` stays.
 
     Returns:
         The files that went. A file that another program holds open (Windows) stays too.
     """
     files = []
     now = time.time()
-    for path in folder.glob("*.npy"):
+    for path in folder.glob(pattern):
         try:
             state = path.stat()
         except OSError:

@@ -63,6 +63,17 @@ class Runner:
 
     def submit(self, run_id: str) -> None:
         """Put a run that the store holds as queued at the end of the queue."""
+        try:
+            self._enqueue(run_id)
+        except BaseException:  # no thread could be started
+            with self._changed:
+                self._stops.pop(run_id, None)
+                if run_id in self._queue:
+                    self._queue.remove(run_id)
+            self._end(run_id, "interrupted", "the program could not begin it; resume it to try again")
+            raise
+
+    def _enqueue(self, run_id: str) -> None:
         with self._changed:
             self._stops[run_id] = threading.Event()
             self._queue.append(run_id)

@@ -7,7 +7,7 @@ import errno
 import logging
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +120,9 @@ class _Books:
             steps=max(outcome.steps, self._steps),  # of several trainings, each told its own
             seconds=outcome.seconds,
             pairs_per_second=outcome.pairs_per_second,
-            model_path=outcome.model,
+            model_path=outcome.model if outcome.model.is_dir() else None,
+            message=str(outcome.question.get("why", "")),
+            hint=_answers(outcome.question),
         )
 
     def close(self) -> None:
@@ -175,6 +177,14 @@ def _changes(body: dict[str, Any]) -> dict[str, Any]:
     if kind == "failed":
         return {"status": "failed", "message": body["message"], "hint": body["hint"]}
     return {}
+
+
+def _answers(question: Mapping[str, Any]) -> str:
+    """The question of an alarm, and how it is answered, for a terminal and the lists."""
+    if not question:
+        return ""
+    flags = [f"{option['answer']} ({option['flag']})" if option["flag"] else option["answer"] for option in question["options"]]
+    return f"{question['question']} {'; or '.join(flags)}"
 
 
 def _either(should_stop: Callable[[], bool], run_id: str, store: Store) -> Callable[[], bool]:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..training.rehearsal import Estimate
 
 _SAMPLE = 2_000  # texts of each column whose length the advisor sees
-_NO_EXAMPLE = "no example of these can be made of it"
 _READING = ("encoding", "delimiter", "header")
 
 
@@ -52,8 +51,6 @@ class Planning(Reading):
             StudioError: a file cannot be read, no kind of examples can be had from it, or a setting is refused. What is merely
                 uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.studio.Studio.submit` refuses.
         """
-        from ..data.accounts import account_of
-
         own, chosen_first, asked_first = _by_stage(request.overrides)
         if request.first is None and (chosen_first or asked_first):
             named = ", ".join([*chosen_first, *asked_first])
@@ -68,10 +65,9 @@ class Planning(Reading):
         diagnosis = before.diagnosis if before is not None and self._same_rows(before, table, judged, asked, model, own) else None
         diagnosis = diagnosis or self._diagnosed(table, asked, judged, model, own.get("objective"), checking)
         data = _source(request.data, table, asked, diagnosis)
-        dev = None
-        if request.dev is not None and judged is not None and diagnosis.held_out is not None:
-            account = account_of(judged, (), diagnosis.held_out.lines, otherwise=_NO_EXAMPLE)
-            dev = replace(_source(request.dev, judged, asked, diagnosis), examples=diagnosis.held_out, account=account)
+        dev, held, account = None, diagnosis.held_out, diagnosis.held_account
+        if request.dev is not None and judged is not None and held is not None and account is not None:
+            dev = replace(_source(request.dev, judged, asked, diagnosis), examples=held, account=account)
         advice = self._advise(diagnosis.examples, model, own)
         spec, reasons = advice.spec, (*_columns_in_words(diagnosis.roles), *advice.reasons)
         first = earlier = None

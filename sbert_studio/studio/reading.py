@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..workspace import existing
 from .cards import languages_of
@@ -52,6 +53,12 @@ class Reading(Services):
         from ..data.corpus import corpus_from_table
 
         return corpus_from_table(self._table(path, name, progress), column)
+
+    def known_corpus(self, path: Path, column: str | None = None) -> Corpus:
+        """:meth:`corpus` of a file that is asked for again and again, as callers of the API do; it is read anew once it changes."""
+        path = existing_file(path)
+        state = path.stat()
+        return self.corpora.get((str(path), state.st_size, state.st_mtime_ns, column), lambda: self.corpus(path, column), checkpoint)
 
     def check(
         self,

@@ -288,11 +288,19 @@ class Forecast:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run and those of its events that the caller has not seen: (number, event) in order; ``waiting`` runs go before it."""
+    """A run and those of its events that the caller has not seen: (number, event) in order.
+
+    Attributes:
+        waiting: how many runs go before it.
+        stopping: whether it was asked to stop and has not ended yet.
+        kept_until: when it will be removed, UTC, ISO 8601; empty where it stays.
+    """
 
     run: Run
     events: tuple[tuple[int, dict[str, Any]], ...]
     waiting: int = 0
+    stopping: bool = False
+    kept_until: str = ""
 
     @property
     def cursor(self) -> int:
@@ -300,9 +308,10 @@ class RunView:
         return self.events[-1][0] if self.events else 0
 
     def to_json(self) -> dict[str, Any]:
-        """``{run, events, cursor, waiting}``."""
+        """``{run, events, cursor, waiting, stopping, kept_until}``."""
         events = [{"seq": seq, **event} for seq, event in self.events]
-        return {"run": self.run.to_json(), "events": events, "cursor": self.cursor, "waiting": self.waiting}
+        how = {"waiting": self.waiting, "stopping": self.stopping, "kept_until": self.kept_until}
+        return {"run": self.run.to_json(), "events": events, "cursor": self.cursor, **how}
 
 
 @dataclass(frozen=True)

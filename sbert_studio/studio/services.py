@@ -6,13 +6,14 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..caches import LruCache
+from ..caches import LruCache, bytes_of
 from ..settings import Settings
 from ..workspace import Workspace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ..data.corpus import Corpus
     from ..encoders.catalog import Catalog
     from ..explore.search import LexicalIndex, SemanticIndex
     from ..explore.vectors import VectorStore
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from ..runs.store import Store
 
 T = TypeVar("T")
-_MODELS, _INDEXES, _WORDS = 0.5, 0.17, 0.08
-VISITORS = 0.25
-"""The parts of the memory budget: models, indexes by meaning, by words, and what visitors have chosen."""
+_MODELS, _INDEXES, _WORDS, _CORPORA = 0.5, 0.17, 0.08, 0.05
+VISITORS = 0.2
+"""The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, and what visitors have chosen."""
 
 
 class Services:
@@ -40,6 +41,7 @@ class Services:
         self.settings = settings or Settings.from_env()
         self.allow_folders = not self.settings.shared if allow_folders is None else allow_folders
         self.workspace = Workspace(self.settings.home)
+        self.on_close: list[Callable[[], None]] = []
         self._made: dict[str, Any] = {}
         self._making = threading.RLock()
 
@@ -71,6 +73,11 @@ class Services:
         return self._once("wordings", lambda: LruCache(self._share(_WORDS), lambda index: index.bytes))
 
     @property
+    def corpora(self) -> LruCache[Corpus]:
+        """The corpora that callers of the API have sent of late."""
+        return self._once("corpora", lambda: LruCache(self._share(_CORPORA), bytes_of))
+
+    @property
     def store(self) -> Store:
         """The memory of runs; what a dead process left behind is marked as interrupted when it is first opened."""
         return self._once("store", self._open_store)
@@ -90,6 +97,9 @@ class Services:
 
     def close(self) -> None:
         """End the background run politely (its checkpoint is kept) and close the database."""
+        closing, self.on_close = self.on_close, []
+        for close in closing:
+            close()
         with self._making:
             made, self._made = self._made, {}
         if "runner" in made:

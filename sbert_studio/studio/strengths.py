@@ -1,20 +1,9 @@
-"""How much of a tuning a model has, and what that costs: the words and the marks of the strength dial."""
+"""How much of a tuning a model has, and what that costs: the marks of the strength dial."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-
-
-def cost_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """What a tuning gains on the owner's rows and costs elsewhere, in points of a hundred: ``yours +6.1, general −0.4``.
-
-    Only what was measured of both models is told; nothing where nothing was.
-    """
-    pairs = [("yours", before.get("score"), after.get("score"))]
-    pairs += [("general", (before.get("general") or {}).get("score"), (after.get("general") or {}).get("score"))]
-    known = [(name, 100 * (now - then)) for name, then, now in pairs if then is not None and now is not None]
-    return ", ".join(f"{name} {change:+.1f}".replace("-", "−") for name, change in known)
 
 
 def dial(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any] | None:

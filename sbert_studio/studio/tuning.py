@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..runs.record import Run
+from ..runs.record import ACTIVE, Run
 from ..workspace import atomic_folder, file_name, write_json
-from .accounting import with_held_out
+from .accounting import run_accounts
+from .keeping import kept_until
+from .limits import require_turn, require_within
 from .planning import Planning
 from .plans import TrainPlan, TrainRequest
 from .results import Exported, RunView
@@ -134,17 +136,31 @@ class Tuning(Planning):
         """A run and its events numbered above ``after``; poll with the view's ``cursor``."""
         self.store.recover()
         run = self.store.get(run_id)
-        return RunView(run, tuple(self.store.events(run_id, after)), self.runner.position(run_id))
+        return self._seen(run, tuple(self.store.events(run_id, after)))
+
+    def under_way(self, owner: str | None = None) -> list[RunView]:
+        """The runs (of one owner) that wait or train, in the order of their turns, each with its place among everybody's; no events."""
+        return [self._seen(run) for run in reversed(self.runs(owner)) if run.active]
+
+    def _seen(self, run: Run, events: tuple[tuple[int, dict[str, Any]], ...] = ()) -> RunView:
+        due = kept_until(self.settings, self.workspace, run)
+        stopping = run.active and self.store.asked_to_stop(run.id)
+        return RunView(run, events, self._before(run), stopping, due.isoformat(timespec="seconds") if due else "")
+
+    def _before(self, run: Run) -> int:
+        """How many runs go before this one: as the runner here has it, or, where another process has it, by when they were begun."""
+        if run.status != "queued":
+            return 0
+        if place := self.runner.position(run.id):
+            return place
+        turns = [one.id for one in reversed(self.store.runs()) if one.active]
+        return turns.index(run.id) if run.id in turns else 0
 
     def accounts(self, run_id: str) -> dict[str, RowAccount]:
         """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
         from ..runs.materials import Materials
 
-        run = self.store.get(run_id)
-        found = Materials(self.workspace.run(run_id)).accounts()
-        if "data" in found and "dev" not in found:
-            found["data"] = with_held_out(found["data"], run.dev_rows)
-        return found
+        return run_accounts(self.store.get(run_id), Materials(self.workspace.run(run_id)))
 
     def runs(self, owner: str | None = None) -> list[Run]:
         """The runs (of one owner), newest first. One whose process died reads as interrupted."""
@@ -173,7 +189,7 @@ class Tuning(Planning):
 
     def resume(self, run_id: str) -> Run:
         """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""
-        self.store.recover()
+        require_turn(self.settings.limits, self.store.get(run_id).owner, self._active())
         run = self.store.take(run_id)
         self.runner.submit(run_id)
         return run
@@ -199,10 +215,15 @@ class Tuning(Planning):
         export_run(run, self.workspace.run(run_id), target)
         return Exported(target, target.stat().st_size)
 
+    def _active(self) -> list[Run]:
+        self.store.recover()
+        return [run for status in ACTIVE for run in self.store.runs(status=status)]
+
     def _new_run(self, plan: TrainPlan) -> Run:
         from ..runs.materials import Materials
 
         run = new_run(plan)
+        require_within(self.settings.limits, run, self._active())
         folder = self.workspace.run(run.id)
         try:
             write_materials(Materials(folder), plan)

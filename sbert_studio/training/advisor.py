@@ -205,6 +205,9 @@ class _Advisor:
             why = "adapters start at zero and want a higher rate"
         elif self.cross:
             rate, why = (5e-5, "a small model with a new head takes a higher rate well") if small else (2e-5, "the usual rate for BERT")
+        elif self.rows <= _SMALL and self._scored:
+            rate = 1e-4 if small else 4e-5
+            why = "few rows, seen a few times: a high rate learns most from them, and blending keeps what the model knew"
         elif self.rows <= _SMALL:
             rate, why = 2e-5, "with few rows a gentle rate keeps what the model knows"
         elif self.values["objective"] == "simcse":
@@ -215,13 +218,19 @@ class _Advisor:
             rate, why = 2e-5, "the usual rate for a model of this size"
         self._set("learning_rate", rate, f"Learning rate {rate:g}: {why}.")
 
+    @property
+    def _scored(self) -> bool:
+        return self.examples.kind in ("scored_pairs", "labelled_pairs")
+
     def _epochs(self) -> None:
-        scored = self.examples.kind in ("scored_pairs", "labelled_pairs")
-        steps = ((_SMALL, 6, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
-        epochs = next(first if scored else second for most, first, second in steps if self.rows <= most)
+        few = 3 if self._scored and not self.cross and self.values["method"] == "full" else 6
+        steps = ((_SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
+        epochs = next(first if self._scored else second for most, first, second in steps if self.rows <= most)
         why = (
             "few rows are worth seeing more often"
             if epochs > 4
+            else "at a high rate that is enough, and leaves time to judge by every row"
+            if self.rows <= _SMALL and epochs == few
             else "the best of these is kept"
             if epochs > 1
             else "there are rows enough for one pass"

@@ -42,6 +42,7 @@ class State:
         bad: steps in a row without a finite loss, up to now.
         micro_batch: rows in memory at once, smaller than asked after memory ran out.
         rows, seconds, total_seconds: rows trained on, seconds that took, seconds with evaluations and all.
+        alarm: the question that the run stopped with and that nobody has answered; else empty.
     """
 
     identity: str
@@ -54,6 +55,7 @@ class State:
     rows: int = 0
     seconds: float = 0.0
     total_seconds: float = 0.0
+    alarm: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

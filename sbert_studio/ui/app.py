@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 from starlette.middleware import Middleware
 
+from ..caches import keep_little
+from ..studio.keeping import Keeper
 from . import api, tabs, theme
 from .hosts import AllowedHosts, OwnHostsOnly
 from .page import Page, guarded
@@ -40,13 +42,17 @@ def build(studio: Studio, *, shared: bool | None = None) -> Any:
         shared: whether strangers can reach it; by the settings where not given. They then see their own runs only, and may not
             name folders of this machine.
     """
-    page = Page(studio, studio.settings.shared if shared is None else shared)
+    return _drawn(studio, Page(studio, studio.settings.shared if shared is None else shared))
+
+
+def _drawn(studio: Studio, page: Page) -> Any:
     if page.shared:
         studio.catalog.allow_folders = False
     with PlainBlocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_FOR), fill_width=True) as blocks:
         page.corpus = gr.State(None)
         page.runs_changed = gr.State(0)
         page.timer = gr.Timer(1.0, active=False)
+        page.runs_timer = gr.Timer(4.0)
         page.owner = gr.BrowserState({"owner": "", "job": ""}, storage_key=_BROWSER_KEY, secret=_BROWSER_KEY)
         page.kept_model = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
         with gr.Row(elem_classes=["sb-header"]):
@@ -86,7 +92,12 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
     Returns:
         the running ``gr.Blocks`` and its local URL.
     """
-    blocks = build(studio, shared=replace(studio.settings, host=host, share=share).shared)
+    page = Page(studio, replace(studio.settings, host=host, share=share).shared)
+    blocks = _drawn(studio, page)
+    keep_little()
+    keeper = Keeper(studio, page.shelves.sweep)
+    keeper.start()
+    studio.on_close.append(keeper.close)
     # UMAP is compiled on first use, half a minute that nobody should wait for.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     folder = plotly_folder()

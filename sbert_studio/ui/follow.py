@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.words import confused_in_words, found_in_words, gain_in_words
+from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words
 from .views import Value, nothing, plain
 
 if TYPE_CHECKING:
     from ..runs.record import Run
+    from ..studio.results import RunView
 
 _MOST_POINTS = 1200
 _SMOOTHING = 0.9
@@ -88,13 +90,18 @@ class Follow:
             notes=tuple(notes), part=part, ended=tuple(ended),
         )  # fmt: skip
 
-    def panel(self, run: Run, waiting: int = 0) -> Value:
+    def panel(self, seen: RunView) -> Value:
         """The value of a ``run`` view."""
+        run = seen.run
         last = self.last or {}
         live = run.status in ("queued", "running")
         message = " ".join(sentence(part) for part in (run.message, run.hint) if part)
-        if run.status == "queued" and waiting:
-            message = f"{waiting} run{'s' if waiting > 1 else ''} before it."
+        if seen.stopping:
+            message = "Stopping… It ends after the step it is in, is judged once more, and its best model is kept."
+        elif run.status == "queued" and seen.waiting:
+            message = f"{seen.waiting} run{'s' if seen.waiting > 1 else ''} before it."
+        elif seen.kept_until:
+            message += f" It is kept here until {day(seen.kept_until)}: download what you want to keep."
         value: Value = {
             "title": run.name,
             "subtitle": " · ".join(
@@ -108,7 +115,8 @@ class Follow:
             "rate": run.pairs_per_second or last.get("pairs_per_second"),
             "left": last.get("seconds_left"),
             "seconds": run.seconds,
-            "message": sentence(message or (self.notes[-1] if self.notes else "")),
+            "stopping": seen.stopping,
+            "message": sentence(message.strip() or (self.notes[-1] if self.notes else "")),
             "part": self.part if live else "",
             "parts": [{"title": title, "before": before, "after": after} for title, before, after in self.ended],
             "scores": None if live else before_after(run),
@@ -131,6 +139,12 @@ class Follow:
         }
 
 
+def day(moment: str) -> str:
+    """``2026-12-05T…`` as a person would say it: 5 December 2026."""
+    when = datetime.fromisoformat(moment)
+    return f"{when.day} {when:%B %Y}"
+
+
 def before_after(run: Run) -> Value | None:
     """The run's main score of the untuned and of the tuned model; ``None`` where it has none."""
     before, after = run.before.get("score"), run.after.get("score")
@@ -144,7 +158,7 @@ def before_after(run: Run) -> Value | None:
         "before": float(before),
         "after": float(after),
         "intervals": [run.before.get("interval"), run.after.get("interval")],
-        "gain": sentence(gain_in_words(run.before, run.after).replace("-", "−")),
+        "gain": " ".join(sentence(words.replace("-", "−")) for words in outcome_in_words(run.before, run.after)),
         "found": sentence(found_in_words(run.after, run.before)),
         "confused": [sentence(words) for words in confused_in_words(run.after)],
     }

@@ -43,6 +43,7 @@ class Page:
         kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
+        runs_timer: ticks always, for the runs that wait or train elsewhere.
         timer: ticks while a run is followed; it stands at the root, where it is always mounted.
         on_load: told the page's load event, once all tabs are drawn.
         shelves: where what visitors chose lies; corpora, maps, pair_scores, drafts: what the keys to it stand for.
@@ -56,6 +57,7 @@ class Page:
     owner: Any = None
     runs_changed: Any = None
     timer: Any = None
+    runs_timer: Any = None
     on_load: list[Callable[[Any], None]] = field(default_factory=list)
     downloads: Downloads = field(default_factory=Downloads)
     shelves: Shelves = field(init=False)

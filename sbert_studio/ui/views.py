@@ -28,7 +28,7 @@ def view(
 
     Args:
         name: a view of ``assets/page``: header, intro, facts, gauge, matrix, table, findings, questions, reasons, command, cards,
-            run, strength, curves, map.
+            run, runs, strength, curves, map.
         value: what it draws; ``None`` hides it.
         server: functions that its JavaScript may call; each takes one argument from the browser, not to be trusted.
     """

@@ -18,7 +18,7 @@ from sbert_studio.runs.mirror import Mirror
 from sbert_studio.runs.record import Run, new_run_id, now
 from sbert_studio.runs.row import COLUMNS
 from sbert_studio.runs.store import Store
-from sbert_studio.studio import Studio
+from sbert_studio.studio import Studio, TrainRequest
 
 
 def added(store: Store, **values: object) -> Run:
@@ -173,7 +173,7 @@ def test_a_run_ends_and_the_next_begins_though_the_database_takes_nothing(
         began.set()
         raise StudioError("the disk is full: studio.db cannot be written", "make room, then try again")
 
-    runs = [studio.submit(path, overrides=quick(epochs=epochs)) for epochs in (40, 1)]
+    runs = [studio.submit(TrainRequest(path, overrides=quick(epochs=epochs))) for epochs in (40, 1)]
     with monkeypatch.context() as patch:
         patch.setattr(database.Database, "change", refuse)
         assert began.wait(30)
@@ -188,7 +188,7 @@ def test_a_run_ends_and_the_next_begins_though_the_database_takes_nothing(
 
 
 def test_an_old_database_and_its_run_open_and_both_may_be_moved(studio: Studio, tmp_path: Path, tiny: Path) -> None:
-    run = studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick())
+    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     studio.close()
     home = studio.settings.home
     as_first_version(home, run.id)

@@ -12,7 +12,7 @@ from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.record import Run
-from sbert_studio.studio import Studio
+from sbert_studio.studio import Studio, TrainRequest
 
 
 def cut(model: Path) -> None:
@@ -59,7 +59,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     with studio_at(folder / "home", tiny) as studio:
         for name in ("whole", "broken"):
-            studio.train(write_pairs(folder / "pairs.csv"), overrides=quick(), name=name)
+            studio.train(TrainRequest(write_pairs(folder / "pairs.csv"), overrides=quick(), name=name))
     return folder / "home"
 
 
@@ -156,8 +156,58 @@ def test_a_full_disk_after_the_last_training_of_several_is_told_as_one(
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.training.course.shutil.copytree", full)
         with pytest.raises(StudioError, match="disk was full") as caught:
-            studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(seeds=2))
+            studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(seeds=2)))
     assert "resume" in caught.value.hint
     (run,) = studio.runs()
     assert run.status == "failed"
-    assert studio.train(resume=run.id).status == "finished"
+    assert studio.go_on(run.id).status == "finished"
+
+
+def cut_rows(folder: Path) -> None:
+    path = folder / "learned.parquet"
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def cut_data(folder: Path) -> None:
+    (folder / "learned.parquet").unlink()  # as a run of the first version, which reads its file again
+    path = next(folder.glob("data.*"))
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def no_data(folder: Path) -> None:
+    (folder / "learned.parquet").unlink()
+    next(folder.glob("data.*")).unlink()
+
+
+def odd_spec(folder: Path) -> None:
+    (folder / "spec.json").write_text('{"epochs": ')
+
+
+@pytest.mark.parametrize("harm", [cut_rows, cut_data, no_data, odd_spec])
+def test_what_a_run_is_made_of_is_named_where_it_is_damaged(runs: Path, tiny: Path, harm: Callable[[Path], None]) -> None:
+    with studio_at(runs, tiny) as studio:
+        run = studio.runs()[0]
+        harm(studio.workspace.runs / run.id)
+        studio.store.record(run.id, status="interrupted")
+        studio.resume(run.id)
+        assert studio.runner.wait(run.id, 60)
+        found = studio.runs()[0]
+        assert found.status == "failed" and found.hint
+        assert "unforeseen" not in found.message and ("damaged" in found.message or "gone" in found.message or "not what" in found.message)
+
+
+def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    path = write_pairs(tmp_path / "pairs.csv")
+    run = studio.train(TrainRequest(path, overrides=quick()))
+    studio.store.record(run.id, status="stopped")
+    with monkeypatch.context() as patch:
+        patch.setattr("sbert_studio.runs.runner.threading.Thread.start", refuse)
+        with pytest.raises(RuntimeError):
+            studio.resume(run.id)
+    assert studio.runs()[0].status == "interrupted"
+    studio.resume(run.id)
+    assert studio.runner.wait(run.id, 60)
+    assert studio.runs()[0].status == "finished"

@@ -114,8 +114,9 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from tiny_studio import quick, studio_at
+from sbert_studio.studio import TrainRequest
 with studio_at(Path({home!r}), Path({model!r})) as studio:
-    studio.submit(Path({data!r}), overrides=quick(epochs=400, checkpoint_every=2))
+    studio.submit(TrainRequest(Path({data!r}), overrides=quick(epochs=400, checkpoint_every=2)))
     sys.stdin.read()
 """
 
@@ -191,9 +192,9 @@ def test_nothing_ends_the_thread_that_trains(
     path = write_pairs(tmp_path / "pairs.csv")
     with monkeypatch.context() as patch:
         patch.setattr(where, fall)
-        broken = ended(studio, studio.submit(path, overrides=quick()))
+        broken = ended(studio, studio.submit(TrainRequest(path, overrides=quick())))
     assert broken.status in ("failed", "interrupted") and broken.message
-    assert ended(studio, studio.submit(path, overrides=quick())).status == "finished"
+    assert ended(studio, studio.submit(TrainRequest(path, overrides=quick()))).status == "finished"
     studio.resume(broken.id)
     assert ended(studio, broken).status == "finished"
 
@@ -203,7 +204,7 @@ def test_a_listener_and_a_log_that_fail_do_not_end_the_run(studio: Studio, tmp_p
         raise RuntimeError("nobody listens")
 
     monkeypatch.setattr("sbert_studio.runs.tensorboard.TensorBoardLog.write", fall)
-    assert studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(), emit=fall).status == "finished"
+    assert studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), emit=fall).status == "finished"
 
 
 def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
@@ -213,7 +214,7 @@ def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
         raise OSError(28, "No space left on device")
 
     path = write_pairs(tmp_path / "pairs.csv")
-    run = studio.submit(path, overrides=quick(epochs=400, evaluations_per_epoch=1))
+    run = studio.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
     until(lambda: studio.run(run.id).run.step > 3)
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.training.checkpoint.Checkpoints.write", fall)
@@ -223,7 +224,7 @@ def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
         broken = ended(studio, run)
     assert (broken.status, broken.message) == ("failed", "the disk is full")
     assert "room" in broken.hint
-    assert ended(studio, studio.submit(path, overrides=quick())).status == "finished"
+    assert ended(studio, studio.submit(TrainRequest(path, overrides=quick()))).status == "finished"
 
 
 def test_a_run_that_another_program_has_is_not_trained_a_second_time(studio: Studio, tmp_path: Path) -> None:

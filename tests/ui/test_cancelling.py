@@ -19,6 +19,7 @@ from sbert_studio.data.progress import StoppedError, checkpoint, stoppable
 from sbert_studio.explore.clustering import ClusterParams
 from sbert_studio.explore.projection import ProjectionParams
 from sbert_studio.studio import Studio
+from sbert_studio.studio.plans import TrainRequest
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.page import Page, guarded, told
 from sbert_studio.ui.visits import VISITS
@@ -130,7 +131,7 @@ def test_closing_the_page_ends_its_search_and_no_training(tmp_path: Path, monkey
 
     with studio_at(tmp_path / "home", write_model(tmp_path / "tiny")) as studio:
         monkeypatch.setattr(studio, "search", search)
-        run = studio.submit(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=900, evaluations_per_epoch=1))
+        run = studio.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=900, evaluations_per_epoch=1)))
         blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
         url = url.rstrip("/")
         number = next(number for number, fn in blocks.fns.items() if getattr(fn.fn, "__name__", "") == "on_search")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.runs.record import Run
+from sbert_studio.studio.results import RunView
 from sbert_studio.ui.follow import Follow, sentence, smoothed
 
 
@@ -65,15 +66,15 @@ def test_smoothing_equals_the_weighted_mean() -> None:
 
 def test_the_panel_shows_scores_only_at_the_end() -> None:
     scores = {"before": {"metric": "cosine_spearman", "score": 0.6}, "after": {"metric": "cosine_spearman", "score": 0.7}}
-    assert Follow("r").panel(run(**scores))["scores"] is None
-    shown = Follow("r").panel(run(status="finished", dev_rows=9, **scores))["scores"]
+    assert Follow("r").panel(RunView(run(**scores), ()))["scores"] is None
+    shown = Follow("r").panel(RunView(run(status="finished", dev_rows=9, **scores), ()))["scores"]
     assert (shown["before"], shown["after"]) == (0.6, 0.7)
     assert shown["metric"] == "Cosine Spearman on 9 held-out rows"
 
 
 def test_a_failure_is_told_with_its_hint() -> None:
     assert (
-        Follow("r").panel(run(status="failed", message="out of memory", hint="choose a smaller batch"))["message"]
+        Follow("r").panel(RunView(run(status="failed", message="out of memory", hint="choose a smaller batch"), ()))["message"]
         == "Out of memory. Choose a smaller batch."
     )
 
@@ -97,11 +98,11 @@ def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_ar
     )
     assert follow.losses == ((1, 0.25),)
     assert follow.scores == ()
-    panel = follow.panel(run())
+    panel = follow.panel(RunView(run(), ()))
     assert panel["part"] == "part 2 of 2: seed 13"
     assert panel["parts"] == [{"title": "seed 12", "before": 0.5, "after": 0.75}]
     assert follow.absorb([(7, ended)]).ended == follow.ended, "a resumed run tells again of what was done before"
     after = {"metric": "cosine_spearman", "score": 0.75, "sd": 0.0125, "each": [0.74, 0.76]}
-    done = follow.panel(run(status="finished", before={"score": 0.5}, after=after, dev_rows=9))
+    done = follow.panel(RunView(run(status="finished", before={"score": 0.5}, after=after, dev_rows=9), ()))
     assert done["part"] == ""
     assert done["scores"]["metric"] == "Cosine Spearman on 9 held-out rows, mean of 2 (± 0.0125)"

@@ -61,15 +61,14 @@ def lay_out(rows: Sequence[Row], header: bool | None = None, *, aligned: bool = 
     if start:
         left = tuple(line for line, _ in rows[:start])
         words = " ".join(cell.strip() for cell in cells[0] if cell.strip())
-        notes.append(
-            Finding("info", f"{count(start, 'row')} before the table ({words[:_SHOWN]!r}{'…' if start > 1 else ''}), left out", left)
-        )
+        message = f"{count(start, 'row')} before the table ({words[:_SHOWN]!r}{'…' if start > 1 else ''}), left out"
+        notes.append(Finding("info", message, left, left_out="before the table"))
     if named:
         names[0] = names[0].lstrip("# ") if names[0].startswith("#") else names[0]
         while at < len(rows) - 1 and at - start < 4 and _second_header(cells, at):
             names, other = _better(names, cells[at])
             said = ", ".join(cell.strip() for cell in other if cell.strip())
-            notes.append(Finding("info", f"a second header row, left out: {said[:_SHOWN]}", (rows[at][0],)))
+            notes.append(Finding("info", f"a second header row, left out: {said[:_SHOWN]}", (rows[at][0],), left_out="a second header row"))
             at += 1
         while names and not names[-1].strip():
             names.pop()

@@ -59,7 +59,7 @@ _HAPPENED: dict[str, tuple[Severity, str, bool, str]] = {
     "long": ("warning", "with more cells than there are columns; the surplus was joined to the last column", True, ""),
     "glued": (
         "warning",
-        "with separators inside texts that are not in quotes; those before a blank were read as part of the text",
+        "with unquoted separators inside texts; those before a blank were read as part of the text",
         True,
         "",
     ),

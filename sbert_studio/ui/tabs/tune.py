@@ -12,6 +12,7 @@ from ..page import Page, guarded
 from ..tuning import data_panel, drafts, settings_form, told
 from ..tuning.data_panel import DataPanel
 from ..tuning.drafts import Draft
+from ..tuning.run_list import RunList
 from ..tuning.run_panel import RunPanel
 from ..views import Value, view
 
@@ -85,6 +86,7 @@ def build(studio: Studio, page: Page) -> None:
                     ask = gr.Button("Estimate time and memory", elem_id="tune-ask")
                 forecast = view("reasons", elem_id="tune-estimate")
             run = RunPanel(page, follow)
+            others = RunList(page, run)
     plan_outputs = [*form.inputs, *form.groups.values(), *form.sections, why, terminal, asking, go, forecast]
 
     def plan(draft: Draft, model: str) -> list[Any]:
@@ -158,4 +160,4 @@ def build(studio: Studio, page: Page) -> None:
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
     page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **quiet)
-    page.on_load.append(run.listen)
+    page.on_load += [run.listen, others.listen]

@@ -35,7 +35,7 @@ def look(page: Page, follow: Follow) -> tuple[Follow, Value, Value | None, bool]
     now = follow.absorb(seen.events)
     changed = bool(seen.events) or seen.run.status != follow.status
     now = replace(now, status=seen.run.status)
-    return now, now.panel(seen.run, seen.waiting), plain(now.curves()), changed
+    return now, now.panel(seen), plain(now.curves()), changed
 
 
 def write_zip(page: Page, run_id: str) -> Path:

@@ -1,0 +1,168 @@
+"""The house kept while it is open: runs that go on for too long, old runs, full folders, memory that nothing uses."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..caches import give_back
+from ..errors import StudioError
+from ..runs.record import Run
+from ..workspace import Workspace, write_json
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+    from .facade import Studio
+
+log = logging.getLogger(__name__)
+_EVERY = 15.0
+_NOTICE = timedelta(days=1)
+_GROWN = 64 << 20
+
+
+class Keeper:
+    """Looks after a studio from a thread of its own; nothing that goes wrong in it reaches anybody else.
+
+    Args:
+        also: called each time, for what else must be looked after.
+    """
+
+    def __init__(self, studio: Studio, also: Callable[[], None] = lambda: None) -> None:
+        self._studio, self._also = studio, also
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._resident = 0
+        self._trained = False
+
+    def start(self) -> None:
+        """Look every quarter of a minute, until :meth:`close`."""
+        self._thread = threading.Thread(target=self._work, name="sbert-studio-keeper", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End, and wait for what goes on."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(5)
+
+    def look(self, now: datetime | None = None) -> None:
+        """Do once what there is to do."""
+        now = now or datetime.now(timezone.utc)
+        for task in (lambda: self._end_long(now), lambda: remove_old(self._studio, now), self._folders, self._also, self._memory):
+            try:
+                task()
+            except Exception:
+                log.exception("something that is looked after from time to time could not be")
+
+    def _work(self) -> None:
+        while not self._ended.wait(_EVERY):
+            self.look()
+
+    def _end_long(self, now: datetime) -> None:
+        """Stop a run that has trained for as long as a run may."""
+        minutes = self._studio.settings.limits.minutes
+        for run in self._studio.store.runs(status="running") if minutes else ():
+            began = next((event["time"] for _, event in self._studio.store.events(run.id) if event["type"] == "started"), None)
+            if began is None or now.timestamp() - began < minutes * 60 or self._studio.store.asked_to_stop(run.id):
+                continue
+            words = f"a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept"
+            self._studio.store.record(run.id, {"type": "notice", "message": words})
+            self._studio.stop(run.id)
+
+    def _folders(self) -> None:
+        """Keep what can be made again within its part of the disk."""
+        from ..explore.arrays import keep_below
+
+        part = self._studio.settings.disk_mb * (1 << 20) // 10
+        keep_below(self._studio.workspace.home / "projections", part, Path())
+        keep_below(self._studio.workspace.home / "exports", part, Path(), "*.zip")
+
+    def _memory(self) -> None:
+        """Return memory once a training has ended, or much was used and let go of since."""
+        busy = any(run.active for run in self._studio.store.runs(status="running"))
+        from ..training.memory import resident_bytes
+
+        if (self._trained and not busy) or resident_bytes() > self._resident + _GROWN:
+            give_back()
+            self._resident = resident_bytes()
+        self._trained = busy
+
+
+def kept_until(settings: Settings, workspace: Workspace, run: Run) -> datetime | None:
+    """When a run that has ended will be removed; ``None`` where it stays."""
+    limits = settings.limits
+    if run.active or not (limits.keep_days or limits.runs_mb):
+        return None
+    dates = [datetime.fromisoformat(run.created) + timedelta(days=limits.keep_days)] if limits.keep_days else []
+    given = _notices(workspace).get(run.id)
+    return min([*dates, datetime.fromisoformat(given)] if given else dates, default=None)
+
+
+def remove_old(studio: Studio, now: datetime) -> list[str]:
+    """Remove the runs whose day has come, and give notice to the oldest where all together take too much of the disk.
+
+    Returns:
+        The ids of those that were removed.
+    """
+    limits = studio.settings.limits
+    if not (limits.keep_days or limits.runs_mb):
+        return []
+    gone = []
+    runs = [run for run in reversed(studio.store.runs()) if not run.active]
+    for run in runs:
+        due = kept_until(studio.settings, studio.workspace, run)
+        if due is not None and now >= due:
+            try:
+                studio.delete_run(run.id)
+            except StudioError:
+                continue  # it was taken up again meanwhile
+            gone.append(run.id)
+    if limits.runs_mb:
+        _give_notice(studio, [run for run in runs if run.id not in gone], limits.runs_mb << 20, now)
+    return gone
+
+
+def bytes_of_run(studio: Studio, run_id: str) -> int:
+    """What a run takes on disk."""
+    return folder_bytes(studio.workspace.home / "runs" / run_id)
+
+
+def folder_bytes(folder: Path) -> int:
+    """What all files below a folder take; those that vanish meanwhile take nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue
+    return total
+
+
+def _give_notice(studio: Studio, runs: list[Run], most: int, now: datetime) -> None:
+    notices = _notices(studio.workspace)
+    known = {run.id for run in runs}
+    kept = {run_id: when for run_id, when in notices.items() if run_id in known}
+    sizes = {run.id: bytes_of_run(studio, run.id) for run in runs}
+    staying = sum(size for run_id, size in sizes.items() if run_id not in kept)
+    for run in runs:
+        if staying <= most:
+            break
+        if run.id not in kept:
+            kept[run.id] = (now + _NOTICE).isoformat(timespec="seconds")
+            staying -= sizes[run.id]
+    if kept != notices:
+        write_json(studio.workspace.notices, kept)
+
+
+def _notices(workspace: Workspace) -> dict[str, str]:
+    """Run ids and the day on which they go, as it was told."""
+    try:
+        found = json.loads(workspace.notices.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return {str(run): str(when) for run, when in found.items()} if isinstance(found, dict) else {}

@@ -1,0 +1,50 @@
+"""What a visitor of a shared machine may ask of it; each refusal names the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import StudioError
+from ..runs.record import Run
+from ..settings import Limits
+
+_OWN = "on a machine of your own there is no such limit"
+
+
+def require_within(limits: Limits, run: Run, runs: Sequence[Run]) -> None:
+    """Find out whether a run may be begun.
+
+    Args:
+        run: as it would be; its spec says how long it is.
+        runs: those that wait or train, everybody's.
+
+    Raises:
+        StudioError: it is larger than a run may be here, its owner has one under way, or too many wait.
+    """
+    spec = run.spec
+    stage: Mapping[str, Any] = spec.get("first") or {}
+    asked = (
+        (run.rows + run.dev_rows, limits.rows, "rows", "take fewer rows"),
+        (max(1, int(spec.get("folds", 1))) * int(spec.get("seeds", 1)), limits.trainings, "trainings (folds × seeds)", "ask for fewer"),
+        (max(float(spec.get("epochs", 0)), float(stage.get("epochs", 0))), limits.epochs, "epochs", "ask for fewer"),
+    )
+    for wanted, most, what, how in asked:
+        if most and wanted > most:
+            raise StudioError(f"this run has {wanted:,g} {what}, and here a run has at most {most:,}", f"{how}; {_OWN}")
+    require_turn(limits, run.owner, runs)
+
+
+def require_turn(limits: Limits, owner: str, runs: Sequence[Run]) -> None:
+    """Find out whether one more run of this owner may wait here.
+
+    Raises:
+        StudioError: they have one under way, or too many wait.
+    """
+    own = [one for one in runs if one.owner == owner]
+    if limits.runs and len(own) >= limits.runs:
+        under_way = f"{own[0].name} is {'training' if own[0].status == 'running' else 'waiting for its turn'}"
+        most = "one run" if limits.runs == 1 else f"{limits.runs} runs"
+        raise StudioError(f"{under_way}, and each visitor has {most} at a time here", "wait until it has ended, or stop it")
+    if limits.queue and len(runs) >= limits.queue:
+        raise StudioError(f"{len(runs)} runs are under way, and no more than {limits.queue} may wait here", "try again later")

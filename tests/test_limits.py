@@ -1,0 +1,156 @@
+"""A machine that is shared: how much each may ask, what is removed when, and that whoever is refused is told why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import quick, studio_at, write_model, write_pairs
+
+from sbert_studio.errors import StudioError
+from sbert_studio.runs.record import Run
+from sbert_studio.settings import SHARED_LIMITS, Limits, Settings
+from sbert_studio.studio import Studio
+from sbert_studio.studio.keeping import Keeper, remove_old
+from sbert_studio.studio.plans import TrainRequest
+
+NOW = datetime(2026, 11, 1, tzinfo=timezone.utc)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("model") / "tiny")
+
+
+def request(path: Path, owner: str = "visitor-1", **overrides: Any) -> TrainRequest:
+    return TrainRequest(path, overrides=quick(**overrides), owner=owner)
+
+
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.02)
+
+
+def ended(studio: Studio, run: Run) -> Run:
+    assert studio.runner.wait(run.id, 60)
+    return studio.run(run.id).run
+
+
+@pytest.mark.parametrize(
+    ("limits", "overrides", "words"),
+    [
+        (Limits(rows=50), {}, "60 rows, and here a run has at most 50"),
+        (Limits(trainings=10), {"folds": 5, "seeds": 3}, "15 trainings"),
+        (Limits(epochs=5), {"epochs": 1000}, "1,000 epochs, and here a run has at most 5"),
+    ],
+)
+def test_a_run_that_is_too_large_is_refused_with_its_limit(
+    tmp_path: Path, model: Path, limits: Limits, overrides: dict[str, Any], words: str
+) -> None:
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    with studio_at(tmp_path / "home", model, limits=limits) as studio:
+        with pytest.raises(StudioError, match=words):
+            studio.submit(request(pairs, **overrides))
+        assert studio.runs() == [] and not list(studio.workspace.runs.iterdir())
+    with studio_at(tmp_path / "own", model) as studio:  # a machine of one's own has no limits
+        studio.stop(studio.submit(request(pairs, **overrides)).id)
+
+
+def test_a_visitor_has_one_run_at_a_time_and_a_place_in_the_queue(tmp_path: Path, model: Path) -> None:
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    with studio_at(tmp_path / "home", model, limits=Limits(runs=1, queue=3)) as studio:
+        first = studio.submit(request(pairs, "visitor-1", epochs=900, evaluations_per_epoch=1))
+        until(lambda: studio.run(first.id).run.status == "running")
+        with pytest.raises(StudioError, match=r"pairs is training, and each visitor has one run at a time"):
+            studio.submit(request(pairs, "visitor-1"))
+        waiting = [studio.submit(request(pairs, f"visitor-{number}", epochs=1)) for number in (2, 3)]
+        assert [studio.run(run.id).waiting for run in (first, *waiting)] == [0, 1, 2]
+        assert [seen.run.id for seen in studio.under_way()] == [first.id, *(run.id for run in waiting)]
+        with pytest.raises(StudioError, match="waiting for its turn"):
+            studio.submit(request(pairs, "visitor-2"))
+        with pytest.raises(StudioError, match="3 runs are under way, and no more than 3 may wait"):
+            studio.submit(request(pairs, "visitor-4"))
+        studio.stop(waiting[0].id)
+        assert studio.run(waiting[1].id).waiting == 1
+        studio.stop(first.id)
+        assert studio.run(first.id).stopping or studio.run(first.id).run.status == "stopped"
+        assert ended(studio, waiting[1]).status == "finished"
+        assert not studio.run(first.id).stopping
+        assert studio.submit(request(pairs, "visitor-1")).id
+
+
+def test_a_run_that_trains_for_too_long_is_stopped_and_says_why(tmp_path: Path, model: Path) -> None:
+    with studio_at(tmp_path / "home", model, limits=Limits(minutes=60)) as studio:
+        run = studio.submit(request(write_pairs(tmp_path / "pairs.csv"), epochs=900, evaluations_per_epoch=1))
+        until(lambda: studio.run(run.id).run.step > 2)
+        Keeper(studio).look()
+        assert not studio.run(run.id).stopping
+        Keeper(studio).look(datetime.now(timezone.utc) + timedelta(minutes=61))
+        assert ended(studio, run).status == "stopped"
+        notes = [event["message"] for _, event in studio.run(run.id).events if event["type"] == "notice"]
+        assert sum("60 minutes at most" in note for note in notes) == 1
+
+
+def old_run(studio: Studio, number: int, days: float, size: int = 1000) -> str:
+    run = Run(f"run-{number:010x}", "local", "old", "finished", (NOW - timedelta(days=days)).isoformat(timespec="seconds"), "m")
+    studio.store.add(run)
+    (studio.workspace.run(run.id) / "weights").write_bytes(bytes(size))
+    return run.id
+
+
+def test_runs_of_a_shared_page_go_on_the_day_that_was_told(tmp_path: Path, model: Path) -> None:
+    with studio_at(tmp_path / "home", model, limits=Limits(keep_days=14)) as studio:
+        old, young = old_run(studio, 1, 13.9), old_run(studio, 2, 2)
+        assert studio.run(young).kept_until == (NOW + timedelta(days=12)).isoformat(timespec="seconds")
+        assert remove_old(studio, NOW) == []
+        assert remove_old(studio, NOW + timedelta(hours=3)) == [old]
+        assert [run.id for run in studio.runs()] == [young]
+        assert not (studio.workspace.runs / old).exists()
+
+
+def test_where_runs_fill_the_disk_the_oldest_get_a_day_of_notice(tmp_path: Path, model: Path) -> None:
+    mebibyte = 1 << 20
+    with studio_at(tmp_path / "home", model, limits=Limits(runs_mb=10)) as studio:
+        ids = [old_run(studio, number, 10 - number, 4 * mebibyte) for number in range(4)]
+        assert remove_old(studio, NOW) == []
+        told = [studio.run(run_id).kept_until for run_id in ids]
+        assert told == [(NOW + timedelta(days=1)).isoformat(timespec="seconds")] * 2 + ["", ""]
+        assert remove_old(studio, NOW + timedelta(hours=23)) == []
+        assert remove_old(studio, NOW + timedelta(hours=25)) == ids[:2]
+        assert remove_old(studio, NOW + timedelta(days=300)) == []
+
+
+def test_on_a_machine_of_ones_own_nothing_is_removed(tmp_path: Path, model: Path) -> None:
+    with studio_at(tmp_path / "home", model) as studio:
+        old = old_run(studio, 1, 4000)
+        Keeper(studio).look(NOW)
+        assert studio.run(old).kept_until == "" and remove_old(studio, NOW) == []
+
+
+def test_what_can_be_made_again_is_kept_within_its_part_of_the_disk(tmp_path: Path, model: Path) -> None:
+    with studio_at(tmp_path / "home", model, disk_mb=10) as studio:
+        for folder, suffix in (("projections", ".npy"), ("exports", ".zip")):
+            (studio.workspace.home / folder).mkdir()
+            for number in range(4):
+                (studio.workspace.home / folder / f"{number}{suffix}").write_bytes(bytes(400_000))
+        Keeper(studio).look()
+        sizes = [sum(path.stat().st_size for path in (studio.workspace.home / folder).iterdir()) for folder in ("projections", "exports")]
+        assert all(0 < size <= 1 << 20 for size in sizes)
+
+
+def test_limits_come_from_the_environment_and_only_a_shared_page_has_any_by_itself(tmp_path: Path) -> None:
+    assert Settings.from_env({"SBERT_STUDIO_HOME": str(tmp_path)}).limits == Limits()
+    assert Settings.from_env({"SPACE_ID": "a/b", "SBERT_STUDIO_HOME": str(tmp_path)}).limits == SHARED_LIMITS
+    given = {"SBERT_STUDIO_LIMIT_ROWS": "500", "SBERT_STUDIO_LIMIT_KEEP_DAYS": "0", "SBERT_STUDIO_HOME": str(tmp_path)}
+    settings = Settings.from_env(given)
+    assert settings.limits == Limits(rows=500)
+    shared = settings.served("0.0.0.0", 7860, False, given).limits
+    assert (shared.rows, shared.keep_days, shared.runs) == (500, 0, 1)
+    with pytest.raises(StudioError, match="SBERT_STUDIO_LIMIT_MINUTES"):
+        Settings.from_env({"SBERT_STUDIO_LIMIT_MINUTES": "an hour"})
