@@ -27,7 +27,20 @@ from sbert_studio.cli.answers import Answer, duration, plain, write
 from sbert_studio.cli.main import app, run
 from sbert_studio.data.samples import sample
 
-QUICK = ["--objective", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3", "--set", "precision=float32", "--set", "judge=split"]
+QUICK = [
+    "--objective",
+    "cosine",
+    "--epochs",
+    "1",
+    "--batch-size",
+    "8",
+    "--lr",
+    "1e-3",
+    "--set",
+    "precision=float32",
+    "--set",
+    "judge=split",
+]
 AS_FOUND = ["--epochs", "0.5", "--batch-size", "8"]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation.bootstrap import gain, interval
+from ..evaluation.categories import confused_together
 
 _OWN = ("rows", "interval", "gain_interval", "general", "notes", "confused")
 
@@ -36,6 +37,8 @@ def pooled(folds: Sequence[Candidate], untuned: Sequence[np.ndarray | None] = ()
     found: dict[str, Any] = _mean([one.scores for one in folds], weights)
     found["rows"] = int(sum(one.scores["rows"] for one in folds))
     found["by_fold"] = [float(one.scores["score"]) for one in folds]
+    if any("confused" in one.scores for one in folds):
+        found["confused"] = confused_together([one.scores.get("confused", ()) for one in folds])
     together = _together([one.resampled for one in folds], weights)
     if together is not None:
         found["interval"] = interval(together)
