@@ -390,6 +390,27 @@ def test_settings_of_the_spec_and_of_the_objective_go_through_set(cli: Any, pair
     assert (spec["objective"], spec["objective_params"]["scale"], spec["warmup_ratio"]) == ("cosent", 10, 0.2)
 
 
+def test_train_says_which_rows_it_left_out_and_why(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    lines[5], lines[9], lines[20] = "", "cat dog,red blue,high", "cat dog,red blue,none"
+    pairs.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    dev = tmp_path / "dev.csv"
+    dev.write_text("\n".join([lines[0], ",moon,1", *lines[30:40]]) + "\n", encoding="utf-8")
+    scored = ["--kind", "scored_pairs", "--scale", "0-5"]
+    told = cli("train", pairs, *QUICK, *scored, "--json")
+    account = ok(told)["accounts"]["data"]
+    assert (account["read"], account["left_out"]) == (60, 3) and account["held_out"] > 0
+    assert account["used"] + account["held_out"] + account["left_out"] == account["read"]
+    assert [(reason["why"], reason["rows"]) for reason in account["reasons"]] == [
+        ("blank", [6]),
+        ("the score is not a number, such as 'high', 'none'", [10, 21]),
+    ]
+    told = cli("train", pairs, "--dev", dev, *QUICK, *scored)
+    assert told.code == 0, told.err
+    assert "60 rows read, 57 learned from, 3 left out: blank (1: row 6); the score is not a number" in told.out
+    assert "Held-out file: 11 rows read, 10 judged by, 1 left out: text on one side only (1: row 2)." in told.out
+
+
 def refused(told: Told) -> str:
     assert told.code == 2, (told.code, told.err)
     assert "Traceback" not in told.err

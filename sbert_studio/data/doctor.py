@@ -99,7 +99,7 @@ class Diagnosis:
         return offers(self.examples)
 
     def to_json(self) -> dict[str, Any]:
-        """``kind, certain, questions, usable, why, roles, rows, account, findings, offers`` as plain data."""
+        """``kind, certain, questions, usable, why, roles, rows, account, dev_account, findings, offers`` as plain data."""
         return {
             "kind": self.roles.kind,
             "certain": self.certain,
@@ -109,6 +109,7 @@ class Diagnosis:
             "roles": self.roles.to_json(),
             "rows": self.rows,
             "account": self.account.to_json(),
+            **({"dev_account": self.held_account.to_json()} if self.held_account else {}),
             "findings": [finding.to_json() for finding in self.findings],
             "offers": [offer.to_json() for offer in self.offers],
         }
@@ -167,4 +168,6 @@ def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Fi
         examples, left_out = build_like(dev, roles)
     except StudioError as error:
         return None, [Finding("error", f"the held-out file cannot be used: {error.message}")], None
-    return examples, [], account_of(dev, left_out, examples.lines)
+    account = account_of(dev, left_out, examples.lines)
+    told = [Finding("warning", f"the held-out file: {account.in_words('to judge by')}")] if account.left_out else []
+    return examples, told, account

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from ..data.accounts import RowAccount
     from ..runs.materials import Materials
     from ..runs.record import Run
-
-_SHARED = "a text of it stands in a held-out row"
 
 
 def run_accounts(run: Run, materials: Materials) -> dict[str, RowAccount]:
@@ -39,15 +36,12 @@ def in_sentences(accounts: Mapping[str, RowAccount]) -> tuple[str, ...]:
 
 def _split(account: RowAccount, materials: Materials, held: np.ndarray) -> RowAccount:
     """The account once these rows were put aside; rows that share a text with them may be in neither part."""
-    from ..data.accounts import LeftOut
+    from ..data.accounts import SHARED
     from ..training.judge import hold_out
 
     examples, _ = materials.examples()
     learned = hold_out(materials.spec(), examples, None)[0].lines
-    lost = tuple(np.setdiff1d(examples.lines, np.union1d(learned, held)).tolist())
-    aside = len(np.setdiff1d(held, learned))
-    reasons = (*account.reasons, *([LeftOut(_SHARED, lost)] if lost else []))
-    return replace(account, used=account.used - aside - len(lost), held_out=aside, reasons=reasons)
+    return account.divided(examples.lines, learned, held, SHARED)
 
 
 def _held_out(path: Path) -> np.ndarray:

@@ -201,3 +201,38 @@ def test_models_are_judged_side_by_side(page: Page, model_folder: Path, tmp_path
     for models in ([], [str(n) for n in range(7)]):
         with pytest.raises(StudioError):
             evaluate.judge(page.studio, models, pairs, "auto", "pairs.csv")
+
+
+def test_a_difference_has_a_verdict_and_counts_are_counts(page: Page, model_folder: Path, tmp_path: Path) -> None:
+    from tiny_studio import write_pairs
+
+    models = [str(model_folder), "all-MiniLM-L6-v2"]
+    scores, _ = evaluate.judge(page.studio, models, write_pairs(tmp_path / "pairs.csv", 200), "auto", "pairs.csv")
+    assert scores["caption"] == "pairs.csv · sts · 200 rows read, 200 judged, 0 left out"
+    assert [one["name"] for one in scores["columns"]][-2:] == ["Difference", "Beyond chance?"]
+    same, other = scores["rows"]
+    assert same[-2:] == [None, ""] and other[-1].split(" [")[0] in ("better", "worse", "within the noise")
+    twins, _ = evaluate.judge(page.studio, [models[0], models[0]], tmp_path / "pairs.csv", "auto", "pairs.csv")
+    assert len(twins["rows"]) == 1
+    path = tmp_path / "classes.csv"
+    path.write_text("text,topic\n" + "".join(f"{text},{'abc'[place % 3]}\n" for place, text in enumerate(sentences(60))), encoding="utf-8")
+    for task in ("transfer", "clustering"):
+        scores, details = evaluate.judge(page.studio, models[:1], path, task, "classes.csv")
+        low, score, high = scores["rows"][0][2]
+        assert low <= score <= high
+        kinds = {one["name"].lower(): one["kind"] for one in details["columns"]}
+        assert kinds["classes" if task == "transfer" else "clusters"] == "count"
+        assert kinds["accuracy" if task == "transfer" else "completeness"] == "number"
+
+
+def test_a_verdict_needs_an_interval_beyond_zero() -> None:
+    from sbert_studio.evaluation.report import Report
+
+    def report(scores: Any) -> Report:
+        return Report("sts", 9, {}, resampled=scores)
+
+    draws = np.random.default_rng(0).normal(size=500)
+    assert evaluate.verdict(report(draws), report(draws + 0.1)).startswith("better [+0.1000")
+    assert evaluate.verdict(report(draws), report(draws - 0.1)).startswith("worse")
+    assert evaluate.verdict(report(draws), report(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
+    assert evaluate.verdict(report(None), report(draws)) == ""
