@@ -71,7 +71,7 @@ class RunPanel:
         now, panel, curves, _ = look(self.page, follow)
         live = now.status in ("queued", "running")
         usable = now.status in ("finished", "stopped")
-        buttons = (live, now.status in ("interrupted", "stopped", "failed"), usable, usable)
+        buttons = (live and not panel.get("stopping"), now.status in ("interrupted", "stopped", "failed"), usable, usable)
         return [now, panel, curves, *(gr.update(visible=one) for one in buttons), gr.Timer(active=live)]
 
     def listen(self, loaded: Any) -> None:
@@ -113,7 +113,7 @@ class RunPanel:
         )
         self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
         loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
-        self.stop.click(guarded(on_stop), self.follow, self.outputs, **private)
+        self.stop.click(guarded(on_stop), self.follow, self.outputs, queue=False, **quiet)
         self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)
         self.use.click(guarded(partial(use, page)), [self.follow, page.owner], [page.model, page.kept_model], **quiet)
 
