@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_studio import sentences, write_model, write_pairs
+from tiny_studio import sentences, write_doubtful, write_model, write_pairs
 
 from sbert_studio import __version__
 from sbert_studio.cli import main as entry
@@ -27,6 +28,7 @@ from sbert_studio.cli.main import app, run
 from sbert_studio.data.samples import sample
 
 QUICK = ["--objective", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3", "--set", "precision=float32"]
+AS_FOUND = ["--epochs", "0.5", "--batch-size", "8"]
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +245,7 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--mend"], "nowhere to go"),
         (["--convert", "scored_to_labelled"], "nowhere to go"),
         (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
-        (["--mend", "--out", "x.parquet"], "not called a CSV"),
+        (["--mend", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
         (["--mend", "--out", "pairs.csv"], "is the file that is read"),
         (["--scale", "wide"], "is no scale"),
         (["--scale", "5-0"], "is empty"),
@@ -290,6 +292,64 @@ def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, 
     assert "does not learn from scored pairs" in refused(cli("train", pairs, "--objective", "softmax", "--json"))
 
 
+def test_train_asks_what_only_the_owner_can_say_and_takes_the_answer(cli: Any, tmp_path: Path, home: Path) -> None:
+    path = write_doubtful(tmp_path / "doubtful.csv")
+    told = cli("train", path, *AS_FOUND, "--json")
+    found = json.loads(told.out)
+    assert (told.code, found["certain"]) == (2, False) and found["error"] and found["rows"]
+    (question,) = found["questions"]
+    flags = [option["flag"] for option in question["options"]]
+    assert set(flags) == {"--order glorp,blarg", "--order blarg,glorp", "--order none"}
+    assert "question: " in told.err and f"{question['options'][0]['answer']}: {flags[0]}" in told.err and "--as-read" in told.err
+    assert f"row {question['rows'][0]['row']}: " in told.err
+    assert ok(cli("runs", "--json"))["runs"] == []
+    for answer in (shlex.split(flags[1]), ["--as-read"]):
+        done = ok(cli("train", path, *AS_FOUND, *answer, "--json"))
+        assert done["status"] == "finished"
+        assert done["accounts"]["data"]["read"] == 80
+        spec = json.loads((home / "runs" / done["run"] / "roles.json").read_text())
+    assert refused(cli("train", path, *AS_FOUND, "--order", "glorp,blurb", "--json"))
+    assert spec["kind"] == "labelled_pairs"
+
+
+def test_what_a_training_says_of_every_row(cli: Any, pairs: Path) -> None:
+    with pairs.open("a", encoding="utf-8") as target:
+        target.write("cat,dog,\u22123\ncat dog,,2\n")
+    done = cli("train", pairs, *QUICK, "--set", "judge=split", "--json")
+    account = ok(done)["accounts"]["data"]
+    assert account["read"] == 62 == account["used"] + account["held_out"] + account["left_out"]
+    assert account["held_out"] > 0 and {row for reason in account["reasons"] for row in reason["rows"]} >= {63}
+    assert "62 rows read" in done.err
+
+
+def test_the_strength_of_a_model_is_set_and_exported_without_training(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    run = ok(cli("train", pairs, *QUICK, "--json"))
+    marks = run["after"]["strengths"]
+    assert [mark["strength"] for mark in marks] == [0, 0.25, 0.5, 0.75, 1]
+    found = ok(cli("strength", run["run"], 0.5, "--json"))
+    assert (found["after"]["strength"], found["after"]["score"]) == (0.5, marks[2]["score"])
+    ok(cli("export", run["run"], "--strength", 0.25, "--out", tmp_path / "model.zip", "--json"))
+    (listed,) = ok(cli("runs", "--json"))["runs"]
+    assert listed["scores"]["after"]["strength"] == 0.25
+    with zipfile.ZipFile(tmp_path / "model.zip") as archive:
+        scores = json.loads(archive.read(next(name for name in archive.namelist() if name.endswith("scores.json"))))
+    assert scores["after"]["strength"] == 0.25
+    assert "strength 0.75" in cli("strength", run["run"], 0.75).out
+    for wrong in ("2", "-1", "nan"):
+        assert refused(cli("strength", "--json", "--", run["run"], wrong))
+
+
+def test_a_resumed_run_refuses_what_it_did_not_begin_with(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    run = ok(cli("train", pairs, *QUICK, "--json"))["run"]
+    other = write_pairs(tmp_path / "other.csv", seed=4)
+    for given, words in (
+        (("--dev", other), "began without --dev"),
+        (("--first", other), "began without --first"),
+        (("--name", "x"), "is called"),
+    ):
+        assert words in refused(cli("train", "--resume", run, *given, "--json"))
+
+
 def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path, tmp_path: Path) -> None:
     trained = cli("train", pairs, *QUICK, "--seed", 3, "--out", tmp_path / "out", "--name", "first", "--json")
     found = ok(trained)
@@ -328,6 +388,27 @@ def test_settings_of_the_spec_and_of_the_objective_go_through_set(cli: Any, pair
     found = ok(cli("train", pairs, *QUICK, "--objective", "cosent", "--set", "scale=10", "--set", "warmup-ratio=0.2", "--json"))
     spec = json.loads((home / "runs" / found["run"] / "spec.json").read_text())
     assert (spec["objective"], spec["objective_params"]["scale"], spec["warmup_ratio"]) == ("cosent", 10, 0.2)
+
+
+def test_train_says_which_rows_it_left_out_and_why(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    lines[5], lines[9], lines[20] = "", "cat dog,red blue,high", "cat dog,red blue,none"
+    pairs.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    dev = tmp_path / "dev.csv"
+    dev.write_text("\n".join([lines[0], ",moon,1", *lines[30:40]]) + "\n", encoding="utf-8")
+    scored = ["--kind", "scored_pairs", "--scale", "0-5"]
+    told = cli("train", pairs, *QUICK, *scored, "--json")
+    account = ok(told)["accounts"]["data"]
+    assert (account["read"], account["left_out"]) == (60, 3) and account["held_out"] > 0
+    assert account["used"] + account["held_out"] + account["left_out"] == account["read"]
+    assert [(reason["why"], reason["rows"]) for reason in account["reasons"]] == [
+        ("blank", [6]),
+        ("the score is not a number, such as 'high', 'none'", [10, 21]),
+    ]
+    told = cli("train", pairs, "--dev", dev, *QUICK, *scored)
+    assert told.code == 0, told.err
+    assert "60 rows read, 57 learned from, 3 left out: blank (1: row 6); the score is not a number" in told.out
+    assert "Held-out file: 11 rows read, 10 judged by, 1 left out: text on one side only (1: row 2)." in told.out
 
 
 def refused(told: Told) -> str:

@@ -11,8 +11,8 @@ import typer
 
 from ..errors import StudioError, describe_rows
 from ..workspace import require_room
-from .answers import Answer, Json, Model, progress
-from .columns import Columns, Group, Kind, Scale, Target, asked
+from .answers import Answer, Json, progress
+from .columns import AsRead, Columns, Delimiter, Encoding, Group, Header, Kind, Order, Scale, Target, asked
 from .studio import open_studio
 
 if TYPE_CHECKING:
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from ..data.findings import Finding
 
 Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Held-out rows to judge by, in the same columns.")]
+
+CheckModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="The model that is to be tuned, whose similarity is looked at; none: names and values only.",
+        show_default="all-MiniLM-L6-v2",
+    ),
+]
 
 
 def check(
@@ -31,34 +40,45 @@ def check(
     target: Target = None,
     group: Group = None,
     scale: Scale = None,
+    order: Order = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    as_read: AsRead = False,
     mend: Annotated[bool, typer.Option("--mend", help="Apply every mend that the findings offer.")] = False,
     convert: Annotated[
         str | None, typer.Option(metavar="NAME", help="Make the rows into examples of another kind; check names those that fit.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the file, mended or converted, as CSV in UTF-8.")] = None,
-    model: Model = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the rows, mended or converted, to train on: .csv in UTF-8 or .parquet, cell for cell."),
+    ] = None,
+    model: CheckModel = None,
     json: Json = False,
 ) -> Answer:
-    """Say what the rows of a file are and what is wrong with it; mend or convert it into a file of its own."""
-    chosen = asked(kind, columns, target, group, scale)
+    """Say what the rows of a file are, what of it is uncertain and what is wrong with it; mend or convert it into a file of its own."""
+    chosen = asked(kind, columns, target, group, scale, order, encoding, delimiter, header, as_read)
     if out is not None:
-        if out.suffix.lower() != ".csv":
-            raise StudioError(f"{out.name} is not called a CSV", "give --out a name that ends in .csv")
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            raise StudioError(f"{out.name} is called neither a CSV nor a Parquet", "give --out a name that ends in .csv or .parquet")
         require_room(out, file, dev)
     elif mend or convert:
-        raise StudioError("the changed rows have nowhere to go", "add --out FILE.csv; the file that is read stays as it is")
+        raise StudioError("the changed rows have nowhere to go", "add --out FILE.csv or FILE.parquet; the file that is read stays as it is")
     mended: Sequence[Finding] = ()
     with open_studio() as studio:
         with progress("reading", "bytes") as show:
-            table = studio.read(file, progress=show)
+            table = studio.read(file, progress=show, asked=chosen)
         if mend:
             table, chosen, mended = studio.heal(table, dev=dev, asked=chosen, model=model)
         if convert:
-            table, chosen = studio.convert(table, convert, chosen), asked(None, None, None, None, None)
+            table, chosen = studio.convert(table, convert, chosen), asked(as_read=as_read)
         with progress("checking", "rows") as show:
             found = studio.check(table, dev=dev, roles=chosen, model=model, progress=show)
         if out is not None:
-            table.to_csv(out)
+            if out.suffix.lower() == ".parquet":
+                table.to_parquet(out)
+            else:
+                table.to_csv(out, guarded=False)
     data: dict[str, Any] = found.to_json()
     lines = [f"mended: {finding.message}" for finding in mended]
     if mend:
@@ -70,20 +90,28 @@ def check(
     if out is not None:
         data["out"] = str(out)
         lines.append(f"{len(table):,} rows written to {out}")
+        if out.suffix.lower() == ".csv":
+            lines.append("its cells are as they were, to train on; a spreadsheet may take one that begins with = for a formula")
     return Answer(data, lines)
 
 
 def _told(found: Diagnosis) -> list[str]:
     """A diagnosis in words."""
+    from ..studio.questions import question_lines
+
     lines = [f"{found.account.read:,} rows of {found.roles.kind.replace('_', ' ')}: {', '.join(found.roles.texts)}"]
     lines += [found.roles.note] if found.roles.note else []
+    lines += [f"because {why}" for why in found.why]
+    lines += [line for question in found.questions for line in question_lines(question)]
     lines.append(found.account.in_words("can be learned from"))
     for finding in found.findings:
         where = f" ({describe_rows(finding.rows)})" if finding.rows else ""
         change = f" – can be mended: {finding.mend.label}" if finding.mend else ""
         lines.append(f"{finding.severity}: {finding.message}{where}{change}")
     counts = Counter(finding.severity for finding in found.findings)
-    lines.append(", ".join(f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts.items()) or "nothing to mend")
+    counted = [f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts.items()]
+    counted = [f"{len(found.questions)} open question{'s' if len(found.questions) != 1 else ''}", *counted] if found.questions else counted
+    lines.append(", ".join(counted) or "nothing to mend")
     if any(finding.mend for finding in found.findings):
         lines.append("what can be mended is mended into a new file by: --mend --out FILE.csv")
     lines += [f"can become {offer.rows:,} rows by --convert {offer.name}: {offer.label}" for offer in found.offers]

@@ -1,4 +1,4 @@
-"""What a person says of a file's columns, as options that several commands share."""
+"""What a person says of a file and its columns, as options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,21 +12,52 @@ if TYPE_CHECKING:
 _FOUND = "found out"
 Kind = Annotated[
     str | None,
-    typer.Option("--kind", help="scored_pairs, labelled_pairs, positive_pairs, triplets or sentences.", show_default=_FOUND),
+    typer.Option(
+        "--kind", help="scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences.", show_default=_FOUND
+    ),
 ]
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="A,B", help="The text columns, in the order of their parts.", show_default=_FOUND)
 ]
-Target = Annotated[str | None, typer.Option("--target", metavar="C", help="The column of scores or labels.", show_default=_FOUND)]
+Target = Annotated[
+    str | None, typer.Option("--target", metavar="C", help="The column of scores, labels or categories.", show_default=_FOUND)
+]
 Group = Annotated[
     str | None, typer.Option("--group", metavar="G", help="The column of topics or classes; '' for none.", show_default=_FOUND)
 ]
 Scale = Annotated[
-    str | None, typer.Option("--scale", metavar="LOW-HIGH", help="The lowest and the highest score, such as 0-5.", show_default=_FOUND)
+    str | None,
+    typer.Option("--scale", metavar="LOW-HIGH", help="The scores of least and of most alike, such as 0-5, or 5-0.", show_default=_FOUND),
 ]
+Order = Annotated[
+    str | None,
+    typer.Option("--order", metavar="NO,YES", help="The labels from least to most alike; none: they have no order.", show_default=_FOUND),
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", metavar="NAME", help="The file's text encoding, such as cp1251.", show_default=_FOUND)
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter", metavar="SIGN", help="What stands between its cells: a sign, or tab, comma, semicolon.", show_default=_FOUND
+    ),
+]
+Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether its first row names the columns.", show_default=_FOUND)]
+AsRead = Annotated[bool, typer.Option("--as-read", help="Go on with what was read, though a question is open.")]
 
 
-def asked(kind: str | None, columns: str | None, target: str | None, group: str | None, scale: str | None) -> Asked:
+def asked(
+    kind: str | None = None,
+    columns: str | None = None,
+    target: str | None = None,
+    group: str | None = None,
+    scale: str | None = None,
+    order: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    as_read: bool = False,
+) -> Asked:
     """The options as one value.
 
     Raises:
@@ -34,4 +65,6 @@ def asked(kind: str | None, columns: str | None, target: str | None, group: str 
     """
     from ..data.asked import asked_in_words
 
-    return asked_in_words(kind, columns, target, group, scale)
+    return asked_in_words(
+        kind, columns, target, group, scale, order, encoding=encoding, delimiter=delimiter, header=header, as_read=as_read
+    )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..data.findings import count
 from ..errors import StudioError
 from ..workspace import atomic_file, require_room
 from .answers import Answer, Column, Json, Model, number, one_line, progress, tell
@@ -70,6 +69,8 @@ def encode(
         with progress("encoding") as show:
             found = studio.encode(corpus, model, precision, show)
     import numpy as np
+
+    from ..data.findings import count
 
     with atomic_file(out) as part, part.open("wb") as target:
         np.save(target, found.vectors, allow_pickle=False)

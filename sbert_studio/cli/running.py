@@ -1,14 +1,15 @@
-"""Commands for runs that are there: runs, stop, export."""
+"""Commands for runs that are there: runs, stop, export, strength."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .answers import Answer, Json
+from ..workspace import require_room
+from .answers import Answer, Json, say
 from .studio import open_studio
 
 if TYPE_CHECKING:
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from ..studio.results import RunView
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+Strength = Annotated[
+    float | None,
+    typer.Option("--strength", metavar="0…1", help="Blend with the untuned model: 0 untuned, 1 tuned.", show_default="as it is"),
+]
 
 
 def runs(
@@ -33,16 +38,22 @@ def runs(
         gone = _cleaned(studio, clean) if clean is not None else []
         turns = {seen.run.id: seen for seen in studio.under_way()}
         found = [(run, bytes_of_run(studio, run.id)) for run in studio.runs()]
+        damaged = {card.name: card.damaged for card in studio.models() if card.damaged}
+        notices = studio.store.notices
+    for notice in notices:
+        say(notice)
     lines: list[str | list[str]] = []
     listed = []
     for run, size in found:
         seen = turns.get(run.id)
         scores = f"{scores_in_words(run.before)} → {scores_in_words(run.after)}" if run.before and run.after else run.message
         told = _progress(seen) if seen else scores
-        lines.append([run.id, run.status, run.objective, run.model, run.created, f"{size / 1e6:,.0f} MB", told, run.name])
+        wrong = damaged.get(run.id, "")
+        status, told = ("damaged", wrong) if wrong else (run.status, told)
+        lines.append([run.id, status, run.objective, run.model, run.created, f"{size / 1e6:,.0f} MB", told, run.name])
         more = {"waiting": seen.waiting, "stopping": seen.stopping} if seen else {"waiting": 0, "stopping": False}
-        listed.append({**run.to_json(), **more, "bytes": size})
-    data: dict[str, object] = {"runs": listed}
+        listed.append({**run.to_json(), **more, "bytes": size, "damaged": wrong})
+    data: dict[str, object] = {"runs": listed, "notices": list(notices)}
     if clean is not None:
         freed = sum(size for _, size in gone)
         data["deleted"] = [run.id for run, _ in gone]
@@ -63,11 +74,44 @@ def stop(run: RunId, json: Json = False) -> Answer:
     return Answer({"run": run, "status": seen.run.status, "stopping": seen.stopping}, [words])
 
 
-def export(run: RunId, out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")], json: Json = False) -> Answer:
+def export(
+    run: RunId,
+    out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
+    strength: Strength = None,
+    json: Json = False,
+) -> Answer:
     """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py."""
+    require_room(out)
     with open_studio() as studio:
+        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.set_strength(run, strength))
         found = studio.export(run, out)
-    return Answer(found.to_json(), [f"{found.bytes / 1e6:.1f} MB written to {out}"])
+    data = found.to_json() | ({} if strength is None else {"strength": strength})
+    return Answer(data, [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"])
+
+
+def strength(
+    run: RunId,
+    value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (untuned) to 1 (tuned).")],
+    json: Json = False,
+) -> Answer:
+    """Set how much of the tuning a finished run's model has: a blend of untuned and tuned weights, without training."""
+    with open_studio() as studio:
+        found = studio.set_strength(run, value)
+    data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
+    return Answer(data, _scores(found))
+
+
+def _scores(run: Run) -> list[str | list[Any]]:
+    """The scores at every mark of the strength, and what the one that is set gains and costs."""
+    from ..evaluation.words import cost_in_words
+    from ..studio.strengths import dial
+
+    found = dial(run.before, run.after)
+    marks = [] if found is None else found["marks"]
+    lines: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
+    lines += [[f"strength {mark['strength']:g}", mark["score"], "" if mark["general"] is None else mark["general"]] for mark in marks]
+    cost = cost_in_words(run.before, run.after)
+    return [*lines, f"{run.name} has strength {1.0 if found is None else found['strength']:g}" + (f": {cost}" if cost else "")]
 
 
 def _progress(seen: RunView) -> str:
@@ -92,4 +136,4 @@ def _cleaned(studio: Studio, days: int) -> list[tuple[Run, int]]:
     return sized
 
 
-COMMANDS = (runs, stop, export)
+COMMANDS = (runs, stop, export, strength)

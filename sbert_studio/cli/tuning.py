@@ -13,7 +13,7 @@ from ..studio.accounting import in_sentences
 from ..studio.plans import TrainRequest
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
-from .columns import Columns, Group, Kind, Scale, Target, asked
+from .columns import AsRead, Columns, Delimiter, Encoding, Group, Header, Kind, Order, Scale, Target, asked
 from .following import Follower, stopping_politely
 from .studio import open_studio
 
@@ -37,6 +37,11 @@ def train(
     target: Target = None,
     group: Group = None,
     scale: Scale = None,
+    order: Order = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    as_read: AsRead = False,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,
@@ -50,13 +55,13 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
-    from ..evaluation.words import gain_in_words, scores_in_words
+    from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words, scores_in_words
     from ..runs.companions import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
-    chosen = asked(kind, columns, target, group, scale) or None
+    chosen = asked(kind, columns, target, group, scale, order, encoding, delimiter, header, as_read) or None
     request = TrainRequest(file, dev, first, chosen, overrides, model, name=name)
     if plan:
         if file is None or resume is not None:
@@ -66,6 +71,7 @@ def train(
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
         told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
         run = studio.train(request, **told) if resume is None else studio.go_on(resume, request, **told)
+        studio.require_no_alarm(run.id)
         accounts = studio.accounts(run.id)
     if not is_main():
         return None
@@ -86,7 +92,9 @@ def train(
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{run.after['metric']} on held-out rows: {scores}")
-        lines += [gain] if (gain := gain_in_words(run.before, run.after)) else []
+        lines += outcome_in_words(run.before, run.after)
+        lines += [words] if (words := found_in_words(run.after, run.before)) else []
+        lines += confused_in_words(run.after)
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)

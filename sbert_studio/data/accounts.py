@@ -64,6 +64,19 @@ class RowAccount:
         why = "; ".join(f"{reason.why} ({len(reason.rows):,}: {describe_rows(reason.rows)})" for reason in self.reasons)
         return f"{found}: {why}" if why else found
 
+    def divided(self, rows: np.ndarray, used: np.ndarray, held_out: np.ndarray, why: str) -> RowAccount:
+        """The account once its used rows were divided.
+
+        Args:
+            rows: the row numbers that are used so far.
+            used, held_out: those of them that are learned from and put aside.
+            why: why the others are left out.
+        """
+        learned, aside = _numbers(used), np.setdiff1d(_numbers(held_out), _numbers(used))
+        rest = np.setdiff1d(_numbers(rows), np.union1d(learned, aside))
+        reasons = (*self.reasons, LeftOut(why, tuple(rest.tolist()))) if len(rest) else self.reasons
+        return RowAccount(self.read, len(learned), len(aside), reasons)
+
     def in_short(self, verb: str = "used") -> str:
         """The counts alone: ``120 rows read, 74 learned from, 46 left out``."""
         held_out = [f"{self.held_out:,} held out"] if self.held_out else []

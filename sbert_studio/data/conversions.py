@@ -12,11 +12,12 @@ import numpy as np
 
 from ..errors import StudioError
 from .examples import Examples, Kind
+from .label_words import nli_class
 from .tables import Table, table_from_columns
-from .vocabulary import nli_class
 
 _HIGH, _LOW = 0.6, 0.2
 _ROUNDING = 1e-6  # scores are float32
+_INFERENCE = ("contradiction", "neutral", "entailment")  # which stand in the file as 2, 1, 0, and would be taken for degrees
 _Triplet = tuple[str, str, str, int, str]
 
 
@@ -57,7 +58,7 @@ def pairs_to_triplets(examples: Examples) -> Examples:
     Raises:
         StudioError: the examples have no scores or labels, or no text stands in both.
     """
-    if examples.kind == "labelled_pairs":
+    if examples.kind == "labelled_pairs" and examples.ordered:
         last = len(examples.labels) - 1
         return _by_anchor(examples, lambda target: target == last, lambda target: target == 0, both_ways=_nli_ids(examples) is None)
     if examples.kind == "scored_pairs":
@@ -93,8 +94,8 @@ def labelled_to_positive(examples: Examples) -> Examples:
     Raises:
         StudioError: the examples are not scored or labelled pairs, or none is positive.
     """
-    if examples.targets is None:
-        raise StudioError("only scored or labelled pairs say which pairs are positive", "choose another conversion")
+    if examples.targets is None or examples.kind not in ("scored_pairs", "labelled_pairs") or not (examples.ordered or _nli_ids(examples)):
+        raise StudioError("only scored pairs, and labelled ones in an order, say which pairs are positive", "choose another conversion")
     positive = examples.targets >= _HIGH - _ROUNDING if examples.kind == "scored_pairs" else examples.targets == len(examples.labels) - 1
     if not positive.any():
         raise StudioError("no pair is positive", "choose another conversion")
@@ -103,19 +104,13 @@ def labelled_to_positive(examples: Examples) -> Examples:
 
 
 def classes_to_pairs(examples: Examples) -> Examples:
-    """Sentences with a class: each is paired with the next different one of its class, the last with the first.
+    """Texts with a category: each is paired with the next different one of its category, the last with the first.
 
     Raises:
-        StudioError: the sentences have no class, or no class has two different sentences.
+        StudioError: the texts have no category, or no category has two different texts.
     """
-    if examples.kind != "sentences" or not examples.groups:
-        raise StudioError("only sentences with a column of classes can be paired by class", "choose another conversion")
-    members: dict[str, dict[str, int]] = defaultdict(dict)
-    for text, group, line in zip(examples.texts[0], examples.groups, examples.lines.tolist(), strict=True):
-        if group.strip():
-            members[group].setdefault(text, line)
     rows = []
-    for group, texts in members.items():
+    for group, texts in _members(examples).items():
         names = list(texts)
         if len(names) > 1:
             ring = names[1:] + names[:1] if len(names) > 2 else names[1:]
@@ -126,12 +121,48 @@ def classes_to_pairs(examples: Examples) -> Examples:
     return Examples("positive_pairs", (first, second), None, np.array(lines, dtype=np.int64), (), groups)
 
 
+def classes_to_triplets(examples: Examples) -> Examples:
+    """Texts with a category: (text, the next different one of its category, one of another category, each in turn).
+
+    Raises:
+        StudioError: the texts have no category, fewer than two categories, or no category has two different texts.
+    """
+    members = _members(examples)
+    rows: list[_Triplet] = []
+    others = {group: cycle([text for name, texts in members.items() if name != group for text in texts]) for group in members}
+    for group, texts in members.items():
+        names = list(texts)
+        if len(names) > 1 and len(members) > 1:
+            ring = names[1:] + names[:1]
+            rows += [(text, sibling, next(others[group]), texts[text], group) for text, sibling in zip(names, ring, strict=True)]
+    if not rows:
+        raise StudioError("no class has two different texts beside texts of another class", "choose another conversion")
+    first, second, third, lines, groups = zip(*rows, strict=True)
+    return Examples("triplets", (first, second, third), None, np.array(lines, dtype=np.int64), (), groups)
+
+
+def _members(examples: Examples) -> dict[str, dict[str, int]]:
+    """The different texts of each category, with the row of each."""
+    if examples.kind == "labelled_texts" and examples.targets is not None:
+        groups: Sequence[str] = [examples.labels[index] for index in examples.targets.tolist()]
+    elif examples.kind == "sentences" and examples.groups:
+        groups = examples.groups
+    else:
+        raise StudioError("only texts with a column of categories can be brought together by category", "choose another conversion")
+    members: dict[str, dict[str, int]] = defaultdict(dict)
+    for text, group, line in zip(examples.texts[0], groups, examples.lines.tolist(), strict=True):
+        if group.strip():
+            members[group].setdefault(text, line)
+    return members
+
+
 CONVERSIONS: dict[str, tuple[str, Callable[[Examples], Examples]]] = {
     "nli_to_triplets": ("Entailment labels → triplets", nli_to_triplets),
     "pairs_to_triplets": ("Pairs → triplets by shared text", pairs_to_triplets),
     "scored_to_labelled": ("Scores → 0/1 labels", scored_to_labelled),
     "labelled_to_positive": ("Keep the positive pairs only", labelled_to_positive),
-    "classes_to_pairs": ("Sentences of one class → positive pairs", classes_to_pairs),
+    "classes_to_pairs": ("Texts of one category → positive pairs", classes_to_pairs),
+    "classes_to_triplets": ("Texts with a category → triplets", classes_to_triplets),
 }
 
 
@@ -171,13 +202,14 @@ def examples_to_table(examples: Examples, name: str) -> Table:
     if examples.kind == "triplets":
         names = ["anchor", "positive", "negative", *(f"negative_{index}" for index in range(2, len(examples.texts) - 1))]
     else:
-        names = ["text"] if examples.kind == "sentences" else ["sentence1", "sentence2"]
+        names = ["text"] if examples.kind in ("sentences", "labelled_texts") else ["sentence1", "sentence2"]
     columns: dict[str, Sequence[str]] = dict(zip(names, examples.texts, strict=True))
     if examples.targets is not None:
         if examples.kind == "scored_pairs":
             columns["score"] = [f"{target:.6g}" for target in examples.targets.tolist()]
         else:
-            columns["label"] = [examples.labels[index] for index in examples.targets.tolist()]
+            labels = _INFERENCE if examples.labels == ("2", "1", "0") else examples.labels
+            columns["category" if examples.kind == "labelled_texts" else "label"] = [labels[index] for index in examples.targets.tolist()]
     if examples.groups:
         columns["category" if examples.kind == "sentences" else "group"] = examples.groups
     return table_from_columns(name, columns, examples.lines)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from ..errors import StudioError
 from .accounts import RowAccount, account_of
-from .checks.amounts import imbalance, too_few
+from .asked import Asked, read_roles
+from .checks.amounts import imbalance, lonely, too_few
 from .checks.columns import constant_columns, swapped_cells, swapped_columns
 from .checks.leaks import leaks
 from .checks.patient import Patient
 from .checks.repeats import contradictions, duplicates, same_on_both_sides
 from .checks.texts import mojibake, truncated, wrong_language
 from .conversions import Offer, offers
-from .examples import Examples, build_examples, build_like, detect_roles
-from .findings import Finding
+from .detection import Reading
+from .evidence import Similar
+from .examples import Examples, build_examples, build_like
+from .findings import Finding, Severity
 from .mends import mend
 from .progress import Progress
 from .questions import Question
@@ -38,6 +41,7 @@ _CHECKS: tuple[Callable[[Patient], list[Finding]], ...] = (
     wrong_language,
     mojibake,
     imbalance,
+    lonely,
     too_few,
 )
 _GRAVITY = {"error": 0, "warning": 1, "info": 2}
@@ -54,7 +58,9 @@ class Diagnosis:
         findings: the gravest first.
         account: what became of every row of the file; those that can be learned from are used.
         questions: what only the owner can say; none where all is certain.
-        held_out: the usable rows of the held-out file, where one was given that can be used.
+        why: what tells what the columns are, a sentence each.
+        held_out: the usable rows of the held-out file, where one was given that can be used; ``held_account``: what became of every
+            row of it.
     """
 
     roles: Roles
@@ -63,12 +69,29 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     account: RowAccount
     questions: tuple[Question, ...] = ()
+    why: tuple[str, ...] = ()
     held_out: Examples | None = None
+    held_account: RowAccount | None = None
 
     @property
     def certain(self) -> bool:
         """Whether nothing is left to ask."""
         return not self.questions
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings with which nothing should be trained."""
+        return tuple(finding for finding in self.findings if finding.severity == "error")
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be trained on: no finding is an error."""
+        return not self.errors
+
+    def noting(self, severity: Severity, message: str) -> Diagnosis:
+        """The same with one finding more."""
+        found = (*self.findings, Finding(severity, message))
+        return replace(self, findings=tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity])))
 
     @cached_property
     def offers(self) -> tuple[Offer, ...]:
@@ -76,14 +99,17 @@ class Diagnosis:
         return offers(self.examples)
 
     def to_json(self) -> dict[str, Any]:
-        """``kind, roles, rows, account, findings, offers`` as plain data."""
+        """``kind, certain, questions, usable, why, roles, rows, account, dev_account, findings, offers`` as plain data."""
         return {
             "kind": self.roles.kind,
             "certain": self.certain,
             "questions": [question.to_json() for question in self.questions],
+            "usable": self.usable,
+            "why": list(self.why),
             "roles": self.roles.to_json(),
             "rows": self.rows,
             "account": self.account.to_json(),
+            **({"dev_account": self.held_account.to_json()} if self.held_account else {}),
             "findings": [finding.to_json() for finding in self.findings],
             "offers": [offer.to_json() for offer in self.offers],
         }
@@ -91,31 +117,37 @@ class Diagnosis:
 
 def diagnose(
     table: Table,
-    roles: Roles | None = None,
+    roles: Roles | Asked | Reading | None = None,
     dev: Table | None = None,
     tokenize: Callable[[Sequence[str]], list[int]] | None = None,
     max_tokens: int | None = None,
     *,
     languages: Sequence[str] | None = None,
+    similar: Similar | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
     """Examine a training file.
 
     Args:
         table: the file.
-        roles: its columns' parts; found out if None.
+        roles: its columns' parts, which leave nothing to ask; or what was said of them, or how they were read; found out if None.
         dev: the held-out file, to look for sentences on both sides.
         tokenize: gives the number of tokens of each text, special tokens included.
         max_tokens: the most tokens that the model reads.
+        similar: the cosines of the untuned model, where the columns' parts are to be found out; None: without a model.
         languages: ISO 639-1 codes of the model's languages, such as ``("en",)``; None: unknown, nothing is said.
         progress: told how many rows' worth of the checks is done, and the number of rows.
 
     Raises:
         StudioError: no kind of examples can be had from the table, or no row is usable.
     """
-    roles = roles or detect_roles(table)
+    if isinstance(roles, Roles):
+        reading = Reading(roles)
+    else:
+        reading = roles if isinstance(roles, Reading) else read_roles(table, roles, similar=similar)
+    roles = reading.roles
     examples, left_out = build_examples(table, roles)
-    held_out, dev_findings = _held_out(dev, roles)
+    held_out, dev_findings, held_account = _held_out(dev, roles)
     patient = Patient(table, roles, examples, held_out, tokenize, max_tokens, tuple(languages) if languages else None)
     found = [*table.notes, *left_out, *dev_findings]
     if progress is not None:
@@ -126,13 +158,16 @@ def diagnose(
             progress(len(table) * done // len(_CHECKS), len(table))
     account = account_of(table, found, examples.lines)
     ordered = tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity]))
-    return Diagnosis(roles, len(table), examples, ordered, account, held_out=held_out)
+    return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, held_out, held_account)
 
 
-def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Finding]]:
+def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Finding], RowAccount | None]:
     if dev is None:
-        return None, []
+        return None, [], None
     try:
-        return build_like(dev, roles)[0], []
+        examples, left_out = build_like(dev, roles)
     except StudioError as error:
-        return None, [Finding("error", f"the held-out file cannot be used: {error.message}")]
+        return None, [Finding("error", f"the held-out file cannot be used: {error.message}")], None
+    account = account_of(dev, left_out, examples.lines)
+    told = [Finding("warning", f"the held-out file: {account.in_words('to judge by')}")] if account.left_out else []
+    return examples, told, account

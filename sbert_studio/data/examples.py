@@ -14,9 +14,8 @@ from .detection import detect_roles
 from .findings import Finding, count, drop_rows
 from .profile import numbers_of
 from .roles import KINDS, Kind, Roles
-from .scales import label_key
+from .scales import NO_LABEL, NOISE, label_key, same_class
 from .tables import Table
-from .vocabulary import NO_LABEL
 
 __all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "build_like", "detect_roles"]
 
@@ -71,7 +70,8 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
     """Build the examples; every row that cannot be one is left out and named in a finding.
 
     Left out are rows with a blank text, and rows whose score or label is missing, unreadable or off the scale. A triplet
-    with fewer negatives than others has its first one repeated, and is named too.
+    with fewer negatives than others has its first one repeated, and is named too; so are scores that 32 bits round off the scale,
+    which are put back on it.
 
     Raises:
         StudioError: a column is absent, or no row is left.
@@ -93,7 +93,7 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
     every: np.ndarray = np.logical_and.reduce(filled)
     leave_out(~some, "without any text", "no text")
     leave_out(some & ~every, "with text on one side only", "text on one side only")
-    targets = _targets(table, roles, leave_out)
+    targets = _targets(table, roles, leave_out, findings)
     if not usable.any():
         raise StudioError(
             f"no row of {table.name} makes an example: {'; '.join(finding.message for finding in findings)}",
@@ -108,8 +108,9 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
 def build_like(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...]]:
     """Examples of a second file (a held-out one) for use beside those of the file that ``roles`` belong to.
 
-    Where its columns have the same names they play the same parts; else they are found out anew. The kind and the
-    labels stay, so that class ids mean the same in both; but what learns from labels may well be judged by scores.
+    Where its columns have the same names they play the same parts; else they are found out anew. The kind, the labels and
+    their order stay, so that class ids mean the same in both, and so does the scale with its direction, where the second file's
+    scores lie on it; but what learns from labels may well be judged by scores.
 
     Raises:
         StudioError: the file gives no such examples.
@@ -120,7 +121,31 @@ def build_like(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...
     if roles.kind == "labelled_pairs" and (scored := detect_roles(table)).kind == "scored_pairs":
         return build_examples(table, scored)
     own = detect_roles(table, kind=roles.kind)
-    return build_examples(table, replace(own, labels=roles.labels) if roles.labels else own)
+    if roles.kind == "scored_pairs":
+        own = _on_the_scale_of(table, own, roles)
+    if roles.labels:
+        own = replace(own, labels=_in_the_order_of(own.labels, roles.labels), ordered=roles.ordered)
+    return build_examples(table, own)
+
+
+def _on_the_scale_of(table: Table, own: Roles, first: Roles) -> Roles:
+    """The first file's scale where the second's scores lie on it, else the second's own, turned round where the first is."""
+    assert own.target and own.low is not None and own.high is not None and first.low is not None and first.high is not None
+    least, most = min(first.low, first.high), max(first.low, first.high)
+    scores = numbers_of(table.column(own.target))
+    good = scores[~np.isnan(scores)]
+    slack = NOISE * (most - least)
+    if (good >= least - slack).all() and (good <= most + slack).all() and good.max() > least + 0.2 * (most - least):
+        return replace(own, low=first.low, high=first.high, note=first.note)
+    if (first.low > first.high) != (own.low > own.high):
+        return replace(own, low=own.high, high=own.low)
+    return own
+
+
+def _in_the_order_of(own: tuple[str, ...], first: tuple[str, ...]) -> tuple[str, ...]:
+    """The first file's classes; or the second's, where it calls as many by other names throughout."""
+    shared = any(same_class(label, first) >= 0 for label in own)
+    return own if not shared and len(own) == len(first) else first
 
 
 def _few_negatives(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
@@ -136,33 +161,52 @@ def _few_negatives(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
         yield Finding("info", f"{count(len(rows), 'row')} with fewer negatives than others; the first one stands in", rows)
 
 
-def _targets(table: Table, roles: Roles, leave_out: Callable[..., None]) -> np.ndarray | None:
+def _targets(table: Table, roles: Roles, leave_out: Callable[..., None], findings: list[Finding]) -> np.ndarray | None:
     if roles.target is None or roles.kind not in ("scored_pairs", "labelled_pairs", "labelled_texts"):
         return None
     cells = table.column(roles.target)
     blank = np.array([not cell.strip() for cell in cells], dtype=bool)
     if roles.kind == "scored_pairs":
-        low, high = float(roles.low or 0.0), float(roles.high or 0.0)
-        scores = numbers_of(cells)
-        leave_out(blank, "without a score", "no score")
-        words = np.isnan(scores) & ~blank
-        leave_out(words, "whose score is not a number", f"the score is not a number, such as {_shown(cells, words)}")
-        outside = (scores < low) | (scores > high)
-        span = f"outside {low:g}–{high:g}"
-        why = f"the score lies {span}, such as {_shown(cells, outside)}"
-        leave_out(outside, f"with a score {span}", why, " (the scale can be changed)")
-        return ((scores - low) / (high - low)).astype(np.float32)
-    ids = {label_key(label): index for index, label in enumerate(roles.labels)}
-    known: dict[str, int] = {cell: ids.get(label_key(cell), -1) for cell in set(cells)}
+        return _scores(table, roles, cells, blank, leave_out, findings)
+    what = "category" if roles.kind == "labelled_texts" else "label"
+    if roles.kind == "labelled_texts":
+        ids = {label: place for place, label in enumerate(roles.labels)}
+        known = {cell: ids.get(cell.strip(), -1) for cell in set(cells)}
+    else:
+        known = {cell: same_class(cell, roles.labels) for cell in set(cells)}
     classes = np.fromiter((known[cell] for cell in cells), dtype=np.int64, count=len(cells))
-    leave_out(blank, "without a label", "no label")
+    leave_out(blank, f"without a {what}", f"no {what}")
     none = {cell for cell, found in known.items() if found < 0 and label_key(cell) in NO_LABEL}
     unlabelled = np.fromiter((cell in none for cell in cells), dtype=bool, count=len(cells))
     shown = _shown(cells, unlabelled)
-    leave_out(unlabelled, f"whose label says that there is none ({shown})", f"the label says that there is none: {shown}")
+    leave_out(unlabelled, f"whose {what} says that there is none ({shown})", f"the {what} says that there is none: {shown}")
     names, strange = ", ".join(roles.labels[:6]), (classes < 0) & ~blank & ~unlabelled
-    leave_out(strange, f"whose label is none of {names}", f"the label is none of {names}, such as {_shown(cells, strange)}")
+    leave_out(strange, f"whose {what} is none of {names}", f"the {what} is none of {names}, such as {_shown(cells, strange)}")
     return classes
+
+
+def _scores(
+    table: Table, roles: Roles, cells: list[str], blank: np.ndarray, leave_out: Callable[..., None], findings: list[Finding]
+) -> np.ndarray:
+    """(n,) float32 in [0, 1]."""
+    low, high = float(roles.low or 0.0), float(roles.high or 0.0)
+    least, most = min(low, high), max(low, high)
+    scores = numbers_of(cells)
+    leave_out(blank, "without a score", "no score")
+    words = np.isnan(scores) & ~blank
+    leave_out(words, "whose score is not a number", f"the score is not a number, such as {_shown(cells, words)}")
+    slack = NOISE * (most - least)
+    rounded = ((scores < least) & (scores >= least - slack)) | ((scores > most) & (scores <= most + slack))
+    if rounded.any():
+        rows = tuple(table.lines[rounded].tolist())
+        message = f"{count(len(rows), 'row')} with a score rounded off the scale {least:g}–{most:g}, put back on it"
+        findings.append(Finding("info", message, rows))
+        scores = np.where(rounded, scores.clip(least, most), scores)
+    outside = (scores < least) | (scores > most)
+    span = f"outside {least:g}–{most:g}"
+    why = f"the score lies {span}, such as {_shown(cells, outside)}"
+    leave_out(outside, f"with a score {span}", why, " (the scale can be changed)")
+    return ((scores - low) / (high - low)).astype(np.float32)
 
 
 def _shown(cells: Sequence[str], bad: np.ndarray) -> str:

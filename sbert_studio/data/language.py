@@ -105,7 +105,7 @@ def foreign_note(found: Counter[str], known: Sequence[str] | None, what: str = "
     foreign = Counter({code: times for code, times in found.items() if code and code not in (known or ())})
     if not known or foreign.total() < _FOREIGN * found.total() or not foreign:
         return ""
-    looks = what if foreign.total() > found.total() / 2 else f"Some of {what[0].lower()}{what[1:]}"
+    looks = what if 2 * foreign.total() > found.total() - found[""] else f"Some of {what[0].lower()}{what[1:]}"
     language = NAMES.get(foreign.most_common(1)[0][0], "another language")
     names = " and ".join(NAMES.get(code, code) for code in known)
     return f"{looks} look like {language}, but the model was trained on {names}: its scores say little about them. {_ADVICE}"

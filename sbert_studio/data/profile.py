@@ -11,11 +11,60 @@ import numpy as np
 
 from .cells import parse_number
 from .tables import Table
-from .vocabulary import ANCHOR, FIRST, GROUP, IDENTIFIER, LABEL, NEGATIVE, POSITIVE, SCORE, SECOND, TEXT, nli_class, squeeze
+from .vocabulary import ANCHOR, FIRST, GROUP, IDENTIFIER, LABEL, NEGATIVE, POSITIVE, SCORE, SECOND, SPLITS, TEXT, nli_class, squeeze
 
 _SAMPLE = 20_000
+_FEW_CELLS = 500
+_MOST_VALUES = 300
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\uac00-\ud7a3]")
 _WORDS_OF_TEXT = 4.0
+_MACHINE_MADE = re.compile(
+    r"(https?://|www\.)\S+|\S+@\S+\.\w+|[0-9a-f]{12,}|[0-9a-f-]{32,36}|(/|[A-Za-z]:\\)\S+"
+    r"|\S+\.(txt|csv|json|jpg|jpeg|png|pdf|html?|xml|mp3|wav)"
+    r"|\d{1,4}[-./年]\d{1,2}[-./月]\d{1,4}日?([T ]\d{1,2}:\d{2}\S*)?( ?[AP]M)?|\d{1,2}:\d{2}(:\d{2})?"
+    r"|\d{1,2}\.? \w{3,9}\.?,? \d{4}|\w{3,9}\.? \d{1,2},? \d{4}",
+    re.IGNORECASE,
+)
+_LANGUAGES = frozenset(
+    [
+        "en",
+        "de",
+        "fr",
+        "es",
+        "it",
+        "pt",
+        "nl",
+        "pl",
+        "ru",
+        "zh",
+        "ja",
+        "ko",
+        "ar",
+        "tr",
+        "cs",
+        "sv",
+        "da",
+        "fi",
+        "no",
+        "nb",
+        "el",
+        "he",
+        "hi",
+        "th",
+        "vi",
+        "id",
+        "uk",
+        "ro",
+        "hu",
+        "bg",
+        "eng",
+        "deu",
+        "ger",
+        "fra",
+        "fre",
+        "spa",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +80,9 @@ class ColumnProfile:
         sequence: whole numbers that rise from row to row: row numbers or ids.
         nli: every filled cell is an entailment label.
         codes: one word with a digit in it, nearly everywhere: file names, ids, dates.
+        values: the different filled cells, case aside, where they are at most 300; else empty.
+        least, most: the smallest and the largest number; NaN where there is none.
+        whole: every number is a whole one.
     """
 
     name: str
@@ -41,6 +93,10 @@ class ColumnProfile:
     sequence: bool
     nli: bool
     codes: bool
+    values: frozenset[str] = frozenset()
+    least: float = math.nan
+    most: float = math.nan
+    whole: bool = False
 
     @property
     def key(self) -> str:
@@ -63,6 +119,26 @@ class ColumnProfile:
     def is_identifier(self) -> bool:
         """Numbers or names of rows, of no use to training."""
         return self.sequence or self.codes or (self.key in IDENTIFIER and (self.is_number or self.words <= 1.5))
+
+    @property
+    def is_split(self) -> bool:
+        """It says which part of a set a row belongs to: train, dev, test."""
+        return len(self.values) > 1 and self.values <= SPLITS
+
+    @property
+    def is_language(self) -> bool:
+        """It holds language codes."""
+        return bool(self.values) and self.values <= _LANGUAGES and self.filled > len(self.values)
+
+    @property
+    def is_year(self) -> bool:
+        """It holds years."""
+        return self.is_number and self.whole and self.least >= 1900 and self.most <= 2100 and self.most > self.least
+
+    @property
+    def few(self) -> bool:
+        """It holds between two and twenty different values, each several times."""
+        return 2 <= self.distinct <= min(20, max(3, self.filled / 3))
 
     @property
     def named_text(self) -> bool:
@@ -94,6 +170,7 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
     sequence = count > 10 and len(values) == count and bool((values % 1 == 0).all()) and bool((np.diff(values) > 0).all())
     words = sum(_count_words(text) for text in filled) / count if count else 0.0
     codes = count > 0 and sum(_is_code(text) for text in filled) > 0.9 * count
+    machine = count > 0 and sum(bool(_MACHINE_MADE.fullmatch(text)) for text in filled[:_FEW_CELLS]) > 0.8 * min(count, _FEW_CELLS)
     kinds = set(filled)
     return ColumnProfile(
         name=name,
@@ -103,7 +180,11 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
         words=words,
         sequence=sequence,
         nli=1 < len(kinds) <= 12 and all(nli_class(text) or text == "-" for text in kinds),
-        codes=codes and len(values) < count,
+        codes=((codes and len(kinds) > max(12, 0.1 * count)) or machine) and len(values) < count,
+        values=frozenset(text.casefold() for text in kinds) if len(kinds) <= _MOST_VALUES else frozenset(),
+        least=float(values.min()) if len(values) else math.nan,
+        most=float(values.max()) if len(values) else math.nan,
+        whole=bool((values % 1 == 0).all()) if len(values) else False,
     )
 
 

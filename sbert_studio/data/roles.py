@@ -30,7 +30,8 @@ class Roles:
         kind: the kind of examples.
         texts: the text columns: sentence 1 and 2; or anchor, positive, negative and further negatives; or the text.
         target: the column of scores (scored pairs), labels (labelled pairs) or categories (labelled texts).
-        low, high: the score scale; ``low`` becomes 0 and ``high`` becomes 1.
+        low, high: the score of what is least alike, which becomes 0, and of what is most alike, which becomes 1; of distances, and of
+            other scores that say the opposite, ``low`` is the greater of the two.
         labels: the class names, a class' place being its id; of ordered classes from least to most alike.
         ordered: whether a larger class id means more alike (contradiction, neutral, entailment; low, medium, high; no, yes).
         group: the column of topics or classes, for splits that keep a group together.
@@ -64,8 +65,11 @@ class Roles:
             raise StudioError("one column is chosen for two parts", "choose a column of its own for each part")
         if self.kind in _TARGETS and self.target is None:
             raise StudioError(f"{self.kind.replace('_', ' ')} need a column of {_TARGETS[self.kind]}", "choose it")
-        if self.kind == "scored_pairs" and not (self.low is not None and self.high is not None and self.low < self.high):
-            raise StudioError(f"the score scale from {self.low} to {self.high} is empty", "give a lowest and a higher highest score")
+        if self.kind == "scored_pairs" and not (self.low is not None and self.high is not None and self.low != self.high):
+            raise StudioError(
+                f"the score scale from {self.low} to {self.high} is empty",
+                "give two different scores: of what is least alike, and of what is most alike",
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -1,4 +1,4 @@
-"""The scale of scores, and the order of labels."""
+"""The scale of scores, and the classes that labels make."""
 
 from __future__ import annotations
 
@@ -11,11 +11,19 @@ import numpy as np
 
 from ..errors import StudioError
 from .cells import parse_number
-from .vocabulary import NO_LABEL, label_order, nli_class
+from .label_words import nli_class, order_by_words
 
 _KNOWN_SCALES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 5.0), (0.0, 10.0), (0.0, 100.0))
 _INSIDE = 0.98
 _MOST_CLASSES = 200
+NOISE = 1e-5
+"""The share of a scale by which a score may lie outside it, as what was once computed in 32 bits does."""
+# What annotators write where they did not agree (SNLI: "-", as a number -1), and what programs write for nothing.
+_NO_LABEL = frozenset({"-", "--", "?", "n/a", "na", "null", "nan", "#n/a"})
+_NO_LABEL_IF_RARE = frozenset({"none", "-1", "unknown", "unlabeled", "unlabelled", "unsure"})
+NO_LABEL = _NO_LABEL | _NO_LABEL_IF_RARE
+"""The keys of labels that may say that there is none."""
+_RARE = 0.1
 
 
 def detect_scale(scores: np.ndarray) -> tuple[float, float]:
@@ -23,12 +31,14 @@ def detect_scale(scores: np.ndarray) -> tuple[float, float]:
 
     The first of 0–1, −1–1, 0–5, 0–10 and 0–100 that holds 98% of the scores, so that a typing error does not stretch it;
     1–5 (or 1–4, 1–7, …) where no score is below 1 and one is exactly 1; else the lowest and highest score there are.
+    Scores that are outside by no more than 32 bits round (:data:`NOISE`) are inside.
 
     Args:
         scores: (n,) finite numbers, n ≥ 1.
     """
     for low, high in _KNOWN_SCALES:
-        inside = scores[(scores >= low) & (scores <= high)]
+        slack = NOISE * (high - low)
+        inside = scores[(scores >= low - slack) & (scores <= high + slack)].clip(low, high)
         if len(inside) >= _INSIDE * len(scores):
             return _narrowed(inside, low, high)
     return float(scores.min()), float(scores.max())
@@ -44,8 +54,16 @@ def _narrowed(inside: np.ndarray, low: float, high: float) -> tuple[float, float
     return low, high
 
 
+def is_a_guess(scores: np.ndarray, low: float, high: float) -> bool:
+    """Whether a scale's ends are nothing but the lowest and the highest score there are, so that others may be meant."""
+    named = (min(low, high), max(low, high))
+    return named not in _KNOWN_SCALES and named != (1.0, 5.0) and bool(len(scores))
+
+
 def describe_scale(low: float, high: float) -> str:
-    """In words, as the page shows it: ``scores 0–5, divided by 5``."""
+    """In words, as the page shows it: ``scores 0–5, divided by 5``; where ``low`` is the higher one, the other way round."""
+    if low > high:
+        return f"scores {high:g}–{low:g}, the other way round: {low:g} is least alike and becomes 0, {high:g} is most alike and becomes 1"
     span = f"scores {low:g}–{high:g}"
     if (low, high) == (0.0, 1.0):
         return f"{span}, taken as they are"
@@ -55,23 +73,17 @@ def describe_scale(low: float, high: float) -> str:
 
 
 def label_key(cell: str) -> str:
-    """What makes two label cells the same class: their number, their entailment class, or their letters without case."""
+    """What makes two label cells the same class: their number, or their letters without case."""
     text = unicodedata.normalize("NFKC", cell).strip()
     number = parse_number(text)
-    if not math.isnan(number):
-        return f"{number:g}"
-    return nli_class(text) or text.casefold()
+    return text.casefold() if math.isnan(number) else f"{number:g}"
 
 
-def detect_labels(cells: Sequence[str], numbered_nli: bool = False) -> tuple[tuple[str, ...], str]:
-    """The class names in id order, and a note in words.
+def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
+    """The classes in a column of labels, each in its commonest spelling: numbers rising, words in the order of the alphabet.
 
-    NLI words (English or Chinese) come as contradiction, neutral, entailment; two answers as no, yes; numbers rise;
-    anything else is alphabetical. Cells that say "no label" (``-``, or −1 beside other numbers) are no class.
-
-    Args:
-        cells: the label of every row.
-        numbered_nli: 0, 1 and 2 mean entailment, neutral and contradiction, as in SNLI's own numbering.
+    Cells that say "no label" are no class: ``-``, ``n/a`` and the like; and ``none`` or −1 where few rows say so, or where
+    the others are what entailment, or yes and no, are called.
 
     Raises:
         StudioError: there is no label, or so many that they cannot be classes.
@@ -80,23 +92,67 @@ def detect_labels(cells: Sequence[str], numbered_nli: bool = False) -> tuple[tup
     for cell, times in Counter(cells).items():
         if cell.strip():
             spellings.setdefault(label_key(cell), Counter())[cell.strip()] += times
-    numbers = [key for key in spellings if not math.isnan(parse_number(key))]
+    total = sum(sum(found.values()) for found in spellings.values())
     for key in list(spellings):
-        if key in NO_LABEL and (key != "-1" or len(numbers) > 2) and len(spellings) > 2:
+        if len(spellings) > 2 and _is_no_label(key, spellings, total):
             del spellings[key]
     if not spellings:
         raise StudioError("the label column is blank in every row", "choose another column")
-    total = sum(sum(found.values()) for found in spellings.values())
     if len(spellings) > _MOST_CLASSES or (len(spellings) > 20 and len(spellings) > total / 3):
         raise StudioError(
             f"the label column holds {len(spellings):,} different values, too many to be classes", "choose another column or kind"
         )
-    names = {key: found.most_common(1)[0][0] for key, found in spellings.items()}
-    if numbered_nli and set(names) <= {"0", "1", "2"}:
-        order = tuple(names[key] for key in ("2", "1", "0") if key in names)
-        return order, "labels 0, 1, 2 read as entailment, neutral, contradiction"
-    order = label_order(set(names.values())) or tuple(
-        sorted(names.values(), key=lambda name: (0, parse_number(name), "") if len(numbers) == len(names) else (1, 0.0, name))
-    )
+    names = [found.most_common(1)[0][0] for found in spellings.values()]
+    numbers = {name: parse_number(name) for name in names}
+    if not any(math.isnan(number) for number in numbers.values()):
+        return tuple(sorted(names, key=lambda name: numbers[name]))
+    return tuple(sorted(names))
+
+
+def _is_no_label(key: str, spellings: dict[str, Counter[str]], total: int) -> bool:
+    if key in _NO_LABEL:
+        return True
+    if key not in _NO_LABEL_IF_RARE:
+        return False
+    others = [found.most_common(1)[0][0] for other, found in spellings.items() if other != key]
+    numbers = {parse_number(name) for name in others}
+    if key == "-1":
+        if any(math.isnan(number) or number < 0 for number in numbers):
+            return False
+        return numbers >= {0.0, 1.0, 2.0} or sum(spellings[key].values()) < _RARE * total
+    found = order_by_words(others)
+    known = found is not None and found.sure == "certain" and found.family in ("nli", "yes/no")
+    return known or sum(spellings[key].values()) < _RARE * total / 2
+
+
+def detect_labels(cells: Sequence[str], numbered_nli: bool = False) -> tuple[tuple[str, ...], str]:
+    """The class names in id order, and a note in words, as far as words tell the order; see :mod:`.ordering` for what the model tells.
+
+    Args:
+        cells: the label of every row.
+        numbered_nli: 0, 1 and 2 mean entailment, neutral and contradiction, as in SNLI's own numbering.
+
+    Raises:
+        StudioError: there is no label, or so many that they cannot be classes.
+    """
+    names = find_classes(cells)
+    if numbered_nli and {label_key(name) for name in names} <= {"0", "1", "2"}:
+        return names[::-1], "labels 0, 1, 2 read as entailment, neutral, contradiction"
+    found = order_by_words(names)
+    return (order := found.order if found else names), describe_labels(order)
+
+
+def describe_labels(order: Sequence[str], ordered: bool = True) -> str:
+    """In words: ``labels no, yes``."""
     shown = ", ".join(order[:6]) + ("…" if len(order) > 6 else "")
-    return order, f"labels {shown}"
+    return f"labels {shown}" if ordered else f"labels {shown}, without an order"
+
+
+def same_class(cell: str, labels: Sequence[str]) -> int:
+    """The place of a label among the classes, by its key, else by the entailment class that it alone names; −1: none."""
+    keys = [label_key(label) for label in labels]
+    if (key := label_key(cell)) in keys:
+        return keys.index(key)
+    meaning = nli_class(cell)
+    places = [place for place, label in enumerate(labels) if meaning is not None and nli_class(label) == meaning]
+    return places[0] if len(places) == 1 else -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,10 @@ def class_roles(table: Table) -> ClassRoles:
     Raises:
         StudioError: the table has no text, or no column that can hold classes.
     """
+    with contextlib.suppress(StudioError):
+        found = detect_roles(table)
+        if found.kind == "labelled_texts" and found.target is not None:
+            return ClassRoles(found.texts[0], found.target)
     roles = detect_roles(table, "sentences")
     if roles.group is None:
         raise StudioError(

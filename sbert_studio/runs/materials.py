@@ -14,6 +14,7 @@ from ..data.accounts import RowAccount
 from ..data.examples import Examples, Roles, build_examples, build_like
 from ..data.stored import read_examples, write_examples
 from ..data.tables import Table, read_table
+from ..encoders.digests import digest_of
 from ..errors import StudioError
 from ..training.spec import TrainSpec
 from ..workspace import atomic_file, digest_file, file_name, write_json
@@ -94,6 +95,10 @@ class Materials:
         found: dict[str, dict[str, Any]] = self._json("source.json")
         return found
 
+    def path(self, part: str) -> Path:
+        """The copy of the file that is ``data``, ``dev`` or ``first``."""
+        return self.folder / str(self.source()[part]["file"])
+
     def accounts(self) -> dict[str, RowAccount]:
         """What became of every row of each file, by its part; empty of runs of earlier versions."""
         return {part: RowAccount.from_json(found) for part, found in (self._json("account.json", {})).items()}
@@ -149,7 +154,14 @@ class Materials:
         return build_examples(table, self.roles() if part == "data" else self.first_roles())[0]
 
     def _table(self, entry: dict[str, Any]) -> Table:
-        return read_table(self.folder / entry["file"], name=entry["name"], **entry.get("read", {}))
+        path = self.folder / entry["file"]
+        try:
+            whole = digest_of(path) == entry["sha256"]
+        except OSError:
+            raise StudioError(f"the run's copy of {entry['name']} is gone", "its folder was changed by hand; start a new run") from None
+        if not whole:
+            raise StudioError(f"the run's copy of {entry['name']} is not what was given to it", "start a new run with the file")
+        return read_table(path, name=entry["name"], **entry.get("read", {}))
 
     def _json(self, name: str, default: Any = None) -> Any:
         try:
@@ -158,6 +170,8 @@ class Materials:
             if default is not None:
                 return default
             raise StudioError(f"the run's {name} is gone", "its folder was changed by hand; start a new run") from None
+        except (OSError, ValueError) as error:
+            raise StudioError(f"the run's {name} is damaged", "start a new run with the same file") from error
 
     def _keep(self, data: Path | Table, stem: str) -> dict[str, Any]:
         if isinstance(data, Path):

@@ -15,11 +15,17 @@ from .services import Services
 if TYPE_CHECKING:
     from ..data.asked import Asked
     from ..data.corpus import Corpus
+    from ..data.detection import Reading as Read
     from ..data.doctor import Diagnosis
+    from ..data.evidence import Similar
     from ..data.examples import Kind, Roles
     from ..data.findings import Finding, Mend
     from ..data.progress import Progress
     from ..data.tables import Table
+    from ..encoders.base import Encoder
+
+NO_MODEL = "none"
+"""What is given for a model where a file is to be checked without one."""
 
 
 class Reading(Services):
@@ -63,14 +69,29 @@ class Reading(Services):
         model: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
-        """What the rows are and what is wrong with them; texts are counted in the tokens of ``model``.
+        """What the rows are and what is wrong with them; texts are counted in the tokens of ``model``, and compared by it.
 
         Args:
-            roles: what the columns are, or what of it was chosen by hand; the rest is detected.
+            roles: what the columns are, or what of it was chosen by hand; the rest is found out.
+            model: the model that is about to be tuned; ``none``, or one that cannot be loaded (which a finding says): names and
+                values only.
             progress: told how many rows are looked at.
         """
-        judged = None if dev is None else self._table(dev)
-        return self._diagnosed(self._table(path, asked=roles), roles, judged, model or self.settings.default_model, progress=progress)
+        table, judged = self._table(path, asked=roles), None if dev is None else self._table(dev)
+        name, why_not = self._loadable(model or self.settings.default_model)
+        found = self._diagnosed(table, roles, judged, name, progress=progress)
+        return found.noting("warning", f"checked by names and values only: {why_not}") if why_not else found
+
+    def _loadable(self, model: str) -> tuple[str, str]:
+        """A model's name, or ``none`` and why where it cannot be loaded; one that is nowhere is an error."""
+        if model.casefold() == NO_MODEL:
+            return NO_MODEL, ""
+        self.catalog.resolve(model)
+        try:
+            self.catalog.load_either(model)
+        except StudioError as error:
+            return NO_MODEL, error.message
+        return model, ""
 
     def _diagnosed(
         self,
@@ -82,12 +103,23 @@ class Reading(Services):
         progress: Progress | None = None,
     ) -> Diagnosis:
         """What a table is and what is wrong with it; ``objective`` decides between scores and labels where both are there."""
+        from ..data.asked import read_roles
         from ..data.doctor import diagnose
+        from ..data.examples import Roles
 
-        languages = languages_of(self.catalog, model)
+        kinds = self.kinds_of(objective)
+        if model.casefold() == NO_MODEL:
+            return diagnose(table, roles if isinstance(roles, Roles) else read_roles(table, roles, kinds), dev, progress=progress)
         encoder = None if self.catalog.is_cross(model) else self.catalog.load(model)
         tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None else (None, None)
-        return diagnose(table, self.roles(table, roles, objective), dev, tokens, most, languages=languages, progress=progress)
+        read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, self._similar(encoder))
+        return diagnose(table, read, dev, tokens, most, languages=languages_of(self.catalog, model), progress=progress)
+
+    def _similar(self, encoder: Encoder | None) -> Similar:
+        """How alike texts are by an encoder; beside a cross-encoder, which reads pairs, by the one that the program came with."""
+        from ..data.evidence import similar_by
+
+        return similar_by((encoder or self.catalog.load(self.settings.default_model)).encode)
 
     def roles(self, table: Table, asked: Roles | Asked | None = None, objective: str | None = None) -> Roles:
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""

@@ -41,7 +41,8 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
         model: a bundled model's name, a run's id or a hub id; empty for the default.
 
     Returns:
-        cosine and dot product (larger is closer), Euclidean and Manhattan distance (smaller is closer).
+        cosine and dot product (larger is closer), Euclidean and Manhattan distance (smaller is closer); notes where the
+        model was not trained on the language of the texts.
     """
     return studio.similarity(a, b, model or None).to_json()
 
@@ -58,7 +59,8 @@ def search(studio: Studio, file: str, query: str, k: float, mode: str, model: st
         column: the column of texts; empty to find it.
 
     Returns:
-        hits, best first, each with row, text, score and the row's other columns; and the milliseconds that the search took.
+        hits, best first, each with row, text, score and the row's other columns; the milliseconds that the search took; account: what
+        became of every row of the file (read, used, held_out, left_out, reasons with row numbers); and notes.
     """
     return studio.search(studio.known_corpus(_file(file), column or None), query, int(k), mode, model=model or None).to_json()  # type: ignore[arg-type]
 
@@ -73,7 +75,8 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict
         column: the column of texts; empty to find it.
 
     Returns:
-        pairs, closest first, each with both texts, both rows and the cosine; and the seconds that the comparison took.
+        pairs, closest first, each with both texts, both rows and the cosine; the seconds that the comparison took; account and
+        notes as /search.
     """
     return studio.mine(studio.known_corpus(_file(file), column or None), int(top), model or None).to_json()
 
@@ -89,7 +92,8 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
         column: the column of texts; empty to find it.
 
     Returns:
-        points, clusters with id, label and size, the cluster id of each text, and the coordinates of each text.
+        points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account and notes
+        as /search.
     """
     from ..explore.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
@@ -131,7 +135,7 @@ def check(
         target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
-        order: the labels from least to most alike, with commas between them.
+        order: the labels from least to most alike, with commas between them; none where they have no order.
         encoding: a codec's name, such as utf-8 or gb18030.
         delimiter: what stands between two cells, such as ; or tab.
         header: yes or no: whether the first row names the columns.
@@ -182,7 +186,7 @@ def train(
         target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
-        order: the labels from least to most alike, with commas between them.
+        order: the labels from least to most alike, with commas between them; none where they have no order.
         encoding: a codec's name, such as utf-8 or gb18030.
         delimiter: what stands between two cells, such as ; or tab.
         header: yes or no: whether the first row names the columns.
@@ -256,10 +260,10 @@ def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file.
         model: a bundled model's name, a run's id or a hub id; empty for the default.
-        task: auto, sts, pairs, triplets, retrieval, transfer or clustering.
+        task: auto, or the name of a task; one that there is not is answered with their list.
 
     Returns:
-        the task, the number of rows and the scores; correlations lie in -1 to 1.
+        the task, the number of rows, the scores (correlations lie in -1 to 1), and the account of the file's rows as /search.
     """
     return studio.evaluate(model or None, _file(file), task or "auto").to_json()
 
@@ -322,9 +326,9 @@ def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -
 def _asked(
     kind: str, columns: str, target: str, group: str, scale: str, order: str = "", encoding: str = "", delimiter: str = "", header: str = ""
 ) -> Asked:
-    said = asked_in_words(kind or None, columns or None, target or None, group or None, scale or None)
-    more = {"order": order, "encoding": encoding, "delimiter": delimiter, "header": header}
-    return replace(said, **typed({name: value for name, value in more.items() if value}))
+    said = [value or None for value in (kind, columns, target, group, scale, order)]
+    first_row = typed({"header": header})["header"] if header else None
+    return asked_in_words(*said, encoding=encoding or None, delimiter=delimiter or None, header=first_row)
 
 
 def _file(path: str | None) -> Path:

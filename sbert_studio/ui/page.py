@@ -109,7 +109,7 @@ class Page:
         Args:
             reads: ``texts``, ``pairs`` (cross-encoders) or both; where nothing is said, ``texts``: what has vectors.
         """
-        cards = [card for card in self.studio.models(self.visitor(owner)) if card.reads in (reads or ("texts",))]
+        cards = [card for card in self.studio.models(self.visitor(owner)) if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
         # Two runs of one name are told apart by the end of their ids.
         return [(card.title if titles[card.title] == 1 else f"{card.title} · {card.name[-4:]}", card.name) for card in cards]

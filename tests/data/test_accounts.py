@@ -157,3 +157,11 @@ def test_a_row_counts_once_and_what_nothing_names_is_told_as_such() -> None:
     assert found == RowAccount(7, 1, 1, (LeftOut("blank", (4, 5)), LeftOut("no text", (6,)), LeftOut("shared", (7, 8))))
     told = [Finding("warning", "read with gaps", (3, 7))]
     assert account_of(table, told, table.lines) == RowAccount(5, 5)
+
+
+def test_rows_that_holding_out_costs_are_told_by_number() -> None:
+    account = RowAccount(9, 7, 0, (LeftOut("blank", (4, 5)),))
+    rows = np.array([2, 3, 6, 7, 8, 9, 10])
+    found = account.divided(rows, rows[:4], rows[4:6], "shares a text")
+    assert found == RowAccount(9, 4, 2, (LeftOut("blank", (4, 5)), LeftOut("shares a text", (10,))))
+    _once(found)

@@ -40,8 +40,8 @@ def table(**columns: list[str]) -> Table:
         ({"sent0": A, "sent1": B, "hard_neg": C}, "triplets", ("sent0", "sent1", "hard_neg"), None),
         ({"column_1": A, "column_2": B, "column_3": C}, "triplets", ("column_1", "column_2", "column_3"), None),
         ({"text": A}, "sentences", ("text",), None),
-        ({"text": A, "category": ["x", "y"] * 20}, "sentences", ("text",), None),
-        ({"text": A, "label": ["0", "3"] * 20}, "sentences", ("text",), None),
+        ({"text": A, "category": ["x", "y"] * 20}, "labelled_texts", ("text",), "category"),
+        ({"text": A, "label": ["0", "3"] * 20}, "labelled_texts", ("text",), "label"),
     ],
 )
 def test_kind_columns_and_target_are_found(columns: dict[str, list[str]], kind: str, texts: tuple[str, ...], target: str | None) -> None:
@@ -63,7 +63,7 @@ def test_scores_win_over_labels_unless_labels_are_asked_for() -> None:
 
 def test_groups_are_found_by_name_and_for_sentences_by_content() -> None:
     topics = ["sport", "music"] * 20
-    assert detect_roles(table(text=A, category=topics)).group == "category"
+    assert detect_roles(table(text=A, category=topics), "sentences").group == "category"
     assert detect_roles(table(text=A, kind=topics)).group == "kind"
     assert detect_roles(table(sentence1=A, sentence2=B, topic=topics, score=SCORES)).group == "topic"
     assert detect_roles(table(sentence1=A, sentence2=B, score=SCORES)).group is None
@@ -170,8 +170,8 @@ def test_a_scale_without_extent_is_refused() -> None:
         ("sick/train.csv", "scored_pairs", "scores 1–5, rescaled so that 1 becomes 0 and 5 becomes 1", None),
         ("snli/train.csv", "labelled_pairs", "labels contradiction, neutral, entailment", None),
         ("mrpc/train.csv", "labelled_pairs", "labels 0, 1", None),
-        ("banking77/train.csv", "sentences", "", "category"),
-        ("trec/train.csv", "sentences", "", "label"),
+        ("banking77/train.csv", "labelled_texts", "77 categories", None),
+        ("trec/train.csv", "labelled_texts", "6 categories", None),
     ],
 )
 def test_public_sets_are_understood(real_data: Path, file: str, kind: str, note: str, group: str | None) -> None:

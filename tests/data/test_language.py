@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.language import guess_language, main_language
+from sbert_studio.data.language import foreign_note, guess_language, languages_in, main_language
 from sbert_studio.data.tables import read_table
 
 
@@ -40,3 +40,24 @@ def test_public_sets_tell_their_language_clearly(real_data: Path, file: str, cod
     language = main_language(read_table(real_data / file).column("sentence1"))
     assert language.code == code
     assert language.share > 0.9
+
+
+@pytest.mark.parametrize(
+    ("texts", "known", "said"),
+    [
+        (["我的银行卡什么时候到", "今天天气很好"], ("en",), "The texts look like Chinese, but the model was trained on English"),
+        (["我的银行卡什么时候到", "Where is the card that I ordered?"], ("en",), "Some of the texts look like Chinese"),
+        (["Ich möchte wissen, wann die Karte kommt", "und ob sie schon da ist"], ("en",), "The texts look like German"),
+        (["我的银行卡什么时候到"], ("en", "zh"), ""),
+        (["我的银行卡什么时候到"], None, ""),
+        (["Los Angeles", "Le Monde"], ("en",), ""),
+        (["12345"], ("en",), ""),
+        ([], ("en",), ""),
+        (["Where is the card that I ordered?"] * 90 + ["我的银行卡什么时候到"] * 10, ("en",), ""),
+    ],
+)
+def test_a_language_that_the_model_does_not_know_is_said_and_nothing_else(
+    texts: list[str], known: tuple[str, ...] | None, said: str
+) -> None:
+    found = foreign_note(languages_in(texts), known)
+    assert found.startswith(said) and bool(found) == bool(said)

@@ -17,6 +17,7 @@ COLUMNS = {
     "triplets.csv": ["anchor", "positive", "negative"],
     "nli_pairs.csv": ["premise", "hypothesis", "label"],
     "chinese_pairs.csv": ["sentence1", "sentence2", "score"],
+    "labelled_texts.csv": ["text", "category"],
 }
 AT_LEAST = {
     "support_requests.csv": 520,
@@ -24,8 +25,11 @@ AT_LEAST = {
     "triplets.csv": 220,
     "nli_pairs.csv": 220,
     "chinese_pairs.csv": 220,
+    "labelled_texts.csv": 200,
 }
-TEXT_COLUMNS = {name: 1 if name == "support_requests.csv" else 3 if name == "triplets.csv" else 2 for name in COLUMNS}
+TEXT_COLUMNS = {
+    name: 1 if name in ("support_requests.csv", "labelled_texts.csv") else 3 if name == "triplets.csv" else 2 for name in COLUMNS
+}
 
 
 def rows_of(name: str) -> list[list[str]]:
@@ -56,7 +60,7 @@ def test_a_set_has_its_columns_enough_rows_and_no_empty_cell(name: str) -> None:
         assert next(csv.reader(handle)) == COLUMNS[name]
     rows = rows_of(name)
     assert len(rows) >= AT_LEAST[name]
-    assert {len(row) for row in rows} == {3}
+    assert {len(row) for row in rows} == {len(COLUMNS[name])}
     assert all(cell and cell == cell.strip() for row in rows for cell in row)
 
 
@@ -166,7 +170,7 @@ def test_the_index_names_every_set_once_and_nothing_else() -> None:
     assert len({entry["id"] for entry in entries}) == len(entries)
     files = sorted(entry["file"] for entry in entries)
     assert files == sorted(path.name for path in SAMPLES.iterdir() if path.suffix in {".csv", ".txt"})
-    assert {entry["kind"] for entry in entries} == {"corpus", "scored_pairs", "triplets", "labelled_pairs"}
+    assert {entry["kind"] for entry in entries} == {"corpus", "scored_pairs", "triplets", "labelled_pairs", "labelled_texts"}
     assert {entry["language"] for entry in entries} == {"en", "zh"}
     for entry in entries:
         assert entry["description"].endswith(".") and entry["description"].count(". ") == 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.clustering import evaluate_clustering
+from sbert_studio.evaluation.clustering import evaluate_clustering, resampled_v_measure
 from sbert_studio.evaluation.transfer import cross_validated, train_and_test
 
 
@@ -58,3 +58,23 @@ def test_small_classes_make_fewer_folds_and_single_rows_are_refused(blobs: tuple
     assert cross_validated(vectors[:12], labels[:12]).scores["folds"] == 3
     with pytest.raises(StudioError, match="single row"):
         cross_validated(vectors[:4], labels[:4])
+
+
+def test_resampled_v_measures_are_those_of_scikit_learn() -> None:
+    from sklearn.metrics import v_measure_score
+
+    from sbert_studio.evaluation.bootstrap import counts
+
+    random = np.random.default_rng(6)
+    truth, found = random.integers(0, 4, 50), random.integers(0, 5, 50)
+    drawn = next(counts(50))[:20].astype(int)
+    wanted = [v_measure_score(np.repeat(truth, row), np.repeat(found, row)) for row in drawn]
+    np.testing.assert_allclose(resampled_v_measure(truth, found)[:20], wanted, atol=1e-9)
+
+
+def test_transfer_and_clustering_tell_how_far_chance_may_have_moved_them(blobs: tuple[np.ndarray, list[str]]) -> None:
+    vectors, labels = blobs
+    noisy = vectors + np.random.default_rng(3).normal(scale=0.5, size=vectors.shape).astype(np.float32)
+    for report, name in ((cross_validated(noisy, labels), "accuracy"), (evaluate_clustering(noisy, labels), "v_measure")):
+        low, high = report.scores["interval"]
+        assert 0 < low < report.scores[name] < high < 1 and report.resampled is not None

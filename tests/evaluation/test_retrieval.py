@@ -39,3 +39,43 @@ def test_vectors_that_all_coincide_find_nothing() -> None:
     texts = [str(i) for i in range(30)]
     scores = retrieval.evaluate_retrieval(same, same, texts, [f"p{text}" for text in texts]).scores
     assert scores["mrr_at_10"] == 0
+
+
+def naive(vectors: dict[str, list[float]], rows: list[tuple[str, str]], classes: list[int] | None = None) -> float:
+    """Recall at 1: for each distinct anchor, is the nearest candidate that is not itself one of all that belong to it?"""
+    unit = {text: np.array(vector) / np.linalg.norm(vector) for text, vector in vectors.items()}
+    pairs = {*rows, *((b, a) for a, b in rows)}
+    if classes is not None:
+        pairs |= {
+            (a, d) for (a, _), one in zip(rows, classes, strict=True) for (_, d), two in zip(rows, classes, strict=True) if one == two
+        }
+    candidates = list(dict.fromkeys(b for _, b in rows))
+    found = []
+    for anchor in dict.fromkeys(a for a, _ in rows):
+        nearest = max((c for c in candidates if c != anchor), key=lambda c: float(unit[anchor] @ unit[c]))
+        found.append((anchor, nearest) in pairs)
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("classes", [None, [0, 0, 0, 1, 1, 2]])
+def test_all_positives_of_an_anchor_are_right_also_those_it_has_in_other_rows(classes: list[int] | None) -> None:
+    rows = [("x", "p"), ("x", "q"), ("q", "x"), ("y", "q"), ("p", "z"), ("z", "w")]
+    right = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        vectors = {text: random.normal(size=3).tolist() for text in "xypqzw"}
+        arrays = [np.array([vectors[pair[side]] for pair in rows], np.float32) for side in (0, 1)]
+        ids = None if classes is None else np.array(classes)
+        found = retrieval.evaluate_retrieval(*arrays, [a for a, _ in rows], [b for _, b in rows], ids).scores["recall_at_1"]
+        assert found == pytest.approx(naive(vectors, rows, classes))
+        right += found
+    assert 5 < right < 35, "neither all nor nothing is found"
+
+
+def test_the_anchors_own_text_is_right_for_whom_it_is_the_positive_of() -> None:
+    """p stands in a row as the positive of a: where p asks, a is right, though the row that p begins names another."""
+    vectors = {"a": [1, 0], "p": [1, 0.1], "q": [0, 1], "b": [0.1, 1]}
+    rows = [("a", "p"), ("p", "q"), ("b", "a")]
+    arrays = [np.array([vectors[pair[side]] for pair in rows], np.float32) for side in (0, 1)]
+    ranks = retrieval.evaluate_retrieval(*arrays, [a for a, _ in rows], [b for _, b in rows]).scores
+    assert ranks["recall_at_1"] == pytest.approx(2 / 3), "a finds p and p finds a; b finds q first"

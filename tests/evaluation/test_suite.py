@@ -24,7 +24,7 @@ TABLES = {
     "pairs": table(sentence1=LEFT, sentence2=RIGHT, label=["1", "1", "0", "1", "0", "0"]),
     "triplets": table(anchor=LEFT, positive=RIGHT, negative=OTHER),
     "retrieval": table(anchor=LEFT, positive=RIGHT),
-    "transfer": table(text=[*LEFT, *RIGHT, *OTHER], category=["x", "y"] * 9),
+    "categories": table(text=[*LEFT, *RIGHT, *OTHER], category=["x", "y"] * 9),
 }
 
 
@@ -74,6 +74,11 @@ def test_rows_left_out_are_named_in_the_notes(encoder) -> None:
     classed = table(text=[*LEFT, *RIGHT], category=["x", "y"] * 5 + ["x", ""])
     report = evaluate(encoder, classed, "transfer")
     assert report.rows == 11 and "row 13" in report.to_json()["notes"][0]
+    account = report.account.to_json()
+    assert account == {"read": 12, "used": 11, "held_out": 0, "left_out": 1, "reasons": [{"why": "no text or no class", "rows": [13]}]}
+    account = evaluate(encoder, half).account
+    assert (account.read, account.used) == (7, 6) and account.reasons[0].rows == (8,)
+    assert evaluate(encoder, half).notes == ("1 row with text on one side only, left out (row 8)",)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +99,6 @@ def test_what_does_not_fit_is_refused_with_a_reason(task: str, data: Table, said
 
 
 def test_real_sets_are_recognised(real_data: Path) -> None:
-    for path, task in (("stsb/dev.csv", "sts"), ("mrpc/test.csv", "pairs"), ("snli/test.csv", "sts"), ("trec/test.csv", "transfer")):
+    for path, task in (("stsb/dev.csv", "sts"), ("mrpc/test.csv", "pairs"), ("snli/test.csv", "sts"), ("trec/test.csv", "categories")):
         data = read_table(real_data / path)
         assert detect_task(data.select(np.arange(300))) == task, path

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
+from sbert_studio.objectives import Matryoshka
 from sbert_studio.objectives.in_batch import false_negatives
+from sbert_studio.objectives.relation import Relation
 
 from . import equations
-from .batches import batch, make
+from .batches import DIM, batch, make
 
 
 def test_equal_texts_are_masked_and_nothing_else() -> None:
@@ -89,3 +92,35 @@ def test_a_batch_of_one_text_alone_costs_nothing(name: str) -> None:
 def test_distinct_ids_change_nothing() -> None:
     data, objective = batch("triplets"), make("in_batch")
     assert objective(data.columns, None, data.ids).item() == objective(data.columns).item()
+
+
+def test_a_known_positive_from_elsewhere_is_masked_and_nothing_else() -> None:
+    """Rows (1, 5) and (2, 6) are the batch; (1, 6) is a row of the file too. 6 is then no negative of 1, nor is 1 one of 6."""
+    relation = Relation.of(np.array([[1, 2, 1], [5, 6, 6]]))
+    anchors, positives = torch.tensor([1, 2]), torch.tensor([5, 6])
+    assert false_negatives([anchors, positives], relation).tolist() == [[False, True], [False, False]]
+    assert false_negatives([positives, anchors], relation).tolist() == [[False, False], [True, False]]
+    assert not false_negatives([anchors, positives]).any()
+
+
+@pytest.mark.parametrize("name", ["in_batch", "simcse_supervised"])
+def test_an_objective_that_knows_all_rows_leaves_their_positives_out(name: str) -> None:
+    data = batch("positive_pairs", rows=4)
+    objective = make(name)
+    before = objective(data.columns, None, data.ids).item()
+    rows = np.stack([ids.numpy() for ids in data.ids])
+    objective.know(Relation.of(rows))
+    assert objective(data.columns, None, data.ids).item() == before, "the batch's own rows say nothing new"
+    everything = np.stack([np.repeat(rows[0], 4), np.tile(rows[1], 4)])
+    objective.know(Relation.of(everything))
+    assert objective(data.columns, None, data.ids).item() == pytest.approx(0), "where all belong together there is no negative"
+    objective.know(Relation.of(rows, np.zeros(4, np.int64)))
+    assert objective(data.columns, None, data.ids).item() == pytest.approx(0), "and so it is within one class"
+
+
+def test_matryoshka_tells_its_widths_what_it_knows() -> None:
+    data = batch("positive_pairs", rows=4)
+    rows = np.stack([ids.numpy() for ids in data.ids])
+    wide = Matryoshka(lambda width: make("in_batch", dim=width), DIM, [DIM, 4])
+    wide.know(Relation.of(rows, np.zeros(4, np.int64)))
+    assert wide(data.columns, None, data.ids).item() == pytest.approx(0)

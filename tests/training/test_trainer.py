@@ -17,6 +17,7 @@ from .tiny import (
     Told,
     bare_sentences,
     labelled_pairs,
+    labelled_texts,
     never,
     positive_pairs,
     scored_pairs,
@@ -60,12 +61,13 @@ def test_the_best_checkpoint_is_the_one_that_is_kept(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == [f"step-{best.step:09d}"]
 
 
-@pytest.mark.parametrize("kind", ["scored_pairs", "labelled_pairs", "positive_pairs", "sentences"])
+@pytest.mark.parametrize("kind", ["scored_pairs", "labelled_pairs", "positive_pairs", "labelled_texts", "sentences"])
 def test_auto_trains_on_every_kind_of_examples(tmp_path: Path, kind: str) -> None:
     examples = {
         "scored_pairs": scored_pairs,
         "labelled_pairs": labelled_pairs,
         "positive_pairs": positive_pairs,
+        "labelled_texts": labelled_texts,
         "sentences": bare_sentences,
     }[kind]()
     told = Told()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,19 @@ def positive_pairs(count: int = 64, seed: int = 0) -> Examples:
 
 def bare_sentences(count: int = 64, seed: int = 0) -> Examples:
     return _examples("sentences", (sentences(count, seed),), None)
+
+
+def labelled_texts(count: int = 64, seed: int = 0) -> Examples:
+    """Four categories: two words of the category's own five among three of any; the last row repeats the first under another category."""
+    random = np.random.default_rng(seed)
+    classes = random.integers(0, 4, count)
+    texts = []
+    for one in classes.tolist():
+        own, any_word = random.choice(WORDS[5 * one : 5 * one + 5], 2), random.choice(WORDS, 3)
+        texts.append(" ".join(random.permutation([*own, *any_word])))
+    texts[-1], classes[-1] = texts[0], (classes[0] + 1) % 4
+    found = _examples("labelled_texts", (texts,), classes.astype(np.int64), ("animals", "colours", "places", "things"))
+    return replace(found, ordered=False)
 
 
 def _examples(kind: Kind, texts: Any, targets: np.ndarray | None, labels: tuple[str, ...] = ()) -> Examples:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
 from sbert_studio.ui import picker
@@ -42,6 +43,45 @@ def test_the_matrix_is_symmetric_and_needs_two_lines(page: Page) -> None:
     for lines in ("", "one", "\n".join(["cat"] * 41)):
         with pytest.raises(StudioError):
             similarity.matrix(page.studio, lines, None)
+
+
+def test_no_words_praise_the_score_of_texts_that_the_model_does_not_read(page: Page) -> None:
+    model, texts = "all-MiniLM-L6-v2", ("我的银行卡什么时候到", "今天天气很好")
+    value = similarity.compare(page.studio, *texts, model)
+    assert value["words"] == "Not to be relied on" and "look like Chinese" in value["explain"]
+    assert "look like Chinese" in similarity.matrix(page.studio, "\n".join(texts), model)["note"]
+    assert similarity.matrix(page.studio, "cat dog\nred blue", model)["note"] == ""
+
+
+def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    rows = [f"{text},{text if place % 2 else 'moon star'},{5 * (place % 2)}" for place, text in enumerate(sentences(30))]
+    path.write_text("\n".join(["sentence1,sentence2,score", *rows[:4], "", ",cat,3", *rows[4:], "cat,dog,unsure"]), encoding="utf-8")
+    value = similarity.pairs_table(similarity.pairs(page.studio, path, None))
+    assert value["caption"] == "33 rows read, 31 compared, 2 left out"
+    assert "blank (1: row 6); text on one side only (1: row 7)" in value["note"]
+    assert "agree over 30 rows by Spearman 0.8" in value["note"]
+
+
+def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_does_not_know(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "zh.txt"
+    path.write_text("我的银行卡什么时候到\n\n今天天气很好\n今天天气很好\n", encoding="utf-8")
+    key = picker.take_file(page, str(path))
+    _, shown = picker.describe(page, key, "all-MiniLM-L6-v2")
+    assert shown["facts"][1:] == [["Rows read", "4"], ["Texts", "3"], ["Left out", "1"]]
+    notes = " ".join(shown["notes"])
+    assert "(row 2)" in notes and "1 text repeats an earlier one" in notes and "look like Chinese" in notes
+    assert not any("Chinese" in note for note in picker.describe(page, key, "no such model")[1]["notes"])
+    _, value = search.find(page, key, "银行卡", 2, "semantic", "all-MiniLM-L6-v2")
+    assert "look like Chinese" in value["note"]
+
+
+def test_a_corpus_too_large_to_draw_keeps_the_account_of_all_its_rows(
+    page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(map_tab, "_MOST_POINTS", 10)
+    account = map_tab._drawable(page.corpora.get(picker.take_file(page, str(corpus_file))).corpus).account
+    assert (account.read, account.used, account.left_out) == (40, 10, 30)
 
 
 def test_scored_pairs_are_written_without_live_formulas(page: Page, tmp_path: Path) -> None:
@@ -161,3 +201,38 @@ def test_models_are_judged_side_by_side(page: Page, model_folder: Path, tmp_path
     for models in ([], [str(n) for n in range(7)]):
         with pytest.raises(StudioError):
             evaluate.judge(page.studio, models, pairs, "auto", "pairs.csv")
+
+
+def test_a_difference_has_a_verdict_and_counts_are_counts(page: Page, model_folder: Path, tmp_path: Path) -> None:
+    from tiny_studio import write_pairs
+
+    models = [str(model_folder), "all-MiniLM-L6-v2"]
+    scores, _ = evaluate.judge(page.studio, models, write_pairs(tmp_path / "pairs.csv", 200), "auto", "pairs.csv")
+    assert scores["caption"] == "pairs.csv · sts · 200 rows read, 200 judged, 0 left out"
+    assert [one["name"] for one in scores["columns"]][-2:] == ["Difference", "Beyond chance?"]
+    same, other = scores["rows"]
+    assert same[-2:] == [None, ""] and other[-1].split(" [")[0] in ("better", "worse", "within the noise")
+    twins, _ = evaluate.judge(page.studio, [models[0], models[0]], tmp_path / "pairs.csv", "auto", "pairs.csv")
+    assert len(twins["rows"]) == 1
+    path = tmp_path / "classes.csv"
+    path.write_text("text,topic\n" + "".join(f"{text},{'abc'[place % 3]}\n" for place, text in enumerate(sentences(60))), encoding="utf-8")
+    for task in ("transfer", "clustering"):
+        scores, details = evaluate.judge(page.studio, models[:1], path, task, "classes.csv")
+        low, score, high = scores["rows"][0][2]
+        assert low <= score <= high
+        kinds = {one["name"].lower(): one["kind"] for one in details["columns"]}
+        assert kinds["classes" if task == "transfer" else "clusters"] == "count"
+        assert kinds["accuracy" if task == "transfer" else "completeness"] == "number"
+
+
+def test_a_verdict_needs_an_interval_beyond_zero() -> None:
+    from sbert_studio.evaluation.report import Report
+
+    def report(scores: Any) -> Report:
+        return Report("sts", 9, {}, resampled=scores)
+
+    draws = np.random.default_rng(0).normal(size=500)
+    assert evaluate.verdict(report(draws), report(draws + 0.1)).startswith("better [+0.1000")
+    assert evaluate.verdict(report(draws), report(draws - 0.1)).startswith("worse")
+    assert evaluate.verdict(report(draws), report(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
+    assert evaluate.verdict(report(None), report(draws)) == ""

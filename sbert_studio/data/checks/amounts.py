@@ -24,6 +24,23 @@ def too_few(patient: Patient) -> list[Finding]:
     ]
 
 
+def lonely(patient: Patient) -> list[Finding]:
+    """Categories with a single text, which has nothing to lie beside."""
+    if patient.roles.kind != "labelled_texts" or patient.examples.targets is None:
+        return []
+    sizes = np.bincount(patient.examples.targets, minlength=len(patient.roles.labels))
+    where = np.flatnonzero(sizes[patient.examples.targets] == 1)
+    if not len(where):
+        return []
+    rows = patient.rows(where)
+    message = f"{count(len(where), 'category', 'categories')} with a single text, which has nothing to lie beside"
+    return [
+        Finding(
+            "error" if len(where) == len(patient.examples) else "info", message, rows, None if len(where) == len(sizes) else drop_rows(rows)
+        )
+    ]
+
+
 def imbalance(patient: Patient) -> list[Finding]:
     """A class ten times rarer than the commonest one; labels that no row has; scores that are nearly all alike."""
     examples, roles = patient.examples, patient.roles

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..cells import parse_number
 from ..findings import Finding, Mend, count
+from ..label_words import is_yes
 from ..profile import numbers_of, profile_column
-from ..vocabulary import LABEL, SCORE, is_yes
+from ..vocabulary import LABEL, SCORE
 from .patient import Patient
 
 _WORDS = re.compile(r"\w+")

@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from ..examples import Examples
+from ..label_words import nli_class
 from ..roles import Roles
 from ..tables import Table
-from ..vocabulary import nli_class
 
 _MARKS = re.compile(r"[\W_]+")
 # What near makes of each byte of a text in ASCII; a NUL stands between texts that are put together.
@@ -47,7 +47,7 @@ class Patient:
         """Whether (a, b) and (b, a) are different examples: entailment and triplets are, similarity is not."""
         if self.roles.kind == "labelled_pairs":
             return any(nli_class(label) == "entailment" for label in self.roles.labels) or "entailment" in self.roles.note
-        return self.roles.kind in ("triplets", "sentences")
+        return self.roles.kind in ("triplets", "sentences", "labelled_texts")
 
     def rows(self, chosen: np.ndarray | Sequence[int]) -> tuple[int, ...]:
         """The row numbers of examples, chosen by place or by a mask."""

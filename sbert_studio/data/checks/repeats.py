@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..findings import Finding, Mend, count, drop_rows
-from ..vocabulary import label_order
 from .patient import Patient
 
 
@@ -58,14 +57,15 @@ def contradictions(patient: Patient) -> list[Finding]:
             {"column": patient.roles.target, "sets": [list(part) for part in sets]},
         )
         return [Finding("warning", f"{count(len(sets), 'pair')} with scores that contradict each other", rows, change)]
-    message = f"{count(len(sets), 'pair')} with labels that contradict each other"
+    what = "text in several categories" if patient.roles.kind == "labelled_texts" else "pair with labels that contradict each other"
+    message = count(len(sets), what, what.replace("text", "texts", 1).replace("pair", "pairs", 1))
     return [Finding("warning", message, rows, drop_rows(rows, f"Leave out all {count(len(rows), 'row')} of them"))]
 
 
 def same_on_both_sides(patient: Patient) -> list[Finding]:
     """A text paired with itself where that teaches nothing, or says that it is unlike itself."""
     kind, texts, targets = patient.roles.kind, patient.examples.texts, patient.examples.targets
-    if kind == "sentences":
+    if kind in ("sentences", "labelled_texts"):
         return []
     if kind == "triplets":
         wrong = [place for place, row in enumerate(zip(*texts, strict=True)) if row[0] in row[2:] or row[1] in row[2:]]
@@ -77,7 +77,7 @@ def same_on_both_sides(patient: Patient) -> list[Finding]:
         else:
             assert targets is not None
             middle = 0.5 if kind == "scored_pairs" else (len(patient.roles.labels) - 1) / 2
-            ordered = kind == "scored_pairs" or label_order(set(patient.roles.labels)) is not None
+            ordered = kind == "scored_pairs" or patient.roles.ordered
             wrong = [place for place in equal if ordered and targets[place] < middle]
             message = "calling a text unlike itself"
     if not wrong:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
+from ...evaluation.report import TASK_TITLES
 from ..follow import metric_words
 from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
@@ -21,18 +22,9 @@ if TYPE_CHECKING:
 TITLE = "Evaluate"
 ORDER = 5
 _MOST_MODELS = 6
-_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets")
+_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
 _BLANK = "Scores appear here, a row for each model."
-_TASKS = [
-    ("Found from the columns", "auto"),
-    ("Similarity with scores (STS)", "sts"),
-    ("Pairs with yes or no", "pairs"),
-    ("Pairs with classes (cross-encoders)", "classes"),
-    ("Triplets", "triplets"),
-    ("Retrieval of the other half", "retrieval"),
-    ("Classes by a linear probe", "transfer"),
-    ("Classes by clustering", "clustering"),
-]
+_TASKS = [("Found from the columns", "auto"), *((title, task) for task, title in TASK_TITLES.items())]
 
 
 def judge(studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None) -> tuple[Value, Value]:

@@ -12,7 +12,7 @@ from ...data.asked import Asked
 from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
-from . import drafts
+from . import changes, drafts
 from . import told as words
 from .drafts import KIND_WORDS, Draft
 
@@ -151,7 +151,7 @@ class DataPanel:
             return gr.skip() if drafts.shows(draft, chosen) else shown(drafts.with_columns(page.studio, draft, chosen, model), model)
 
         def on_button(key: str, model: str, event: gr.SelectData) -> Any:
-            return shown(drafts.changed(page.studio, page.drafts.get(key), event.value, event.index, model), model)
+            return shown(changes.changed(page.studio, page.drafts.get(key), event.value, event.index, model), model)
 
         def on_dev(key: str | None, path: str | None, model: str) -> Any:
             if key is None:

@@ -1,0 +1,153 @@
+"""The questions to a table's owner, each with a few of their own rows and the flags that answer it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from collections.abc import Sequence
+
+import numpy as np
+
+from .profile import numbers_of
+from .questions import Option, Question, Shown
+from .roles import Kind, Roles
+from .scales import same_class
+from .tables import Table
+
+_READABLE = 160  # characters of a text that is shown
+_LABELS = 8
+NO_ORDER = "none"
+"""What stands for "these labels have no order" behind ``--order``."""
+
+_KINDS: dict[Kind, str] = {
+    "scored_pairs": "pairs with a score",
+    "labelled_pairs": "pairs with a label",
+    "positive_pairs": "pairs that belong together",
+    "triplets": "an anchor, what is like it, and what is not",
+    "labelled_texts": "texts with a category: those of one category should lie together",
+    "sentences": "texts alone",
+}
+
+
+def in_one_line(names: Sequence[str]) -> str:
+    """Names with commas between them, as in a CSV: one that holds a comma stands in quotation marks."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
+
+
+def scale_in_words(low: float, high: float) -> str:
+    """A scale as it is typed: ``0-5``; ``-1 to 1``; ``5-0`` where 0 is most alike."""
+    first, last = (np.format_float_positional(end, trim="-") for end in (low, high))
+    return f"{first}-{last}" if low >= 0 and high >= 0 else f"{first} to {last}"
+
+
+def about_order(table: Table, roles: Roles, why: str) -> Question:
+    """Whether the classes of labelled pairs stand in the right order."""
+    assert roles.target is not None
+    labels = roles.labels
+    named = ", ".join(repr(label) for label in labels[:_LABELS])
+    if len(labels) == 2:
+        text = f"Pairs labelled {labels[1]!r} count as most alike, those labelled {labels[0]!r} as least: right?"
+    else:
+        text = f"From least to most alike: {named}{' …' if len(labels) > _LABELS else ''}: right?"
+    options = (
+        _option("yes", "--order", labels, {"order": list(labels)}),
+        _option("the other way round", "--order", labels[::-1], {"order": list(labels[::-1])}),
+        Option("they have no order", f"--order {NO_ORDER}", {"order": []}),
+    )
+    if not roles.ordered:
+        options = (options[2], options[0], options[1])
+        text = f"The labels {named}{' …' if len(labels) > _LABELS else ''} have no order, as kinds of relations have none: right?"
+    cells = table.column(roles.target)
+    shown = [
+        one
+        for place, read_as in ((len(labels) - 1, "most alike"), (0, "least alike"), (len(labels) - 1, "most alike"))
+        for one in _rows(
+            table, roles.texts, [at for at, cell in enumerate(cells) if same_class(cell, labels) == place][:2], roles.target, read_as
+        )
+    ]
+    rows = {one.row: one for one in (shown[0::2] if len(shown) > 3 else shown)}
+    return Question("order", text, options, why, tuple(rows.values())[:3])
+
+
+def about_direction(table: Table, roles: Roles, why: str) -> Question:
+    """Whether the end of the scale that counts as most alike is the right one."""
+    assert roles.target is not None and roles.low is not None and roles.high is not None
+    low, high = roles.low, roles.high
+    scores = numbers_of(table.column(roles.target))
+    places = np.flatnonzero(~np.isnan(scores))
+    by_score = places[np.argsort(scores[places] * (1 if high > low else -1), kind="stable")].tolist()
+    shown = [
+        *_rows(table, roles.texts, by_score[-1:], roles.target, "most alike"),
+        *_rows(table, roles.texts, by_score[:1], roles.target, "least alike"),
+    ]
+    options = tuple(
+        Option(answer, f"--scale {shlex.quote(scale_in_words(*ends))}", {"scale": list(ends)})
+        for answer, ends in (("yes", (low, high)), ("the other way round", (high, low)))
+    )
+    return Question(
+        "scale", f"A {roles.target} of {high:g} counts as most alike, one of {low:g} as least: right?", options, why, tuple(shown)
+    )
+
+
+def about_target(
+    table: Table, texts: Sequence[str], names: Sequence[str], why: str, *, none: bool = False, what: str = "score or the label"
+) -> Question:
+    """Which column holds the scores, the labels or the categories.
+
+    Args:
+        names: the columns that may, the one that is read first.
+        none: none of them is read so, and the rows are pairs that belong together.
+    """
+    options = [Option(name, f"--target {shlex.quote(name)}", {"target": name}) for name in names]
+    neither = Option("none of them: the texts of a row belong together", "--kind positive_pairs", {"kind": "positive_pairs"})
+    options = [neither, *options] if none else [*options, neither]
+    text = f"Which column holds the {what}?" if len(names) > 1 else f"Does the column {names[0]!r} say how alike the two texts are?"
+    shown = []
+    for place in np.linspace(0, len(table) - 1, min(3, len(table))).astype(int).tolist():
+        values = ", ".join(f"{name}: {cell}" for name in names for cell in [table.select([place]).column(name)[0]])
+        shown += [Shown(one.row, one.texts, values) for one in _rows(table, texts, [place])]
+    return Question("target", text, tuple(options), why, tuple(shown))
+
+
+def about_columns(table: Table, candidates: Sequence[Sequence[str]], why: str) -> Question:
+    """Which columns of text are meant, and in which order; the first is what is read."""
+    options = tuple(_option(" and ".join(names), "--columns", names, {"columns": list(names)}) for names in candidates)
+    shown = _rows(table, list(dict.fromkeys(name for names in candidates for name in names)), [0, len(table) // 2])
+    return Question("columns", "Which columns hold the texts that are compared?", options, why, tuple(shown))
+
+
+def about_kind(table: Table, roles: Roles, others: Sequence[tuple[Kind, Sequence[str], str | None]], text: str, why: str) -> Question:
+    """What the rows are.
+
+    Args:
+        roles: what is read, the first answer.
+        others: kinds that they may be instead, with their texts and their target.
+    """
+    options = []
+    for kind, texts, target in ((roles.kind, roles.texts, roles.target), *others):
+        flag = f"--kind {kind}"
+        choice: dict[str, object] = {"kind": kind, "columns": list(texts)}
+        if len(table.columns) > 2 or kind not in ("labelled_texts", "sentences"):
+            flag += f" --columns {shlex.quote(in_one_line(texts))}"
+        if target is not None:
+            flag, choice = f"{flag} --target {shlex.quote(target)}", {**choice, "target": target}
+        answer = "yes" if text.endswith("lie together?") and kind == "labelled_texts" else _KINDS[kind]
+        options.append(Option(answer if answer != _KINDS["sentences"] else "no, they are texts alone", flag, choice))
+    target = roles.target or next((name for _, _, name in others if name), None)
+    places = np.linspace(0, len(table) - 1, min(3, len(table))).astype(int).tolist()
+    return Question("kind", text, tuple(options), why, tuple(_rows(table, roles.texts, places, target)))
+
+
+def _option(answer: str, flag: str, names: Sequence[str], choice: dict[str, object]) -> Option:
+    return Option(answer, f"{flag} {shlex.quote(in_one_line(names))}", choice)
+
+
+def _rows(table: Table, texts: Sequence[str], places: Sequence[int], target: str | None = None, read_as: str = "") -> list[Shown]:
+    part = table.select(list(places))
+    columns = [part.column(name) for name in texts]
+    values = part.column(target) if target else [""] * len(part)
+    cut = [tuple(text if len(text) <= _READABLE else f"{text[: _READABLE - 1]}…" for text in row) for row in zip(*columns, strict=True)]
+    return [Shown(int(line), row, value[:_READABLE], read_as) for line, row, value in zip(part.lines, cut, values, strict=True)]

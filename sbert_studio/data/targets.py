@@ -1,0 +1,179 @@
+"""Which column holds the scores or the labels: each is weighed by its name, by what it holds, and by what the untuned model says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import StudioError
+from .evidence import Evidence, Ranked, Separated
+from .label_words import order_by_words
+from .profile import ColumnProfile
+from .scales import find_classes
+from .vocabulary import LABEL, SCORE, Standing, category_standing, is_spread, parts, target_standing
+
+_NAMES: dict[Standing, float] = {"certain": 3.0, "likely": 2.0, "unknown": 0.0, "mixed": -1.0, "never": -4.0}
+_EVIDENCE = {"strong": 3.0, "some": 1.5, "open": 0.0, "none": -1.5}
+_COMBINED = frozenset(
+    [
+        "mean",
+        "avg",
+        "average",
+        "median",
+        "gold",
+        "final",
+        "consensus",
+        "human",
+        "majority",
+        "mos",
+        "mittel",
+        "mittelwert",
+        "moyenne",
+        "media",
+        "promedio",
+        "среднее",
+        "平均",
+        "均值",
+    ]
+)
+ENOUGH = 2.4  # what makes a target
+WORTH_ASKING = 0.9
+_CLASSES = 12
+
+
+@dataclass(frozen=True)
+class Target:
+    """A column that may hold scores or labels.
+
+    Attributes:
+        name: the column.
+        scores: whether it would be read as scores; else as labels.
+        standing: what its name says.
+        names, values, evidence: what speaks for it; see :attr:`total`.
+        said: what the untuned model says, None where it was not asked or has nothing to say.
+    """
+
+    name: str
+    scores: bool
+    standing: Standing
+    names: float
+    values: float
+    evidence: float
+    said: Ranked | Separated | None = None
+
+    @property
+    def total(self) -> float:
+        """The three together; from :data:`ENOUGH` on it is a target."""
+        return self.names + self.values + self.evidence
+
+    @property
+    def size(self) -> float:
+        """How closely it follows the similarity, in [0, 1]."""
+        if self.said is None:
+            return 0.0
+        return abs(self.said.rho) if isinstance(self.said, Ranked) else self.said.effect
+
+    @property
+    def certain(self) -> bool:
+        """Whether it need not be asked for."""
+        if self.standing == "certain":
+            return True
+        if self.standing == "likely":
+            return self.evidence >= 0 and self.values > 0
+        return self.evidence >= _EVIDENCE["strong"]
+
+
+def find_targets(profiles: Sequence[ColumnProfile], texts: tuple[str, str], evidence: Evidence, *, inference: bool = False) -> list[Target]:
+    """Every column beside the texts that could be one, the likeliest first; those of one weight as they stand in the table.
+
+    Args:
+        profiles: every column.
+        texts: the two columns of text.
+        evidence: what the untuned model says.
+        inference: the texts are premise and hypothesis.
+    """
+    found = []
+    for profile in profiles:
+        if profile.name in texts or not profile.filled:
+            continue
+        one = _weighed(profile, texts, evidence, inference)
+        if one is not None:
+            found.append(one)
+    return sorted(found, key=lambda one: (-round(one.total, 1), not one.scores))
+
+
+def reads_as_scores(profile: ColumnProfile, inference: bool = False) -> bool:
+    """Whether a column of numbers holds scores; 0 and 1 (or −1 and 1), inference's 0, 1, 2, and up to three whole labels make classes."""
+    if not profile.is_number:
+        return False
+    values = _numbers(profile)
+    if values is None:
+        return True
+    inference_numbers = inference and 2.0 in values and values <= {-1.0, 0.0, 1.0, 2.0}
+    if values <= {0.0, 1.0} or values <= {-1.0, 1.0} or inference_numbers:
+        return len(values) == 1 and profile.key in SCORE
+    whole = len(values) <= 3 and all(value % 1 == 0 for value in values)
+    return not (whole and (profile.key in LABEL or "label" in parts(profile.name)))
+
+
+def _numbers(profile: ColumnProfile) -> set[float] | None:
+    """The different numbers of a column of few values."""
+    from .cells import parse_number
+
+    if not profile.values:
+        return None
+    return {value for cell in profile.values if not math.isnan(value := parse_number(cell))}
+
+
+def _weighed(profile: ColumnProfile, texts: tuple[str, str], evidence: Evidence, inference: bool) -> Target | None:
+    if profile.is_split or profile.is_language or (profile.sequence and profile.filled > 30) or profile.codes:
+        return None
+    standing = target_standing(profile.name)
+    exactly = profile.key in SCORE | LABEL
+    names = _NAMES[standing] - 1.0 * (is_spread(profile.name) and standing == "mixed")
+    names += 0.5 * bool(set(parts(profile.name)) & _COMBINED) * (standing == "likely") + 0.3 * (exactly and standing == "likely")
+    if standing in ("unknown", "likely") and not exactly and category_standing(profile.name) == "certain":
+        names -= 2.0  # a topic beside pairs is a group
+    if profile.is_number:
+        scores = reads_as_scores(profile, inference)
+        values = _of_numbers(profile)
+        said: Ranked | Separated | None = evidence.ranked(texts, profile.name)
+    else:
+        if profile.is_text and not profile.nli and not (profile.few and profile.words <= 4):
+            return None
+        scores, values = False, _of_classes(profile)
+        said = None
+        if profile.distinct <= 4 * _CLASSES:
+            try:
+                said = evidence.separated(texts, profile.name, find_classes(evidence.table.column(profile.name)))
+            except StudioError:
+                said = None
+    weight = _EVIDENCE[said.strength] if said is not None else 0.0
+    if profile.named_text and not profile.is_number and not profile.nli:
+        names -= 1.0
+    # Scores come before the labels beside them.
+    return Target(profile.name, scores, standing, names + 1.2 * (scores and standing in ("certain", "likely")), values, weight, said)
+
+
+def _of_numbers(profile: ColumnProfile) -> float:
+    """What numbers themselves say: scores lie on a scale; years, counts and times do not."""
+    if profile.least == profile.most or profile.is_year:
+        return -2.0
+    span = profile.most - profile.least
+    if profile.whole and (profile.most > 1000 or (profile.distinct > 0.9 * profile.filled > 30)):
+        return -2.0
+    if profile.least >= -1.0 - 1e-3 and profile.most <= 10.0 + 1e-3:
+        return 1.0
+    return 1.0 if profile.least >= 0 and profile.most <= 100.0 + 1e-3 and span > 10 else 0.0
+
+
+def _of_classes(profile: ColumnProfile) -> float:
+    if profile.distinct < 2:
+        return -2.0
+    words = order_by_words(sorted(profile.values)) if len(profile.values) <= _CLASSES else None
+    if words is not None or profile.nli:
+        return 2.0
+    if profile.distinct <= _CLASSES:
+        return 0.7
+    return -0.5 if profile.distinct <= 3 * _CLASSES else -2.0
