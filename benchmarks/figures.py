@@ -3,7 +3,7 @@
     python benchmarks/figures.py DATA [NAME ...]
 
 DATA is a folder with the public sets as CSV: {stsb,stsb-zh,sick,snli,mrpc}/{train,dev,test}.csv (pairs with score or label) and
-banking77/train.csv (text, category). NAME picks figures; without one all are taken, which needs about an hour and a half on two
+banking77/{train,test}.csv (text, category). NAME picks figures; without one all are taken, which needs about an hour and a half on two
 cores. Each line printed is a row of a Markdown table; the command behind it stands on stderr. Comparisons with
 sentence-transformers are taken by turns in one process.
 """
@@ -14,13 +14,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import categories
 import exploring
 import language
 import pairs
 import tuning
 from measure import Figure
 
-FIGURES: dict[str, Figure] = {item.__name__: item for room in (exploring, tuning, language, pairs) for item in room.FIGURES}
+FIGURES: dict[str, Figure] = {item.__name__: item for room in (exploring, tuning, categories, language, pairs) for item in room.FIGURES}
 
 
 def main(arguments: list[str]) -> int:

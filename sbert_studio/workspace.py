@@ -58,15 +58,15 @@ class Workspace:
 
     def vectors(self, digest: str, fingerprint: str) -> Path:
         """The file of one corpus' vectors by one encoder; it need not exist."""
-        return self._folder("vectors") / f"{key(digest)}-{key(fingerprint)}.npy"
+        return self._cached("vectors") / f"{key(digest)}-{key(fingerprint)}.npy"
 
     def projection(self, name: str) -> Path:
         """The file of one projection; it need not exist."""
-        return self._folder("projections") / f"{key(name)}.npy"
+        return self._cached("projections") / f"{key(name)}.npy"
 
     def cache(self, name: str) -> Path:
         """A folder for what can be computed again (numba's compiled code)."""
-        return self._folder("cache", key(name))
+        return self._cached("cache", key(name))
 
     def exports(self) -> Path:
         """The folder of files made for download."""
@@ -91,7 +91,17 @@ class Workspace:
 
     def _folder(self, *parts: str) -> Path:
         path = self.home.joinpath(*parts)
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StudioError(f"the folder {path} cannot be made: {error.strerror}", "make room, or look at who owns the folder") from error
+        return path
+
+    def _cached(self, *parts: str) -> Path:
+        """A folder of what can be computed again; where it cannot be made, nothing is kept, and nothing fails."""
+        path = self.home.joinpath(*parts)
+        with suppress(OSError):
+            path.mkdir(parents=True, exist_ok=True)
         return path
 
 

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_studio import sentences, write_model, write_pairs
+from tiny_studio import sentences, write_doubtful, write_model, write_pairs
 
 from sbert_studio import __version__
 from sbert_studio.cli import main as entry
@@ -27,6 +28,7 @@ from sbert_studio.cli.main import app, run
 from sbert_studio.data.samples import sample
 
 QUICK = ["--objective", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3", "--set", "precision=float32"]
+AS_FOUND = ["--epochs", "0.5", "--batch-size", "8"]
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +245,7 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--mend"], "nowhere to go"),
         (["--convert", "scored_to_labelled"], "nowhere to go"),
         (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
-        (["--mend", "--out", "x.parquet"], "not called a CSV"),
+        (["--mend", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
         (["--mend", "--out", "pairs.csv"], "is the file that is read"),
         (["--scale", "wide"], "is no scale"),
         (["--scale", "5-0"], "is empty"),
@@ -288,6 +290,64 @@ def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, 
     assert ok(told)["status"] == "finished"
     assert "learns from labels, not from 'score'" in told.err
     assert "does not learn from scored pairs" in refused(cli("train", pairs, "--objective", "softmax", "--json"))
+
+
+def test_train_asks_what_only_the_owner_can_say_and_takes_the_answer(cli: Any, tmp_path: Path, home: Path) -> None:
+    path = write_doubtful(tmp_path / "doubtful.csv")
+    told = cli("train", path, *AS_FOUND, "--json")
+    found = json.loads(told.out)
+    assert (told.code, found["certain"]) == (2, False) and found["error"] and found["rows"]
+    (question,) = found["questions"]
+    flags = [option["flag"] for option in question["options"]]
+    assert set(flags) == {"--order glorp,blarg", "--order blarg,glorp", "--order none"}
+    assert "question: " in told.err and f"{question['options'][0]['answer']}: {flags[0]}" in told.err and "--as-read" in told.err
+    assert f"row {question['rows'][0]['row']}: " in told.err
+    assert ok(cli("runs", "--json"))["runs"] == []
+    for answer in (shlex.split(flags[1]), ["--as-read"]):
+        done = ok(cli("train", path, *AS_FOUND, *answer, "--json"))
+        assert done["status"] == "finished"
+        assert done["accounts"]["data"]["read"] == 80
+        spec = json.loads((home / "runs" / done["run"] / "roles.json").read_text())
+    assert refused(cli("train", path, *AS_FOUND, "--order", "glorp,blurb", "--json"))
+    assert spec["kind"] == "labelled_pairs"
+
+
+def test_what_a_training_says_of_every_row(cli: Any, pairs: Path) -> None:
+    with pairs.open("a", encoding="utf-8") as target:
+        target.write("cat,dog,\u22123\ncat dog,,2\n")
+    done = cli("train", pairs, *QUICK, "--set", "judge=split", "--json")
+    account = ok(done)["accounts"]["data"]
+    assert account["read"] == 62 == account["used"] + account["held_out"] + account["left_out"]
+    assert account["held_out"] > 0 and {row for reason in account["reasons"] for row in reason["rows"]} >= {63}
+    assert "62 rows read" in done.err
+
+
+def test_the_strength_of_a_model_is_set_and_exported_without_training(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    run = ok(cli("train", pairs, *QUICK, "--json"))
+    marks = run["after"]["strengths"]
+    assert [mark["strength"] for mark in marks] == [0, 0.25, 0.5, 0.75, 1]
+    found = ok(cli("strength", run["run"], 0.5, "--json"))
+    assert (found["after"]["strength"], found["after"]["score"]) == (0.5, marks[2]["score"])
+    ok(cli("export", run["run"], "--strength", 0.25, "--out", tmp_path / "model.zip", "--json"))
+    (listed,) = ok(cli("runs", "--json"))["runs"]
+    assert listed["scores"]["after"]["strength"] == 0.25
+    with zipfile.ZipFile(tmp_path / "model.zip") as archive:
+        scores = json.loads(archive.read(next(name for name in archive.namelist() if name.endswith("scores.json"))))
+    assert scores["after"]["strength"] == 0.25
+    assert "strength 0.75" in cli("strength", run["run"], 0.75).out
+    for wrong in ("2", "-1", "nan"):
+        assert refused(cli("strength", "--json", "--", run["run"], wrong))
+
+
+def test_a_resumed_run_refuses_what_it_did_not_begin_with(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    run = ok(cli("train", pairs, *QUICK, "--json"))["run"]
+    other = write_pairs(tmp_path / "other.csv", seed=4)
+    for given, words in (
+        (("--dev", other), "began without --dev"),
+        (("--first", other), "began without --first"),
+        (("--name", "x"), "is called"),
+    ):
+        assert words in refused(cli("train", "--resume", run, *given, "--json"))
 
 
 def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path, tmp_path: Path) -> None:

@@ -58,6 +58,16 @@ def write_pairs(path: Path, rows: int = 60, seed: int = 0) -> Path:
     return path
 
 
+def write_doubtful(path: Path, rows: int = 80, seed: int = 0) -> Path:
+    """Pairs with labels of no language, which stand beside texts by chance: nothing tells which of them means alike."""
+    labels = np.random.default_rng(seed + 7).permutation(["glorp", "blarg"] * (rows // 2))
+    with path.open("w", newline="", encoding="utf-8") as target:
+        writer = csv.writer(target)
+        writer.writerow(["left", "right", "tag"])
+        writer.writerows(zip(sentences(rows, seed), sentences(rows, seed + 1), labels, strict=True))
+    return path
+
+
 def quick(**values: object) -> dict[str, object]:
     """Overrides for a training of a moment."""
     return {"objective": "cosine", "epochs": 1, "batch_size": 8, "learning_rate": 1e-3, "precision": "float32", **values}

@@ -70,7 +70,16 @@
   const number = (value, digits = 3) => (value === null || value === undefined || Number.isNaN(value) ? "–" : Number(value).toFixed(digits));
   const grouped = (value) => Number(value).toLocaleString("en-US");
 
-  window.SB = { views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  // A Cancel button shows once its work has gone on for a moment, so that quick answers do not make the page jump.
+  const waiting = {};
+  function busy(id, on) {
+    clearTimeout(waiting[id]);
+    const show = () => document.getElementById(id)?.classList.toggle("sb-on", on);
+    if (on) waiting[id] = setTimeout(show, 800);
+    else show();
+  }
+
+  window.SB = { busy, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
     watchTheme();

@@ -1,7 +1,7 @@
 // A run while it trains: where it stands, its curves, and the scores before and after.
 (() => {
   "use strict";
-  const { views, el, token, number, grouped, plotly, onTheme } = window.SB;
+  const { views, el, select, token, number, grouped, plotly, onTheme } = window.SB;
 
   function duration(seconds) {
     if (seconds === null || seconds === undefined) return "–";
@@ -50,9 +50,48 @@
     return el("div", { class: "sb-scores" },
       el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
         el("span", { class: gain >= 0 ? "sb-up" : "sb-down" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
+      ...(value.found ? [el("p", {}, value.found)] : []),
       bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
-      ...(value.gain ? [el("p", { class: "sb-dim" }, `${value.gain} In brackets: the 95% interval over resampled rows.`)] : []));
+      ...(value.gain ? [el("p", { class: "sb-dim" }, `${value.gain} In brackets: the 95% interval over resampled rows.`)] : []),
+      ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
   }
+
+  // How much of the tuning the model has: a slider from untuned to tuned, with the scores where they were measured.
+  views.strength = (root, host) => (value) => {
+    const marks = value.marks, list = "strength-" + Math.random().toString(36).slice(2);
+    const at = (name, place) => {
+      if (marks.some((mark) => typeof mark[name] !== "number")) return null;
+      const next = marks.findIndex((mark) => mark.strength >= place);
+      const high = marks[next < 0 ? marks.length - 1 : next], low = marks[Math.max(0, next - 1)];
+      return high.strength === low.strength ? high[name] : low[name] + (high[name] - low[name]) * (place - low.strength) / (high.strength - low.strength);
+    };
+    const points = (name, place) => { const now = at(name, place); return now === null ? null : 100 * (now - marks[0][name]); };
+    const signed = (change) => `${change < -0.05 ? "−" : change >= 0.05 ? "+" : "±"}${Math.abs(change).toFixed(1)}`;
+    const words = el("p", { class: "sb-strength-words", "aria-live": "polite" });
+    const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: value.strength, list, "aria-label": "strength of the tuning" });
+    const choose = el("button", { type: "button", class: "sb-small-button", on: { click: () => {
+      choose.disabled = true;
+      select(host, "strength", Number(slider.value));
+    } } }, "Use this strength");
+    const tell = () => {
+      const place = Number(slider.value), yours = points("score", place), general = points("general", place);
+      const known = marks.some((mark) => Math.abs(mark.strength - place) < 1e-6);
+      words.replaceChildren(el("b", {}, place.toFixed(2)), ` yours ${signed(yours)}`, ...(general === null ? [] : [`, general ${signed(general)}`]),
+        el("span", { class: "sb-dim" }, known ? " points, measured" : " points, between two marks"));
+      choose.disabled = Math.abs(place - value.strength) < 1e-6;
+    };
+    slider.addEventListener("input", tell);
+    root.replaceChildren(el("h3", {}, "Strength of the tuning"),
+      el("p", { class: "sb-dim" }, "A blend of the untuned and the tuned model. Nothing is trained again, and you can come back."),
+      el("div", { class: "sb-strength" }, el("span", { class: "sb-dim" }, "untuned"), slider, el("span", { class: "sb-dim" }, "tuned")),
+      el("datalist", { id: list }, marks.map((mark) => el("option", { value: mark.strength }))),
+      el("div", { class: "sb-strength-end" }, words, choose),
+      el("div", { class: "sb-scroll" }, el("table", { class: "sb-parts" },
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Strength"), marks.map((mark) => el("th", { scope: "col" }, mark.strength.toFixed(2))))),
+        el("tbody", {}, el("tr", {}, el("th", { scope: "row" }, value.metric), marks.map((mark) => el("td", {}, number(mark.score, 4)))),
+          ...(points("general", 1) === null ? [] : [el("tr", {}, el("th", { scope: "row" }, "Everyday pairs"), marks.map((mark) => el("td", {}, number(mark.general, 4))))])))));
+    tell();
+  };
 
   function layout(title, digits) {
     const grid = token("--sb-line"), ink = token("--sb-dim");

@@ -49,18 +49,21 @@ def check(
     convert: Annotated[
         str | None, typer.Option(metavar="NAME", help="Make the rows into examples of another kind; check names those that fit.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the file, mended or converted, as CSV in UTF-8.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the rows, mended or converted, to train on: .csv in UTF-8 or .parquet, cell for cell."),
+    ] = None,
     model: CheckModel = None,
     json: Json = False,
 ) -> Answer:
     """Say what the rows of a file are, what of it is uncertain and what is wrong with it; mend or convert it into a file of its own."""
     chosen = asked(kind, columns, target, group, scale, order, encoding, delimiter, header, as_read)
     if out is not None:
-        if out.suffix.lower() != ".csv":
-            raise StudioError(f"{out.name} is not called a CSV", "give --out a name that ends in .csv")
+        if out.suffix.lower() not in (".csv", ".parquet"):
+            raise StudioError(f"{out.name} is called neither a CSV nor a Parquet", "give --out a name that ends in .csv or .parquet")
         require_room(out, file, dev)
     elif mend or convert:
-        raise StudioError("the changed rows have nowhere to go", "add --out FILE.csv; the file that is read stays as it is")
+        raise StudioError("the changed rows have nowhere to go", "add --out FILE.csv or FILE.parquet; the file that is read stays as it is")
     mended: Sequence[Finding] = ()
     with open_studio() as studio:
         with progress("reading", "bytes") as show:
@@ -72,7 +75,10 @@ def check(
         with progress("checking", "rows") as show:
             found = studio.check(table, dev=dev, roles=chosen, model=model, progress=show)
         if out is not None:
-            table.to_csv(out)
+            if out.suffix.lower() == ".parquet":
+                table.to_parquet(out)
+            else:
+                table.to_csv(out, guarded=False)
     data: dict[str, Any] = found.to_json()
     lines = [f"mended: {finding.message}" for finding in mended]
     if mend:
@@ -84,6 +90,8 @@ def check(
     if out is not None:
         data["out"] = str(out)
         lines.append(f"{len(table):,} rows written to {out}")
+        if out.suffix.lower() == ".csv":
+            lines.append("its cells are as they were, to train on; a spreadsheet may take one that begins with = for a formula")
     return Answer(data, lines)
 
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ..evaluation.report import TASKS
+from ..evaluation.words import confused_in_words
 from .answers import Answer, Json, progress
 from .studio import open_studio
 
@@ -15,14 +17,16 @@ from .studio import open_studio
 def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
     data: Annotated[Path, typer.Option(metavar="FILE", help="Pairs with a score or label, triplets, or texts with a label.")],
-    task: Annotated[str, typer.Option(help="auto, sts, pairs, classes, triplets, retrieval, transfer or clustering.")] = "auto",
+    task: Annotated[str, typer.Option(help=f"auto, {', '.join(TASKS[:-1])} or {TASKS[-1]}.")] = "auto",
     json: Json = False,
 ) -> Answer:
     """Judge a model on a file."""
     with open_studio() as studio, progress("encoding") as show:
         report = studio.evaluate(model, data, task, show)
     account = [report.account.in_short("judged")] if report.account is not None else []
-    return Answer(report.to_json(), [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *report.notes])
+    confused = confused_in_words(report.scores)
+    lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *confused, *report.notes]
+    return Answer(report.to_json(), lines)
 
 
 def models(json: Json = False) -> Answer:
@@ -30,7 +34,9 @@ def models(json: Json = False) -> Answer:
     with open_studio() as studio:
         found = studio.models()
     lines = [
-        [card.name, card.kind, f"{card.dim}-d" if card.dim else "pairs", f"{card.parameters / 1e6:.1f} M", card.pooling, card.title]
+        [card.name, card.kind, "damaged", "", "", f"{card.title}: {card.damaged}"]
+        if card.damaged
+        else [card.name, card.kind, f"{card.dim}-d" if card.dim else "pairs", f"{card.parameters / 1e6:.1f} M", card.pooling, card.title]
         for card in found
     ]
     return Answer({"models": [card.to_json() for card in found]}, lines)
@@ -42,6 +48,8 @@ def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:
     for name, value in scores.items():
         if isinstance(value, Mapping):
             rows.append([name, *(f"{inner} {score:.4f}" for inner, score in value.items() if isinstance(score, float))])
+        elif name == "confused":
+            continue
         elif isinstance(value, list | tuple):
             rows.append([name, *(f"{score:.4f}" for score in value if isinstance(score, float))])
         else:

@@ -1,4 +1,4 @@
-"""Commands by which a model is tuned: train, runs, export."""
+"""Commands by which a model is tuned: train, runs, export, strength."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ import typer
 from ..errors import StudioError
 from ..studio.accounting import in_sentences
 from ..studio.plans import TrainRequest
+from ..workspace import require_room
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
-from .columns import Columns, Group, Kind, Scale, Target, asked
+from .columns import AsRead, Columns, Delimiter, Encoding, Group, Header, Kind, Order, Scale, Target, asked
 from .following import Follower, stopping_politely
 from .studio import open_studio
 
 if TYPE_CHECKING:
+    from ..runs.record import Run
     from ..studio.results import Forecast
+
+Strength = Annotated[
+    float | None,
+    typer.Option("--strength", metavar="0…1", help="Blend with the untuned model: 0 untuned, 1 tuned.", show_default="as it is"),
+]
 
 
 def train(
@@ -37,6 +44,11 @@ def train(
     target: Target = None,
     group: Group = None,
     scale: Scale = None,
+    order: Order = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    as_read: AsRead = False,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,
@@ -50,13 +62,13 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
-    from ..evaluation.words import gain_in_words, scores_in_words
+    from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words, scores_in_words
     from ..runs.companions import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
-    chosen = asked(kind, columns, target, group, scale) or None
+    chosen = asked(kind, columns, target, group, scale, order, encoding, delimiter, header, as_read) or None
     request = TrainRequest(file, dev, first, chosen, overrides, model, name=name)
     if plan:
         if file is None or resume is not None:
@@ -66,6 +78,7 @@ def train(
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
         told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
         run = studio.train(request, **told) if resume is None else studio.go_on(resume, request, **told)
+        studio.require_no_alarm(run.id)
         accounts = studio.accounts(run.id)
     if not is_main():
         return None
@@ -86,7 +99,9 @@ def train(
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{run.after['metric']} on held-out rows: {scores}")
-        lines += [gain] if (gain := gain_in_words(run.before, run.after)) else []
+        lines += outcome_in_words(run.before, run.after)
+        lines += [words] if (words := found_in_words(run.after, run.before)) else []
+        lines += confused_in_words(run.after)
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")
     return Answer(found, lines)
@@ -101,23 +116,60 @@ def runs(json: Json = False) -> Answer:
     from ..evaluation.words import scores_in_words
 
     with open_studio() as studio:
-        found = studio.runs()
+        found, notices = studio.runs(), studio.store.notices
+        damaged = {card.name: card.damaged for card in studio.models() if card.damaged}
+    for notice in notices:
+        say(notice)
     lines = []
     for run in found:
+        if run.id in damaged:
+            lines.append([run.id, "damaged", run.objective, run.model, run.created, damaged[run.id], run.name])
+            continue
         scores = f"{scores_in_words(run.before)} → {scores_in_words(run.after)}" if run.before and run.after else run.message
         lines.append([run.id, run.status, run.objective, run.model, run.created, scores, run.name])
-    return Answer({"runs": [run.to_json() for run in found]}, lines or ["there are no runs yet"])
+    listed = [{**run.to_json(), "damaged": damaged.get(run.id, "")} for run in found]
+    return Answer({"runs": listed, "notices": list(notices)}, lines or ["there are no runs yet"])
 
 
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
     out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
+    strength: Strength = None,
     json: Json = False,
 ) -> Answer:
     """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py."""
+    require_room(out)
     with open_studio() as studio:
+        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.set_strength(run, strength))
         found = studio.export(run, out)
-    return Answer(found.to_json(), [f"{found.bytes / 1e6:.1f} MB written to {out}"])
+    return Answer(
+        found.to_json() | ({} if strength is None else {"strength": strength}), [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"]
+    )
+
+
+def strength(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")],
+    value: Annotated[float, typer.Argument(metavar="VALUE", help="0 (untuned) to 1 (tuned).")],
+    json: Json = False,
+) -> Answer:
+    """Set how much of the tuning a finished run's model has: a blend of untuned and tuned weights, without training."""
+    with open_studio() as studio:
+        found = studio.set_strength(run, value)
+    data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
+    return Answer(data, _scores(found))
+
+
+def _scores(run: Run) -> list[str | list[Any]]:
+    """The scores at every mark of the strength, and what the one that is set gains and costs."""
+    from ..evaluation.words import cost_in_words
+    from ..studio.strengths import dial
+
+    found = dial(run.before, run.after)
+    marks = [] if found is None else found["marks"]
+    lines: list[str | list[Any]] = [["", str(run.after.get("metric", "score")), "everyday pairs"]] if marks else []
+    lines += [[f"strength {mark['strength']:g}", mark["score"], "" if mark["general"] is None else mark["general"]] for mark in marks]
+    cost = cost_in_words(run.before, run.after)
+    return [*lines, f"{run.name} has strength {1.0 if found is None else found['strength']:g}" + (f": {cost}" if cost else "")]
 
 
 def settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -138,4 +190,4 @@ def settings(pairs: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-COMMANDS = (train, runs, export)
+COMMANDS = (train, runs, export, strength)

@@ -1,4 +1,4 @@
-"""Single cells: numbers in them, and how they are written so that no spreadsheet runs them."""
+"""Single cells: values as text, and text written so that no spreadsheet runs it, or exactly as it is."""
 
 from __future__ import annotations
 
@@ -12,22 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from ..workspace import atomic_file
+from .numbers import NUMBER, number_form, parse_number
 
-_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?%?")
+__all__ = ["LONGEST_CELL", "cell_text", "clean", "number_form", "parse_number", "safe_cell", "write_csv", "write_rows"]
+
 _LIVE = tuple("=+-@\t\r\n＝＋－＠")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-def parse_number(text: str) -> float:
-    """The number that ``text`` shows, or NaN.
-
-    A decimal comma and a percent sign are understood (``3,5`` → 3.5, ``85%`` → 85.0); ``nan`` and ``inf`` are no numbers.
-    """
-    stripped = text.strip()
-    if not _NUMBER.fullmatch(stripped):
-        return math.nan
-    value = float(stripped.rstrip("%").replace(",", "."))
-    return value if math.isfinite(value) else math.nan
+LONGEST_CELL = 1 << 20
+"""Characters; a cell beyond it is refused with its row, so that one file cannot take all memory."""
 
 
 def cell_text(value: Any) -> str:
@@ -66,17 +58,26 @@ def safe_cell(text: str) -> str:
     """
     text = clean(text)
     if text.startswith(_LIVE) or text.lstrip().startswith(_LIVE):
-        return text if _NUMBER.fullmatch(text) else "'" + text
+        return text if NUMBER.fullmatch(text) else "'" + text
     return text
 
 
-def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a UTF-8 CSV (RFC 4180), atomically; every text, column names too, passes :func:`safe_cell`."""
+def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], *, guarded: bool = True) -> None:
+    """Write a UTF-8 CSV (RFC 4180), atomically.
+
+    Args:
+        path: the file to make or replace.
+        names: the column names.
+        rows: the cells, a sequence a row; numbers stay numbers.
+        guarded: whether every text, column names too, passes :func:`safe_cell`, as a file for people's spreadsheets must;
+            a file that is read again by a program is written without it, every cell exactly as it is.
+    """
+    guard = safe_cell if guarded else clean
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as target:
         writer = csv.writer(target)
-        writer.writerow([safe_cell(name) for name in names])
+        writer.writerow([guard(name) for name in names])
         for row in rows:
-            writer.writerow([value if isinstance(value, (int, float)) else safe_cell(cell_text(value)) for value in row])
+            writer.writerow([value if isinstance(value, (int, float)) else guard(cell_text(value)) for value in row])
 
 
 def write_csv(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:

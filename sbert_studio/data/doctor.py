@@ -59,7 +59,8 @@ class Diagnosis:
         account: what became of every row of the file; those that can be learned from are used.
         questions: what only the owner can say; none where all is certain.
         why: what tells what the columns are, a sentence each.
-        held_out: the usable rows of the held-out file, where one was given that can be used; ``judged``: what became of its rows.
+        held_out: the usable rows of the held-out file, where one was given that can be used; ``held_account``: what became of every
+            row of it.
     """
 
     roles: Roles
@@ -70,7 +71,7 @@ class Diagnosis:
     questions: tuple[Question, ...] = ()
     why: tuple[str, ...] = ()
     held_out: Examples | None = None
-    judged: RowAccount | None = None
+    held_account: RowAccount | None = None
 
     @property
     def certain(self) -> bool:
@@ -108,7 +109,7 @@ class Diagnosis:
             "roles": self.roles.to_json(),
             "rows": self.rows,
             "account": self.account.to_json(),
-            **({"dev_account": self.judged.to_json()} if self.judged else {}),
+            **({"dev_account": self.held_account.to_json()} if self.held_account else {}),
             "findings": [finding.to_json() for finding in self.findings],
             "offers": [offer.to_json() for offer in self.offers],
         }
@@ -146,7 +147,7 @@ def diagnose(
         reading = roles if isinstance(roles, Reading) else read_roles(table, roles, similar=similar)
     roles = reading.roles
     examples, left_out = build_examples(table, roles)
-    held_out, judged, dev_findings = _held_out(dev, roles)
+    held_out, dev_findings, held_account = _held_out(dev, roles)
     patient = Patient(table, roles, examples, held_out, tokenize, max_tokens, tuple(languages) if languages else None)
     found = [*table.notes, *left_out, *dev_findings]
     if progress is not None:
@@ -157,16 +158,16 @@ def diagnose(
             progress(len(table) * done // len(_CHECKS), len(table))
     account = account_of(table, found, examples.lines)
     ordered = tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity]))
-    return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, held_out, judged)
+    return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, held_out, held_account)
 
 
-def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, RowAccount | None, list[Finding]]:
+def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Finding], RowAccount | None]:
     if dev is None:
-        return None, None, []
+        return None, [], None
     try:
         examples, left_out = build_like(dev, roles)
     except StudioError as error:
-        return None, None, [Finding("error", f"the held-out file cannot be used: {error.message}")]
+        return None, [Finding("error", f"the held-out file cannot be used: {error.message}")], None
     account = account_of(dev, left_out, examples.lines)
     told = [Finding("warning", f"the held-out file: {account.in_words('to judge by')}")] if account.left_out else []
-    return examples, account, told
+    return examples, told, account

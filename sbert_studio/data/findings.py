@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 from ..errors import describe_rows
 
@@ -57,6 +58,8 @@ class Finding:
 
     def without(self, gone: np.ndarray) -> Finding | None:
         """What remains to be told once the rows of these numbers are left out, if leaving rows out is its mend; ``None``: nothing."""
+        import numpy as np  # not above: the command line counts things before it loads anything heavy
+
         if self.mend is None or self.mend.name != "drop_rows":
             return self
         kept = np.asarray(self.rows, dtype=np.int64)

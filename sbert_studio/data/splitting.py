@@ -37,7 +37,8 @@ def split(
         seed: the same seed gives the same split.
         max_dev: the most held-out rows.
         groups: keep rows of one group (:attr:`Examples.groups`) together too.
-        stratify: hold out the classes (or ranges of scores) in their proportion; None: for labelled pairs and labelled texts.
+        stratify: hold out the classes (or ranges of scores) in their proportion; None: for labelled pairs and labelled texts. Of a
+            category at least two texts stay to be learned from, as far as that leaves any to hold out.
 
     Raises:
         StudioError: the fraction is out of range, groups are asked for and there are none, or every row hangs together.
@@ -51,7 +52,7 @@ def split(
     component = components(examples, groups)
     strata = _strata(examples, stratify)
     generator = np.random.default_rng(seed)
-    dev = _fill(component, strata, target, generator)
+    dev = _fill(component, strata, target, generator, 2 if examples.kind == "labelled_texts" and stratify is not False else 0)
     dropped = np.zeros(total, dtype=bool)
     if dev.sum() < max(1, target // 2) and not groups:
         dev, dropped = _cut(examples, target, generator)
@@ -166,9 +167,10 @@ def _members(component: np.ndarray) -> list[np.ndarray]:
 
 def _strata(examples: Examples, stratify: bool | None) -> np.ndarray:
     """(n,) int64: the class, score range or group of each row; all 0 where nothing is kept in proportion."""
-    wanted = examples.kind in ("labelled_pairs", "labelled_texts") if stratify is None else stratify
+    classed = examples.kind in ("labelled_pairs", "labelled_texts")
+    wanted = classed if stratify is None else stratify
     if wanted and examples.targets is not None:
-        if examples.kind in ("labelled_pairs", "labelled_texts"):
+        if classed:
             return examples.targets.astype(np.int64)
         return np.minimum((examples.targets * _SCORE_BINS).astype(np.int64), _SCORE_BINS - 1)
     if wanted and examples.groups:
@@ -176,10 +178,15 @@ def _strata(examples: Examples, stratify: bool | None) -> np.ndarray:
     return np.zeros(len(examples), dtype=np.int64)
 
 
-def _fill(component: np.ndarray, strata: np.ndarray, target: int, generator: np.random.Generator) -> np.ndarray:
-    """Draw whole components in a random order while their rows fit, both in all and within each stratum's share."""
+def _fill(component: np.ndarray, strata: np.ndarray, target: int, generator: np.random.Generator, stay: int = 0) -> np.ndarray:
+    """Draw whole components in a random order while their rows fit, both in all and within each stratum's share.
+
+    Args:
+        stay: of each stratum at least so many rows are not drawn.
+    """
     members = _members(component)
-    quota = np.ceil(np.bincount(strata) * (target / len(strata)))
+    sizes = np.bincount(strata)
+    quota = np.minimum(np.ceil(sizes * (target / len(strata))), np.maximum(0, sizes - stay))
     taken = np.zeros_like(quota)
     dev = np.zeros(len(component), dtype=bool)
     for index in generator.permutation(len(members)):

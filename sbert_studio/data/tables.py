@@ -81,7 +81,7 @@ class Table:
 
     def with_column(self, name: str, cells: Sequence[str]) -> Table:
         """The table with a column of n cells put in place of the one of that name, or added at the end."""
-        from .readers.rows import string_array
+        from .readers.columns import string_array
 
         columns = {known: self._data.column(index) for index, known in enumerate(self.columns)}
         columns[name] = string_array([cell_text(cell) for cell in cells])
@@ -93,9 +93,16 @@ class Table:
         kept = {known: self._data.column(index) for index, known in enumerate(self.columns) if known != name}
         return replace(self, columns=tuple(kept), _data=_assemble(kept))
 
-    def to_csv(self, path: Path) -> None:
-        """Write the table as UTF-8 CSV in which no cell is a live formula (see :func:`safe_cell`), atomically."""
-        write_rows(path, self.columns, (row for start in range(0, len(self), _BLOCK) for row in self._rows(start)))
+    def to_csv(self, path: Path, *, guarded: bool = True) -> None:
+        """Write the table as UTF-8 CSV, atomically.
+
+        Args:
+            path: the file to make or replace.
+            guarded: whether no cell may be a live formula (see :func:`safe_cell`), as in every file that people open in a
+                spreadsheet; a file to train on is written without the guard, and reads back cell for cell.
+        """
+        rows = (row for start in range(0, len(self), _BLOCK) for row in self._rows(start))
+        write_rows(path, self.columns, rows, guarded=guarded)
 
     def to_parquet(self, path: Path) -> None:
         """Write the table as Parquet, every cell exactly as it is, atomically; the row numbers are not kept."""
@@ -139,12 +146,12 @@ def read_table(
         size, limit = path.stat().st_size / 2**20, max_bytes / 2**20
         raise StudioError(f"{path.name} has {size:,.0f} MiB; at most {limit:,.0f} MiB are accepted", "give a smaller file")
     content = read_content(path, progress=progress, encoding=encoding, delimiter=delimiter, header=header)
-    return Table(name or path.name, content.names, content.lines, content.notes, content.data)
+    return Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts)
 
 
 def table_from_columns(name: str, columns: Mapping[str, Sequence[str]], lines: Sequence[int] | np.ndarray | None = None) -> Table:
     """A table of columns of equal length; its first row is row 2 (below a header) unless ``lines`` says otherwise."""
-    from .readers.rows import string_array
+    from .readers.columns import string_array
 
     arrays = {column: string_array([cell_text(cell) for cell in cells]) for column, cells in columns.items()}
     data = _assemble(arrays)

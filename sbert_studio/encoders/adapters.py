@@ -16,6 +16,7 @@ import torch
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
 from .backbone import read_json
+from .digests import seal
 from .targets import find_targets, has_transposed
 from .transformer import EncoderConfig, TransformerEncoder
 
@@ -145,6 +146,7 @@ def save_adapter(encoder: TransformerEncoder, folder: Path, base_id: str) -> Non
         if encoder.projection is not None:
             weights = {key: tensor.cpu().contiguous() for key, tensor in encoder.projection.state_dict().items()}
             save_file(weights, part / _PROJECTION)
+        seal(part)
 
 
 def load_adapter(encoder: TransformerEncoder, folder: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +28,27 @@ def read_json(path: Path, kind: type, default: Any = None) -> Any:
         raise StudioError(f"the model lacks its file {path.parent.name}/{path.name}", "copy the whole folder")
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (OSError, ValueError, RecursionError):
         value = None
     if not isinstance(value, kind):
         raise StudioError(f"the model's file {path.parent.name}/{path.name} is damaged", "copy the folder again")
     return value
+
+
+@contextlib.contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Name the model where its files are at fault. They come from anywhere, and what libraries raise over them is anything.
+
+    Raises:
+        StudioError: instead of whatever was raised, but for a lack of memory.
+    """
+    try:
+        yield
+    except (StudioError, MemoryError):
+        raise
+    except Exception as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        raise StudioError(f"the model {name!r} cannot be read: {reason}", "check that the whole folder was copied") from error
 
 
 def require_safetensors(folder: Path) -> None:
@@ -65,7 +83,6 @@ def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
     if not (folder / "config.json").is_file():
         raise StudioError(f"the folder {folder.name!r} holds no config.json", "choose the folder that holds the model itself")
     require_safetensors(folder)
-    from safetensors import SafetensorError
     from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, AutoTokenizer
     from transformers.utils import logging
 
@@ -73,7 +90,7 @@ def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    try:
+    with reading(folder.name):
         config = AutoConfig.from_pretrained(folder, **local)
         family = AutoModelForTextEncoding if config.model_type in _TWO_HALVES else AutoModel
         if config.is_encoder_decoder and family is AutoModel:
@@ -82,9 +99,6 @@ def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
             folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise StudioError(f"the model in {folder.name!r} cannot be read: {reason}", "check that the whole folder was copied") from error
     _check_complete(backbone, sorted(report["missing_keys"]), folder)
     if lowercase:
         _lowercase_first(tokenizer)

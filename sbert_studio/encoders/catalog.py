@@ -17,6 +17,7 @@ from .adapters import load_adapter, merge_lora
 from .backbone import read_json
 from .cross import CrossEncoder, Head
 from .cross_storage import is_cross_folder, load_cross, new_cross
+from .digests import require_whole, stamp
 from .hub import HUB_ID, fetch
 from .runtime import resolve_device, resolve_precision
 from .storage import load_folder
@@ -171,8 +172,7 @@ class Catalog:
         """
         source = self.resolve(name, allow_folders=allow_folders)
         folder = _fetched(source)
-        if source.kind == "bundled":
-            _check_digest(source.name, folder / "model.safetensors", BUNDLED[source.name].sha256)
+        _check(source, folder)
         if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
             raise StudioError(
                 f"{source.name} is an adapter alone", "begin a cross-encoder from the whole model: the run, or its model folder"
@@ -193,8 +193,7 @@ class Catalog:
         return self._read(source, folder)
 
     def _read(self, source: Source, folder: Path) -> TransformerEncoder:
-        if source.kind == "bundled":
-            _check_digest(source.name, folder / "model.safetensors", BUNDLED[source.name].sha256)
+        _check(source, folder)
         if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
             return self._read_adapter(source, folder)
         encoder = load_folder(folder, source.name, self.device)
@@ -249,14 +248,34 @@ def _check_digest(name: str, weights: Path, sha256: str) -> None:
     _checked.add(seen)
 
 
+def _check(source: Source, folder: Path) -> None:
+    if source.kind == "bundled":
+        _check_digest(source.name, folder / "model.safetensors", BUNDLED[source.name].sha256)
+
+
+# Whatever decides what a model computes lies in files of these kinds, in its folder or one level below.
+_DECIDING = {".safetensors", ".json", ".txt", ".model"}
+
+
 def _stamp(folder: Path) -> str:
-    """What changes when the weights in ``folder`` are replaced."""
-    stats = [path.stat() for path in sorted(folder.glob("*.safetensors"))]
-    return ",".join(f"{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ino}" for stat in stats)
+    """What changes when a file of the model in ``folder`` is replaced: weights, settings or tokenizer, a module's too."""
+    found = []
+    for path in sorted((*folder.glob("*"), *folder.glob("*/*"))):
+        if path.suffix in _DECIDING:
+            try:
+                found.append(f"{path.relative_to(folder).as_posix()} {stamp(path)}")
+            except OSError:  # gone since
+                continue
+    return ",".join(found)
 
 
 def _fetched(source: Source) -> Path:
-    return source.path if source.path is not None else fetch(source.name)
+    """The model's folder. A run's is whole; a folder of the user's own may be changed by whoever likes."""
+    if source.path is None:
+        return fetch(source.name)
+    if source.kind == "run":
+        require_whole(source.path, source.name)
+    return source.path
 
 
 _BASE_LINE = re.compile(r"^base_model:\s*(.+?)\s*$", re.MULTILINE)

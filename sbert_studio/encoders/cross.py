@@ -46,6 +46,8 @@ class CrossEncoder(nn.Module):
         self.tokenizer = with_padding(tokenizer)
         self.model.config.pad_token_id = Tokens(self.tokenizer, 8).pad
         self.labels = int(model.config.num_labels)
+        # A head that reads the last place of a row, as XLNet's does, must find the pair's last token there.
+        self._pads_left = getattr(model.config, "summary_type", "") == "last" and tokenizer.padding_side == "left"
         self._arguments = frozenset(inspect.signature(model.forward).parameters)
         if not tokenizer.is_fast:
             raise StudioError(f"the tokenizer of {name!r} is of a kind that cannot read pairs here", "choose another model")
@@ -89,8 +91,9 @@ class CrossEncoder(nn.Module):
 
     def limit(self, max_length: int) -> None:
         """Read ``max_length`` tokens of a pair from now on, or as many as the backbone can if that is fewer."""
-        positions = int(getattr(self.model.config, "max_position_embeddings", 0) or _MOST_TOKENS)
-        self.max_length = min(max_length, positions, _MOST_TOKENS)
+        positions = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
+        # XLNet, whose positions are relative, says -1: any number.
+        self.max_length = min(max_length, positions if positions > 0 else _MOST_TOKENS, _MOST_TOKENS)
         self._pairs = bind(self.tokenizer, self.max_length)
 
     def describe(self) -> dict[str, Any]:
@@ -140,6 +143,8 @@ class CrossEncoder(nn.Module):
         arrays = {"input_ids": numbers, "token_type_ids": segments.padded(rows, 0)[0]}
         if mask is not None:
             arrays["attention_mask"] = mask
+            if self._pads_left:
+                arrays = _to_the_right(arrays, mask)
         return {name: torch.from_numpy(array).to(self.device, non_blocking=True) for name, array in arrays.items()}
 
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
@@ -192,3 +197,10 @@ class CrossEncoder(nn.Module):
         from .cross_storage import save_cross
 
         save_cross(self, folder, card)
+
+
+def _to_the_right(arrays: dict[str, np.ndarray], mask: np.ndarray) -> dict[str, np.ndarray]:
+    """Rows padded on the right, (b, t), as rows padded on the left."""
+    width = mask.shape[1]
+    places = (np.arange(width) - (width - mask.sum(axis=1))[:, None]) % width
+    return {name: np.take_along_axis(array, places, axis=1) for name, array in arrays.items()}

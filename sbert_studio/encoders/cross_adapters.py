@@ -7,6 +7,7 @@ from pathlib import Path
 from ..workspace import atomic_folder, write_json
 from .adapters import LoraSettings, add_lora, write_adapter
 from .cross import CrossEncoder
+from .digests import seal
 from .targets import find_heads
 
 # What peft's own files do not say: which head to put on the base model before the adapter is loaded.
@@ -37,3 +38,4 @@ def save_cross_adapter(encoder: CrossEncoder, folder: Path, base_id: str) -> Non
     with atomic_folder(folder) as part:
         write_adapter(encoder.model, part, base_id)
         write_json(part / _NOTE, {"head": encoder.head, "labels": encoder.labels, "sigmoid": encoder.sigmoid})
+        seal(part)

@@ -10,8 +10,9 @@ from torch import nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder
-from .backbone import read_json, require_safetensors
+from .backbone import read_json, reading, require_safetensors
 from .cross import OURS, CrossEncoder, Head
+from .digests import seal
 from .storage import save_tokenizer, transformer_folder
 
 _MLP_WIDTH = 512
@@ -51,6 +52,7 @@ def save_cross(encoder: CrossEncoder, folder: Path, card: str | None = None) -> 
         encoder.model.save_pretrained(part)
         save_tokenizer(encoder, part)
         (part / "README.md").write_text(card or cross_card(encoder), encoding="utf-8")
+        seal(part)
 
 
 def load_cross(folder: Path, name: str = "", device: torch.device | str = "cpu") -> CrossEncoder:
@@ -66,7 +68,8 @@ def load_cross(folder: Path, name: str = "", device: torch.device | str = "cpu")
     general, noted = read_json(folder / "config_sentence_transformers.json", dict, {}), getattr(model.config, _THEIRS, None)
     older = noted.get("activation_fn") if isinstance(noted, dict) else getattr(model.config, "sbert_ce_default_activation_function", None)
     activation = general.get("activation_fn") or older or _SIGMOID
-    return CrossEncoder(model, tokenizer, sigmoid=str(activation).endswith("Sigmoid"), name=name or folder.name).to(device)
+    with reading(name or folder.name):
+        return CrossEncoder(model, tokenizer, sigmoid=str(activation).endswith("Sigmoid"), name=name or folder.name).to(device)
 
 
 def new_cross(folder: Path, *, head: Head = "linear", labels: int = 1, seed: int = 12, name: str = "") -> CrossEncoder:
@@ -87,7 +90,8 @@ def new_cross(folder: Path, *, head: Head = "linear", labels: int = 1, seed: int
             nn.init.normal_(module.weight, std=0.02, generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-    return CrossEncoder(model, tokenizer, name=name or folder.name)
+    with reading(name or folder.name):
+        return CrossEncoder(model, tokenizer, name=name or folder.name)
 
 
 def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[Any, Any, list[str]]:
@@ -99,14 +103,13 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
     """
     read_json(folder / "config.json", dict)
     require_safetensors(folder)
-    from safetensors import SafetensorError
     from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    try:
+    with reading(folder.name):
         config = AutoConfig.from_pretrained(folder, **local)
         for key, value in changes.items():
             setattr(config, key, value)
@@ -122,9 +125,6 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
             **local,
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise StudioError(f"the model in {folder.name!r} cannot be read: {reason}", "check that the whole folder was copied") from error
     return model, tokenizer, sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
 
 

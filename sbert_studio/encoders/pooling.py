@@ -23,13 +23,16 @@ class Pooling(nn.Module):
     - ``weighted_mean``: Σ i·hᵢ / Σ i over real tokens i = 1…n (Muennighoff 2022, equation 1).
     - ``mean_sqrt_len``: the sum over real tokens divided by the root of their number.
 
+    Args:
+        skip: how many of the first real tokens are left out: those of a prompt.
+
     Raises:
         StudioError: the mode is unknown.
     """
 
-    def __init__(self, mode: str = "mean") -> None:
+    def __init__(self, mode: str = "mean", skip: int = 0) -> None:
         super().__init__()
-        self.mode = mode
+        self.mode, self.skip = mode, skip
         self.modes = tuple(mode.split(JOIN))
         for part in self.modes:
             if part not in POOLINGS:
@@ -39,6 +42,12 @@ class Pooling(nn.Module):
         """Pool ``hidden`` (b, t, d) by ``mask`` (b, t; 1 = real token; None: all are) to (b, d · modes) float32."""
         # Sums of bfloat16 lose the third digit; the pooled vector is what is compared, so it is computed in float32.
         hidden = hidden.float()
+        if self.skip:
+            real = torch.ones(hidden.shape[:2], dtype=torch.int64, device=hidden.device) if mask is None else mask.to(torch.int64)
+            places = real.cumsum(dim=1)
+            mask = real * (places > self.skip)
+            skipped = [_masked(hidden, mask, mode, places) for mode in self.modes]
+            return skipped[0] if len(skipped) == 1 else torch.cat(skipped, dim=-1)
         parts = [_unmasked(hidden, mode) if mask is None else _masked(hidden, mask, mode) for mode in self.modes]
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
 
@@ -59,7 +68,8 @@ def _unmasked(hidden: Tensor, mode: str) -> Tensor:
     return torch.einsum("btd,t->bd", hidden, weights / weights.sum())
 
 
-def _masked(hidden: Tensor, mask: Tensor, mode: str) -> Tensor:
+def _masked(hidden: Tensor, mask: Tensor, mode: str, places: Tensor | None = None) -> Tensor:
+    """By the mask; ``places`` number the tokens for ``weighted_mean`` where they do not begin with the first one that counts."""
     real = mask.to(hidden.dtype)
     rows = torch.arange(hidden.shape[0], device=hidden.device)
     if mode == "cls":
@@ -71,7 +81,7 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str) -> Tensor:
     if mode == "max":
         return hidden.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).amax(dim=1)
     if mode == "weighted_mean":
-        real = real * real.cumsum(dim=1)
+        real = real * (real.cumsum(dim=1) if places is None else places)
     total = torch.einsum("btd,bt->bd", hidden, real)
     weight = real.sum(dim=1, keepdim=True).clamp(min=1e-9)
     pooled: Tensor = total / (weight.sqrt() if mode == "mean_sqrt_len" else weight)

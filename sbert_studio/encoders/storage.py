@@ -10,7 +10,8 @@ from torch import nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
-from .backbone import load_backbone, read_json, require_safetensors
+from .backbone import load_backbone, read_json, reading, require_safetensors
+from .digests import seal
 from .pooling import JOIN
 from .projection import ACTIVATIONS, Dense
 from .transformer import EncoderConfig, TransformerEncoder
@@ -41,6 +42,10 @@ _NEW_POOLING = {
 _ACTIVATION_PATHS = {
     name: f"torch.nn.modules.{'linear' if kind is nn.Identity else 'activation'}.{kind.__name__}" for name, kind in ACTIVATIONS.items()
 }
+# What a transformer's module reads is set in the first of these that says anything, as sentence-transformers has it.
+_SETTINGS = tuple(
+    f"sentence_{kind}_config.json" for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
 _PLAIN_LENGTH = 512
 _PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
 
@@ -56,7 +61,8 @@ def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu"
     name = name or folder.name
     if not folder.is_dir():
         raise StudioError(f"there is no model folder {str(folder)!r}", "check the path")
-    encoder = _load_modules(folder, name) if (folder / "modules.json").is_file() else _load_plain(folder, name)
+    with reading(name):
+        encoder = _load_modules(folder, name) if (folder / "modules.json").is_file() else _load_plain(folder, name)
     return encoder.to(device)
 
 
@@ -67,16 +73,19 @@ def _load_plain(folder: Path, name: str) -> TransformerEncoder:
 
 
 def _load_modules(folder: Path, name: str) -> TransformerEncoder:
-    pooling, normalize, layers = "mean", False, []
+    pooling, normalize, layers, include_prompt = "mean", False, [], True
     transformer: Path | None = None
     listed = read_json(folder / "modules.json", list)
     for place, module in enumerate(listed):
+        if not isinstance(module, dict):
+            raise StudioError("the model's file modules.json is damaged", "copy the folder again")
         kind = str(module.get("type", "")).rsplit(".", 1)[-1]
         path = _inside(folder, str(module.get("path", "")))
         if kind == "Transformer" and place == 0:
             transformer = path
         elif kind == "Pooling" and place == 1:
-            pooling = _read_pooling(read_json(path / "config.json", dict))
+            pooled = read_json(path / "config.json", dict)
+            pooling, include_prompt = _read_pooling(pooled), bool(pooled.get("include_prompt", True))
         elif kind == "Dense" and place > 1 and not normalize:
             layers.append(_read_dense(path))
         elif kind == "Normalize" and place > 1:
@@ -88,13 +97,15 @@ def _load_modules(folder: Path, name: str) -> TransformerEncoder:
             )
     if transformer is None:
         raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
-    settings = read_json(transformer / "sentence_bert_config.json", dict, {})
+    settings: dict[str, Any] = next((found for name in _SETTINGS if (found := read_json(transformer / name, dict, {}))), {})
     general = read_json(folder / "config_sentence_transformers.json", dict, {})
     prompts = {str(key): str(value) for key, value in (general.get("prompts") or {}).items()}
     prompt = prompts.get(str(general.get("default_prompt_name")), "")
     length = settings.get("max_seq_length")
     backbone, tokenizer = load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")))
-    config = EncoderConfig(pooling, normalize, max_length=None if length is None else int(length), prompt=prompt)
+    config = EncoderConfig(
+        pooling, normalize, max_length=None if length is None else int(length), prompt=prompt, include_prompt=include_prompt
+    )
     encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
     encoder.prompts = prompts
     if layers:
@@ -157,6 +168,7 @@ def save_folder(encoder: TransformerEncoder, folder: Path, card: str | None = No
         save_tokenizer(encoder, part)
         _save_modules(encoder, part)
         (part / "README.md").write_text(card or model_card(encoder), encoding="utf-8")
+        seal(part)
 
 
 def transformer_folder(folder: Path) -> Path:
@@ -166,6 +178,8 @@ def transformer_folder(folder: Path) -> Path:
         StudioError: ``modules.json`` is damaged, or leads outside.
     """
     for module in read_json(folder / "modules.json", list, [])[:1]:
+        if not isinstance(module, dict):
+            raise StudioError("the model's file modules.json is damaged", "copy the folder again")
         return _inside(folder, str(module.get("path", "")))
     return folder
 
@@ -184,7 +198,8 @@ def save_tokenizer(encoder: TransformerEncoder | CrossEncoder, part: Path) -> No
 def _save_modules(encoder: TransformerEncoder, part: Path) -> None:
     modules = [("", "Transformer"), ("1_Pooling", "Pooling")]
     write_json(part / "sentence_bert_config.json", {"max_seq_length": encoder.max_length, "do_lower_case": False})
-    write_json(part / "1_Pooling" / "config.json", _pooling_settings(encoder.pooling.modes, encoder.hidden_size))
+    pooling = _pooling_settings(encoder.pooling.modes, encoder.hidden_size)
+    write_json(part / "1_Pooling" / "config.json", pooling | ({"include_prompt": False} if encoder.pooling.skip else {}))
     for layer in encoder.layers:
         path = f"{len(modules)}_Dense"
         _save_dense(layer, part / path)

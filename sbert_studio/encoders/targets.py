@@ -25,6 +25,8 @@ _FEED_FORWARD = {
 }
 # BERT calls every layer "dense": these endings mark the two of the feed-forward net, and not the attention's output.
 _DENSE = re.compile(r"(?:^|\.)(?:layer|layers)\.\d+\.(?:intermediate|output)\.dense$")
+# XLNet keeps its attention as bare tensors, beside which no adapter fits; its feed-forward net is made of linear layers.
+_XLNET_FEED_FORWARD = re.compile(r"\.ff\.layer_[12]$")
 _MPNET_ATTENTION = re.compile(r"\.attn\.[qkv]$")
 
 
@@ -74,4 +76,4 @@ def _is_linear(module: nn.Module) -> bool:
 def _is_target(name: str) -> bool:
     last = name.rsplit(".", 1)[-1]
     known = last in _ATTENTION or last in _FEED_FORWARD or (last in _T5_ATTENTION and "Attention" in name)
-    return known or bool(_DENSE.search(name)) or bool(_MPNET_ATTENTION.search(name))
+    return known or any(pattern.search(name) for pattern in (_DENSE, _MPNET_ATTENTION, _XLNET_FEED_FORWARD))

@@ -38,6 +38,7 @@ class EncoderConfig:
         activation: of that projection: a name of :data:`~sbert_studio.encoders.projection.ACTIVATIONS`.
         max_length: tokens of a text that are read; None: as many as the backbone can.
         prompt: put before every text.
+        include_prompt: whether the prompt's tokens are pooled with the text's.
     """
 
     pooling: str = "mean"
@@ -46,6 +47,7 @@ class EncoderConfig:
     activation: str = "gelu"
     max_length: int | None = None
     prompt: str = ""
+    include_prompt: bool = True
 
 
 class TransformerEncoder(nn.Module, Encoder):
@@ -81,6 +83,8 @@ class TransformerEncoder(nn.Module, Encoder):
         self._frozen_fingerprint: str | None = None
         self._counted: int | None = None
         self.tokens = Tokens(self.tokenizer, _capped(config.max_length, backbone, self.tokenizer), config.prompt)
+        if not config.include_prompt:
+            self.pooling.skip = _length_of_prompt(self.tokens)
         if config.projection is not None:
             self.project(config.projection, config.activation)
         # BERT's pooler is kept for the folder's sake, but nothing reads it: a gradient would never reach it.
@@ -123,6 +127,7 @@ class TransformerEncoder(nn.Module, Encoder):
             activation=layers[-1].activation_name if layers else "gelu",
             max_length=self.max_length,
             prompt=self.tokens.prompt,
+            include_prompt=not self.pooling.skip,
         )
 
     @property
@@ -172,7 +177,7 @@ class TransformerEncoder(nn.Module, Encoder):
         Raises:
             StudioError: the mode is unknown, or its width does not fit the projection.
         """
-        pooling = Pooling(mode)
+        pooling = Pooling(mode, self.pooling.skip)
         if self.projection is not None and len(pooling.modes) != len(self.pooling.modes):
             raise StudioError(f"pooling {mode!r} does not fit this model's projection", "choose one mode, or a new projection")
         self.pooling = pooling
@@ -262,6 +267,14 @@ class TransformerEncoder(nn.Module, Encoder):
         from .storage import save_folder
 
         save_folder(self, folder, card)
+
+
+def _length_of_prompt(tokens: Tokens) -> int:
+    """How many tokens stand before a text: the prompt's and the special ones before it, but not the one that ends a text."""
+    if not tokens.prompt:
+        return 0
+    (ids,) = tokens.ids([""])
+    return len(ids) - (ids[-1] in tokens.tokenizer.all_special_ids)
 
 
 def _capped(asked: int | None, backbone: Any, tokenizer: Any) -> int:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..encoders.cross import CrossEncoder
 
-_NEEDS_VECTORS = ("retrieval", "transfer", "clustering")
+_NEEDS_VECTORS = ("retrieval", "categories", "transfer", "clustering")
 
 
 def evaluate_cross(model: CrossEncoder, examples: Examples, task: str, progress: Progress | None = None) -> Report:

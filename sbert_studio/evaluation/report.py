@@ -20,14 +20,26 @@ _PRIMARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "transfer": ("accuracy", ("accuracy",)),
     "clustering": ("v_measure", ("v_measure",)),
     "classes": ("accuracy", ("accuracy",)),
+    "categories": ("nearest_neighbour_accuracy", ("nearest_neighbour_accuracy",)),
 }
-# The same of a cross-encoder, which has one score for a pair instead of four similarities.
+# What a person reads in a list of tasks.
+TASK_TITLES: dict[str, str] = {
+    "sts": "Similarity with scores (STS)",
+    "pairs": "Pairs with yes or no",
+    "classes": "Pairs with classes in no order",
+    "triplets": "Triplets",
+    "retrieval": "Retrieval of the other half",
+    "categories": "Texts with a category: the nearest neighbour's",
+    "transfer": "Texts with a category: a linear probe",
+    "clustering": "Texts with a category: clustering",
+}
+# The main score of a cross-encoder, which has one score for a pair instead of four similarities.
 _OF_PAIRS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sts": ("spearman", ("pair", "spearman")),
     "pairs": ("average_precision", ("pair", "average_precision")),
     "triplets": ("accuracy", ("pair", "accuracy")),
 }
-TASKS = tuple(_PRIMARY)
+TASKS = tuple(TASK_TITLES)
 
 
 @dataclass(frozen=True)

@@ -13,22 +13,37 @@ from .similarity import normalised
 _BLOCK = 4_000_000  # cells of a block of scores: 16 MB
 
 
-def evaluate_retrieval(anchors: np.ndarray, positives: np.ndarray, anchor_texts: Sequence[str], positive_texts: Sequence[str]) -> Report:
+def evaluate_retrieval(
+    anchors: np.ndarray,
+    positives: np.ndarray,
+    anchor_texts: Sequence[str],
+    positive_texts: Sequence[str],
+    classes: np.ndarray | None = None,
+) -> Report:
     """Mean reciprocal rank within the first ten, its 95% bootstrap interval over the queries, and recall at 1 and 10, by cosine.
 
-    The candidates are the distinct positives. Every positive of an equal anchor text counts as found, and a candidate
-    that repeats the query's own text is passed over unless it is its positive. Ties count against the model, so that
-    vectors which all coincide score nothing.
+    The candidates are the distinct positives. Every positive of an equal anchor text counts as found, and so does a text whose own
+    positive the query is; a candidate that repeats the query's own text is passed over unless it is its positive. Ties count against
+    the model, so that vectors which all coincide score nothing.
 
     Args:
         anchors, positives: (n, d) vectors of matching rows.
         anchor_texts, positive_texts: the n texts, by which repeats are known.
+        classes: (n,) ids of classes of rows, where all positives of a class are right for all its anchors.
     """
     queries, query_rows = _distinct(anchor_texts)
     candidates, candidate_rows = _distinct(positive_texts)
     wanted: list[set[int]] = [set() for _ in query_rows]
     for anchor, positive in zip(anchor_texts, positive_texts, strict=True):
         wanted[queries[anchor]].add(candidates[positive])
+        if positive in queries and anchor in candidates and anchor != positive:
+            wanted[queries[positive]].add(candidates[anchor])
+    if classes is not None:
+        of_class: dict[int, set[int]] = {}
+        for place, positive in zip(classes.tolist(), positive_texts, strict=True):
+            of_class.setdefault(place, set()).add(candidates[positive])
+        for place, anchor in zip(classes.tolist(), anchor_texts, strict=True):
+            wanted[queries[anchor]] |= of_class[place] - {candidates.get(anchor, -1)}
     of_queries, of_candidates = normalised(anchors[query_rows]), normalised(positives[candidate_rows])
     texts = list(queries)
     ranks = np.empty(len(texts), np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -10,12 +11,15 @@ import numpy as np
 
 from ..data.accounts import account_of
 from ..data.examples import Examples, Kind, Roles, build_examples, detect_roles
+from ..data.siblings import siblings
 from ..encoders.cross import CrossEncoder
 from ..errors import StudioError
 from . import transfer
+from .categories import Known, evaluate_categories
 from .classes import ClassRoles, class_account, class_roles, classed_texts
 from .clustering import evaluate_clustering
 from .crossing import evaluate_cross, refuse_vectors
+from .pair_classes import evaluate_pair_classes
 from .pairs import evaluate_pairs
 from .report import TASKS, Report, primary
 from .retrieval import evaluate_retrieval
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["SCORED_KINDS", "TASKS", "detect_task", "evaluate", "evaluate_examples", "primary"]
 
 # The kinds that tell a good model from a bad one; bare sentences do not.
-SCORED_KINDS: tuple[Kind, ...] = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets")
+SCORED_KINDS: tuple[Kind, ...] = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
 _KINDS_OF: dict[str, tuple[Kind, ...]] = {
     "sts": ("scored_pairs", "labelled_pairs"),
     "pairs": ("labelled_pairs",),
@@ -39,6 +43,9 @@ _KINDS_OF: dict[str, tuple[Kind, ...]] = {
     "retrieval": ("positive_pairs",),
     "classes": ("labelled_pairs",),
 }
+_OF_TEXTS = ("categories", "transfer", "clustering")
+# Texts that new ones are laid beside, and texts that are laid beside each other: more of them change no figure that is shown.
+MOST_KNOWN, _MOST_ALONE = 5_000, 20_000
 
 
 def detect_task(table: Table) -> str:
@@ -67,6 +74,8 @@ def evaluate(encoder: Encoder | CrossEncoder, table: Table, task: str = "auto", 
     if isinstance(roles, ClassRoles):
         assert not isinstance(encoder, CrossEncoder)  # these tasks were refused it
         texts, labels, notes = classed_texts(table, roles)
+        if task == "categories":
+            return replace(_categories(encoder, texts, labels, notes, progress), account=class_account(table, roles))
         (vectors,) = encode_columns(encoder, [texts], progress)
         judge: Callable[..., Report] = evaluate_clustering if task == "clustering" else transfer.cross_validated
         return replace(judge(vectors, labels), notes=notes, account=class_account(table, roles))
@@ -79,40 +88,78 @@ def evaluate(encoder: Encoder | CrossEncoder, table: Table, task: str = "auto", 
     return replace(_judge(encoder, examples, task, progress), notes=tuple(finding.in_words() for finding in findings), account=account)
 
 
-def evaluate_examples(encoder: Encoder | CrossEncoder, examples: Examples, progress: Progress | None = None) -> Report:
+def evaluate_examples(
+    encoder: Encoder | CrossEncoder, examples: Examples, progress: Progress | None = None, *, known: Examples | None = None
+) -> Report:
     """Judge an encoder or a cross-encoder on examples of one of :data:`SCORED_KINDS`, as the trainer does with its dev split.
+
+    Args:
+        known: of texts with a category, others whose category is known: those that were learned. At most :data:`MOST_KNOWN` of them
+            are looked at, always the same ones. Without them the judged texts are laid beside each other.
 
     Raises:
         StudioError: the examples are bare sentences, or there are none.
     """
-    return _judge(encoder, examples, _task_for(encoder, examples), progress)
+    return _judge(encoder, examples, _task_for(encoder, examples), progress, known)
+
+
+def known_sample(examples: Examples) -> Examples:
+    """At most :data:`MOST_KNOWN` of the examples, always the same ones, in their order."""
+    if len(examples) <= MOST_KNOWN:
+        return examples
+    return examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:MOST_KNOWN]))
 
 
 def _task_for(encoder: Encoder | CrossEncoder, examples: Examples) -> str:
     if isinstance(encoder, CrossEncoder) and encoder.labels > 1 and examples.kind == "labelled_pairs":
         return "classes"
-    return _task_of(examples.kind, len(examples.labels))
+    return _task_of(examples.kind, len(examples.labels), examples.ordered)
 
 
-def _judge(encoder: Encoder | CrossEncoder, examples: Examples, task: str, progress: Progress | None) -> Report:
+def _judge(
+    encoder: Encoder | CrossEncoder, examples: Examples, task: str, progress: Progress | None, known: Examples | None = None
+) -> Report:
     if len(examples) == 0:
         raise StudioError("there are no rows to judge the model on", "give a larger set")
     if isinstance(encoder, CrossEncoder):
         return evaluate_cross(encoder, examples, task, progress)
-    if task == "classes":
-        raise StudioError("a sentence encoder does not sort pairs into classes", "choose the task sts or pairs, or a cross-encoder")
+    if task == "categories":
+        beside = None if known is None or not len(known) else known_sample(known)
+        columns = encode_columns(encoder, [examples.texts[0], *([] if beside is None else [beside.texts[0]])], progress)
+        laid = None if beside is None else Known(columns[1], categories_of(beside), beside.texts[0])
+        return evaluate_categories(columns[0], categories_of(examples), examples.texts[0], laid)
     vectors = encode_columns(encoder, examples.texts, progress)
     if task == "retrieval":
-        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1])
+        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples))
     if task == "triplets":
         return evaluate_triplets(vectors[0], vectors[1], vectors[2:])
     targets = cast(np.ndarray, examples.targets)
+    if task == "classes":
+        return evaluate_pair_classes(vectors[0], vectors[1], targets, examples.labels)
     return evaluate_pairs(vectors[0], vectors[1], targets) if task == "pairs" else evaluate_sts(vectors[0], vectors[1], targets)
+
+
+def categories_of(examples: Examples) -> list[str]:
+    """The name of each text's category."""
+    return [examples.labels[place] for place in cast(np.ndarray, examples.targets).tolist()]
+
+
+def _categories(encoder: Encoder, texts: list[str], labels: list[str], notes: tuple[str, ...], progress: Progress | None) -> Report:
+    """Each text beside all others of its table, or of a sample of a very large one."""
+    if len(texts) > _MOST_ALONE:
+        notes = (*notes, f"judged on a sample of {_MOST_ALONE:,} of the {len(texts):,} texts")
+        places = np.sort(np.random.default_rng(len(texts)).permutation(len(texts))[:_MOST_ALONE]).tolist()
+        texts, labels = [texts[place] for place in places], [labels[place] for place in places]
+    (vectors,) = encode_columns(encoder, [texts], progress)
+    single = sum(count == 1 for count in Counter(labels).values())
+    if single:
+        notes = (*notes, f"the only text of its category counts as wrong: {single:,} of {len(texts):,}")
+    return replace(evaluate_categories(vectors, labels, texts), notes=notes)
 
 
 def _plan(table: Table, task: str) -> tuple[str, Roles | ClassRoles]:
     """The task and the columns that serve it."""
-    if task in ("transfer", "clustering"):
+    if task in _OF_TEXTS:
         return task, class_roles(table)
     if task == "auto":
         return _automatic(table)
@@ -124,6 +171,8 @@ def _plan(table: Table, task: str) -> tuple[str, Roles | ClassRoles]:
         roles = detect_roles(table, kinds[0])
     if task == "pairs" and len(roles.labels) != 2:
         raise StudioError(f"the labels are {', '.join(roles.labels) or 'missing'}", "pairs need labels of two classes, 0 and 1; try sts")
+    if task == "sts" and roles.kind == "labelled_pairs" and not roles.ordered and len(roles.labels) > 2:
+        raise StudioError(f"the labels {', '.join(roles.labels[:6])} have no order that a correlation could follow", "choose classes")
     return task, roles
 
 
@@ -132,21 +181,23 @@ def _automatic(table: Table) -> tuple[str, Roles | ClassRoles]:
         roles = detect_roles(table)
     except StudioError:
         return "transfer", class_roles(table)
-    return (
-        ("transfer", class_roles(table))
-        if roles.kind in ("sentences", "labelled_texts")
-        else (_task_of(roles.kind, len(roles.labels)), roles)
-    )
+    if roles.kind == "labelled_texts" and roles.target is not None:
+        return "categories", ClassRoles(roles.texts[0], roles.target)
+    if roles.kind == "sentences":
+        return "transfer", class_roles(table)
+    return _task_of(roles.kind, len(roles.labels), roles.ordered), roles
 
 
-def _task_of(kind: Kind, labels: int) -> str:
+def _task_of(kind: Kind, labels: int, ordered: bool) -> str:
     if kind == "scored_pairs":
         return "sts"
     if kind == "labelled_pairs":
-        # three and more classes are ordered by similarity (contradiction, neutral, entailment)
-        return "pairs" if labels <= 2 else "sts"
+        # three and more ordered classes rise with similarity (contradiction, neutral, entailment)
+        return "pairs" if labels <= 2 else "sts" if ordered else "classes"
     if kind == "triplets":
         return "triplets"
     if kind == "positive_pairs":
         return "retrieval"
+    if kind == "labelled_texts":
+        return "categories"
     raise StudioError("bare sentences hold nothing to judge a model by", "give pairs with a score or label, or triplets")

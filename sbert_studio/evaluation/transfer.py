@@ -35,10 +35,25 @@ def cross_validated(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 1
     Raises:
         StudioError: every class has a single row.
     """
+    truth = np.asarray(labels, dtype=object).astype(str)
+    predicted, folds = predict_folds(vectors, truth, seed=seed)
+    return _report(truth, predicted, truth, {"folds": folds})
+
+
+def predict_folds(vectors: np.ndarray, truth: np.ndarray, *, most: int = _FOLDS, seed: int = 12) -> tuple[np.ndarray, int]:
+    """The class that each row is given by a regression that has not seen it, and the number of folds.
+
+    Args:
+        vectors: (n, d).
+        truth: (n,) names of classes.
+        most: as many folds, fewer where the largest class has fewer rows.
+
+    Raises:
+        StudioError: every class has a single row.
+    """
     from sklearn.model_selection import StratifiedKFold
 
-    truth = np.asarray(labels, dtype=object).astype(str)
-    folds = min(_FOLDS, max(Counter(labels).values()))
+    folds = min(most, int(np.unique(truth, return_counts=True)[1].max()))
     if folds < 2:
         raise StudioError("every class has a single row", "add rows, so that a class can be learnt from one and tested on another")
     predicted = truth.copy()
@@ -47,7 +62,7 @@ def cross_validated(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 1
         splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(vectors, truth))
     for train, test in splits:
         predicted[test] = _classify(vectors[train], truth[train], vectors[test])
-    return _report(truth, predicted, truth, {"folds": folds})
+    return predicted, folds
 
 
 def train_and_test(train: np.ndarray, train_labels: Sequence[str], test: np.ndarray, test_labels: Sequence[str]) -> Report:

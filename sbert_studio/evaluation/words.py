@@ -13,6 +13,39 @@ def scores_in_words(scores: Mapping[str, Any]) -> str:
     return f"{scores['score']:.4f}{interval_in_words(scores)}"
 
 
+def found_in_words(scores: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> str:
+    """What the accuracy on texts with a category means: ``of 100 new texts, 85 → 91 land in the right category``.
+
+    Args:
+        scores: a report of ``categories`` with its ``score``, as a run keeps it; of any other task there is nothing to say.
+        before: the same of the untuned model.
+    """
+    after = scores.get("score")
+    if scores.get("task") != "categories" or after is None:
+        return ""
+    known = None if not before else before.get("score")
+
+    def right(score: float) -> int:
+        return int(of * score + 0.5)
+
+    of = 100
+    if known is not None and known != after and right(known) == right(after):
+        of = 1_000  # a hundred would hide that the two differ
+    counts = f"{right(after):,}" if known is None else f"{right(known):,} → {right(after):,}"
+    return f"of {of:,} new texts, {counts} land in the right category"
+
+
+def confused_in_words(scores: Mapping[str, Any]) -> list[str]:
+    """The categories most often taken for each other, a line each with one of the texts; empty where no categories were judged."""
+    lines = []
+    for pair in scores.get("confused") or ():
+        one, two = pair["categories"]
+        times = "once" if pair["count"] == 1 else f"{pair['count']:,} times"
+        shown = pair["texts"][0]
+        lines.append(f"“{one}” and “{two}” are taken for each other {times}, such as “{shown['text']}” ({shown['category']})")
+    return lines
+
+
 def interval_in_words(scores: Mapping[str, Any]) -> str:
     """`` [0.8123, 0.8567]``; nothing where the scores, of an earlier version, hold no interval."""
     low, high = scores.get("interval") or (None, None)
@@ -20,9 +53,58 @@ def interval_in_words(scores: Mapping[str, Any]) -> str:
 
 
 def gain_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """By how much the tuned model is better, with its interval, and whether that may be chance; nothing where none was measured."""
+    """By how much the model is better, with its interval, and the verdict on it; nothing where none was measured."""
     low, high = after.get("gain_interval") or (None, None)
     if low is None or high is None or not before:
         return ""
-    found = f"gain {after['score'] - before['score']:+.4f} [{low:+.4f}, {high:+.4f}]"
-    return f"{found}: the gain is within the noise" if low <= 0 <= high else found
+    if after.get("strength") == 0:
+        return "no gain: the untuned model is kept"
+    return f"gain {after['score'] - before['score']:+.4f} [{low:+.4f}, {high:+.4f}]: {verdict(after)}"
+
+
+def verdict(after: Mapping[str, Any]) -> str:
+    """``better``, ``worse``, or ``no difference beyond chance``: where the 95% interval of the gain lies; nothing without one."""
+    low, high = after.get("gain_interval") or (None, None)
+    if low is None or high is None:
+        return ""
+    return "better" if low > 0 else "worse" if high < 0 else "no difference beyond chance"
+
+
+def kept_in_words(after: Mapping[str, Any]) -> str:
+    """Which model was kept, untuned, tuned or a blend, and why; nothing where nothing was compared."""
+    scores = after.get("kept", after)
+    strength = scores.get("strength")
+    if strength is None:
+        return ""
+    known = {mark["strength"]: mark["score"] for mark in scores.get("strengths", ())}
+    tuned = f" {known[1.0]:.4f}" if 1.0 in known else ""
+    if scores.get("interpolated"):
+        return f"strength {strength:g}, as you chose: between two marks that were judged, so its score is an estimate"
+    best = max(known.values()) if known else None
+    if best is not None and known.get(strength, best) < best - 1e-4:
+        return f"strength {strength:g}, as you chose; best was {max(known, key=lambda mark: known[mark]):g} with {best:.4f}"
+    if strength == 0:
+        return f"the untuned model is kept: neither the tuned one{tuned} nor a blend does better on the held-out rows"
+    if strength == 1:
+        return "the tuned model is kept: no blend with the untuned one does better" if len(known) > 2 else ""
+    return f"a blend is kept, {strength:.0%} of the way to the tuned weights: it does better than the tuned model{tuned}"
+
+
+def cost_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """``yours +6.1, general −0.4``: what changed on the held-out rows and on everyday pairs, in points; nothing where none was measured."""
+    scores = after.get("kept", after)
+    then, now = before.get("general") or {}, scores.get("general") or {}
+    if "score" not in before or "score" not in after or "score" not in then or "score" not in now:
+        return ""
+    return f"yours {points(after['score'] - before['score'])}, general {points(now['score'] - then['score'])}"
+
+
+def points(change: float) -> str:
+    """``+6.1``: a change of a score between 0 and 1, in hundredths."""
+    return f"{100 * change:+.1f}".replace("-", "−").replace("−0.0", "±0.0").replace("+0.0", "±0.0")
+
+
+def outcome_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """The sentences that stand below the scores of a run: gain and verdict, which model was kept, what it cost elsewhere."""
+    found = (gain_in_words(before, after), kept_in_words(after), cost_in_words(before, after))
+    return [sentence for sentence in found if sentence]

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import logging
 import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from ..data.progress import checkpoint
 from ..workspace import atomic_file
 
+log = logging.getLogger(__name__)
+_MARK = b"sha256::"
+_TRAILER = len(_MARK) + 32
+_BLOCK = 1 << 20
+_whole: dict[Path, tuple[int, int, int]] = {}  # files whose digest was right, by size, time and inode
 _PATIENCE = 0.25  # seconds between two questions whether what is waited for is still wanted
 _STALE = 24 * 3600  # seconds after which a half-written file belongs to a process that died
 
@@ -21,25 +30,80 @@ _STALE = 24 * 3600  # seconds after which a half-written file belongs to a proce
 def load_array(path: Path, shape: tuple[int, ...], dtype: type = np.float32, *, mapped: bool = False) -> np.ndarray | None:
     """The array in ``path``, read-only, or ``None`` where it is missing, damaged, or of another shape or type.
 
+    Its digest is compared once a process, and again when the file has changed.
+
     Args:
         mapped: leave it on disk and map it into memory.
     """
     try:
+        if not _is_whole(path):
+            return None
         array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
     if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
         return None
-    os.utime(path)  # the least recently used file goes first
+    _touch(path)
     if not mapped:
         array.flags.writeable = False
     return array
 
 
-def store_array(path: Path, array: np.ndarray) -> None:
-    """Write ``array`` to ``path``, atomically."""
-    with atomic_file(path) as part, part.open("wb") as target:
-        np.save(target, np.ascontiguousarray(array), allow_pickle=False)
+def store_array(path: Path, array: np.ndarray) -> bool:
+    """Write ``array`` to ``path``, atomically, with its digest behind it.
+
+    Returns:
+        Whether it stands there. It is only a cache: where the disk takes nothing, it is computed again the next time.
+    """
+    try:
+        with atomic_file(path) as part, part.open("w+b") as target:
+            np.save(target, np.ascontiguousarray(array), allow_pickle=False)
+            target.flush()
+            target.seek(0)
+            digest = _digest(target).digest()
+            target.write(_MARK + digest)
+    except OSError as error:
+        log.warning("%s could not be kept, and is computed again when it is needed: %s", path.name, error.strerror or error)
+        return False
+    return True
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the digest at the file's end is that of what stands before it. Nothing that was written without one is believed.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    state = path.stat()
+    known = (state.st_size, state.st_mtime_ns, state.st_ino)
+    if _whole.get(path) == known:
+        return True
+    with path.open("rb") as source:
+        source.seek(-min(state.st_size, _TRAILER), os.SEEK_END)
+        trailer = source.read()
+        source.seek(0)
+        if len(trailer) < _TRAILER or not trailer.startswith(_MARK):
+            return False
+        whole = _digest(source, state.st_size - _TRAILER).digest() == trailer[len(_MARK) :]
+    if whole:
+        _whole[path] = known
+    return whole
+
+
+def _digest(source: BinaryIO, length: int = -1) -> hashlib._Hash:
+    found = hashlib.sha256()
+    while block := source.read(_BLOCK if length < 0 else min(_BLOCK, length)):
+        found.update(block)
+        length -= len(block) if length > 0 else 0
+    return found
+
+
+def _touch(path: Path) -> None:
+    """The least recently used file goes first. Another program may have removed it meanwhile, or it may be another's."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
+        state = path.stat()
+        _whole[path] = (state.st_size, state.st_mtime_ns, state.st_ino)
 
 
 def keep_below(folder: Path, max_bytes: int, keep: Path) -> list[Path]:
@@ -53,12 +117,13 @@ def keep_below(folder: Path, max_bytes: int, keep: Path) -> list[Path]:
     for path in folder.glob("*.npy"):
         try:
             state = path.stat()
-        except FileNotFoundError:
+        except OSError:
             continue
         if not path.name.startswith(".part-"):
             files.append((state.st_mtime, state.st_size, path))
         elif now - state.st_mtime > _STALE:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
     total = sum(size for _, size, _ in files)
     gone = []
     for _, size, path in sorted(files):
@@ -68,7 +133,7 @@ def keep_below(folder: Path, max_bytes: int, keep: Path) -> list[Path]:
             continue
         try:
             path.unlink(missing_ok=True)
-        except PermissionError:
+        except OSError:
             continue
         total -= size
         gone.append(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import tempfile
 import threading
 import warnings
 from importlib.util import find_spec
@@ -96,7 +97,11 @@ def _fit(
             force_approximation_algorithm=True,  # else UMAP looks for the neighbours of small sets again
             tqdm_kwds=reported,
         )
-        return np.asarray(model.fit_transform(points))
+        try:
+            return np.asarray(model.fit_transform(points))
+        except OSError:  # compiled code is only a cache, which a full disk does not take
+            _keep_no_compiled_code()
+            return np.asarray(model.fit_transform(points))
 
 
 def _keep_compiled_code(cache: Path) -> None:
@@ -108,7 +113,14 @@ def _keep_compiled_code(cache: Path) -> None:
 
     homes = [folder for name in ("umap", "pynndescent") for folder in (find_spec(name) or numba.__spec__).submodule_search_locations or ()]
     if not numba.config.CACHE_DIR and not all(os.access(folder, os.W_OK) for folder in homes):
-        numba.config.CACHE_DIR = str(cache)
+        numba.config.CACHE_DIR = str(cache) if os.access(cache, os.W_OK) else tempfile.mkdtemp(prefix="sbert-studio-numba-")
+
+
+def _keep_no_compiled_code() -> None:
+    """Have numba compile and keep nothing from now on."""
+    from numba.core.caching import IndexDataCacheFile
+
+    IndexDataCacheFile.save = lambda *_: None
 
 
 class _Epochs(io.TextIOBase):

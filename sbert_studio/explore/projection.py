@@ -85,8 +85,8 @@ def project(
                 progress=progress,
             )
             xy.flags.writeable = False
-            store_array(path, xy)
-            keep_below(path.parent, _MAX_BYTES, path)
+            if store_array(path, xy):
+                keep_below(path.parent, _MAX_BYTES, path)
     return Projection(xy, params, key)
 
 

@@ -64,7 +64,11 @@ class VectorStore:
                     "the model returns vectors that are not finite numbers",
                     "its training diverged: lower the learning rate and train it again",
                 )
-            store_array(path, vectors.astype(np.float32, copy=False))
-            keep_below(path.parent, self._max_bytes, path)
-            stored = load_array(path, shape, mapped=True)
+            vectors = vectors.astype(np.float32, copy=False)
+            stored = None
+            if store_array(path, vectors):
+                keep_below(path.parent, self._max_bytes, path)
+                stored = load_array(path, shape, mapped=True)
+        if stored is None:
+            vectors.flags.writeable = False
         return vectors if stored is None else stored

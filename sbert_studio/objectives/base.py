@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ..errors import StudioError
 from ..registry import Registry
 from .gather import gather_rows, process_count
+from .relation import Relation
 
 if TYPE_CHECKING:
     from ..data.examples import Kind
@@ -30,9 +31,12 @@ class Objective(nn.Module, ABC):
         kinds: the kinds of examples it learns from.
         views: how often each text is encoded for one step (2: two dropout passes, SimCSE).
         in_batch: rows are each other's negatives, so a batch should hold no text twice.
+        classes_in_batch: rows of one class are each other's positives, so a batch should hold several of several classes.
         whole_batch: the loss is not a mean of one term a row, so splitting a batch into micro-batches changes it: the caller needs
             ``cached_backward``, not plain accumulation.
         needs_targets: it cannot do without a score or a class for each row.
+        relation: which texts belong together by all rows that are learned from; ``None`` until :meth:`know` has told. Only in-batch
+            objectives look at it.
         Params: the settings, a frozen dataclass.
     """
 
@@ -42,6 +46,7 @@ class Objective(nn.Module, ABC):
     kinds: tuple[Kind, ...]
     views: int = 1
     in_batch: bool = False
+    classes_in_batch: bool = False
     whole_batch: bool = False
     needs_targets: bool = True
 
@@ -50,6 +55,7 @@ class Objective(nn.Module, ABC):
         """No settings."""
 
     params: Any
+    relation: Relation | None = None
 
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:
         """Args:
@@ -61,6 +67,10 @@ class Objective(nn.Module, ABC):
         self.params = self.Params() if params is None else params
         self.dim = dim
         self.labels = labels
+
+    def know(self, relation: Relation) -> None:
+        """Take note of which texts belong together; the ids of ``forward`` are those of the relation."""
+        self.relation = relation
 
     def forward(self, columns: Sequence[Tensor], targets: Tensor | None = None, ids: Sequence[Tensor] | None = None) -> Tensor:
         """The loss of a batch of b rows, a float32 scalar (float64 for float64 embeddings), autocast or not.

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..registry import setting
 from .base import OBJECTIVES, Objective
+from .relation import Relation
 from .similarity import unit
 
 
@@ -38,35 +39,39 @@ class InBatch(Objective):
 
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: anchors, positives, then any number of columns of hard negatives."""
-        forward = in_batch_loss(columns, ids, self.params.scale)
+        forward = in_batch_loss(columns, ids, self.params.scale, self.relation)
         if not self.params.symmetric:
             return forward
         exchanged = None if ids is None else (ids[1], ids[0])
-        return (forward + in_batch_loss((columns[1], columns[0]), exchanged, self.params.scale)) / 2
+        return (forward + in_batch_loss((columns[1], columns[0]), exchanged, self.params.scale, self.relation)) / 2
 
 
-def in_batch_loss(columns: Sequence[Tensor], ids: Sequence[Tensor] | None, scale: float) -> Tensor:
+def in_batch_loss(columns: Sequence[Tensor], ids: Sequence[Tensor] | None, scale: float, relation: Relation | None = None) -> Tensor:
     """Cross-entropy of each anchor's positive among all candidates, by scaled cosine.
 
     Args:
         columns: anchors, positives, further candidates; each (b, dim).
         ids: of ``columns``, (b,) each, equal for equal texts; false negatives are then left out (see ``false_negatives``).
         scale: the inverse of the temperature.
+        relation: which texts belong together by all rows, in this batch or not.
     """
     anchors, candidates = unit(columns[0]), unit(torch.cat(list(columns[1:])))
     scores = scale * anchors @ candidates.T
     if ids is not None:
-        scores = scores.masked_fill(false_negatives(ids), -torch.inf)
+        scores = scores.masked_fill(false_negatives(ids, relation), -torch.inf)
     return F.cross_entropy(scores, torch.arange(len(anchors), device=scores.device))
 
 
-def false_negatives(ids: Sequence[Tensor]) -> Tensor:
+def false_negatives(ids: Sequence[Tensor], relation: Relation | None = None) -> Tensor:
     """Candidates that are no negatives of an anchor: (b, b · (columns − 1)), True where a candidate's text is that of the anchor or of
-    its positive, or where it is the positive of another row with the same anchor. Its own positive is never among them.
+    its positive, where it is the positive of another row with the same anchor, or where by ``relation`` it belongs to the anchor: a
+    second positive may come into the batch beside another anchor. Its own positive is never among them.
     """
     anchors, positives, candidates = ids[0], ids[1], torch.cat(list(ids[1:]))
     rows = len(anchors)
     false = (candidates == anchors[:, None]) | (candidates == positives[:, None])
     false[:, :rows] |= anchors == anchors[:, None]
+    if relation is not None:
+        false |= relation.holds(anchors, candidates)
     false[:, :rows].fill_diagonal_(False)
     return false

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from .base import Objective
+from .relation import Relation
 from .similarity import row_length
 
 
@@ -43,7 +44,14 @@ class Matryoshka(Objective):
         assert isinstance(inner, Objective)
         self.name, self.title, self.summary, self.kinds = inner.name, inner.title, inner.summary, inner.kinds
         self.views, self.in_batch, self.whole_batch = inner.views, inner.in_batch, inner.whole_batch
+        self.classes_in_batch = inner.classes_in_batch
         self.needs_targets, self.params, self.labels = inner.needs_targets, inner.params, inner.labels
+
+    def know(self, relation: Relation) -> None:
+        """Tell the wrapped objectives."""
+        super().know(relation)
+        for part in self.parts:
+            part.know(relation)  # type: ignore[operator]
 
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: those of the wrapped objective."""

@@ -39,7 +39,7 @@ class SimCSE(Objective):
 
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: the first pass, the second pass. A text that the batch holds twice is not its own negative."""
-        return in_batch_loss(columns, ids, 1 / self.params.temperature)
+        return in_batch_loss(columns, ids, 1 / self.params.temperature, self.relation)
 
 
 @OBJECTIVES.register("simcse_supervised")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.tables import write_csv
+from ..encoders.digests import require_whole
 from ..errors import StudioError
 from ..training.export import HELD_OUT
 from ..workspace import atomic_file, file_name
@@ -32,7 +33,12 @@ def export_run(run: Run, folder: Path, target: Path) -> None:
         StudioError: the run has no model yet, or ``target`` cannot be written.
     """
     if not (folder / "model").is_dir():
-        raise StudioError(f"the run {run.id} is {run.status} and has no model", "export it once it is finished")
+        done = run.status == "finished"
+        gone = "its folder was changed by hand; delete the run, and train it again" if done else "export it once it is finished"
+        raise StudioError(f"the run {run.id} is {run.status} and has no model", gone)
+    for stem in ("model", "adapter"):
+        if (folder / stem).is_dir():
+            require_whole(folder / stem, run.id)
     if target.is_dir():
         raise StudioError(f"{target.name} is a folder", "name a file that ends in .zip")
     top = file_name(run.name, "model").replace(" ", "-")

@@ -94,6 +94,10 @@ class Materials:
         found: dict[str, dict[str, Any]] = self._json("source.json")
         return found
 
+    def path(self, part: str) -> Path:
+        """The copy of the file that is ``data``, ``dev`` or ``first``."""
+        return self.folder / str(self.source()[part]["file"])
+
     def accounts(self) -> dict[str, RowAccount]:
         """What became of every row of each file, by its part; empty of runs of earlier versions."""
         return {part: RowAccount.from_json(found) for part, found in (self._json("account.json", {})).items()}

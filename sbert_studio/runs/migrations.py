@@ -37,7 +37,14 @@ def m002_events(db: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_runs, m002_events)
+def m003_paths(db: sqlite3.Connection) -> None:
+    """A model lies in its run's folder, wherever the home is: the way to it begins there."""
+    db.execute(
+        "UPDATE runs SET model_path = 'runs/' || id || '/model' WHERE replace(model_path, '\\', '/') LIKE '%/runs/' || id || '/model'"
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_runs, m002_events, m003_paths)
 
 
 def migrate(db: sqlite3.Connection) -> list[str]:

@@ -9,9 +9,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Literal
 
-Status = Literal["queued", "running", "finished", "stopped", "failed", "interrupted"]
+Status = Literal["queued", "running", "finished", "stopped", "failed", "interrupted", "asks"]
 ACTIVE: tuple[Status, ...] = ("queued", "running")
-RESUMABLE: tuple[Status, ...] = ("interrupted", "stopped", "failed")
+RESUMABLE: tuple[Status, ...] = ("interrupted", "stopped", "failed", "asks")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Run:
         id: ``run-`` and ten hex digits; not to be guessed, so that knowing it is the permission to see it.
         owner: who submitted it; ``local`` on a machine of one's own.
         name: what the lists show.
-        status: queued, running, finished, stopped, failed or interrupted (its process died).
+        status: queued, running, finished, stopped, failed, interrupted (its process died) or asks (an alarm stopped it).
         created: UTC, ISO 8601, to the second.
         model: the name of the encoder that it started from.
         objective, method: as the spec resolved them.

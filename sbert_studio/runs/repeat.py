@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..data.asked import in_one_line, scale_in_words
+from ..data.asking import NO_ORDER, in_one_line, scale_in_words
 from ..data.roles import Roles
 from ..encoders.card import plain_text
 from ..training.spec import TrainSpec
@@ -61,7 +61,7 @@ def _columns(roles: Roles) -> list[str]:
     words = ["--kind", roles.kind, "--columns", in_one_line(roles.texts)]
     words += ["--target", roles.target] if roles.target is not None else []
     words += ["--group", roles.group or ""]
-    words += ["--order", in_one_line(roles.labels)] if _has_order(roles) else []
+    words += ["--order", order] if (order := _order(roles)) else []
     return words + (["--scale", scale_in_words(roles.low, roles.high)] if roles.low is not None and roles.high is not None else [])
 
 
@@ -85,11 +85,14 @@ def _columns_of_first(roles: Roles, entry: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of the first stage's file, as settings."""
     said: dict[str, Any] = {"kind": roles.kind, "columns": in_one_line(roles.texts)}
     said |= {"target": roles.target} if roles.target is not None else {}
-    said |= {"order": in_one_line(roles.labels)} if _has_order(roles) else {}
+    said |= {"order": order} if (order := _order(roles)) else {}
     said |= {"scale": scale_in_words(roles.low, roles.high)} if roles.low is not None and roles.high is not None else {}
     said |= {name: value if isinstance(value, str) else "yes" if value else "no" for name, value in entry.get("read", {}).items()}
     return {f"first.{name}": value for name, value in said.items()}
 
 
-def _has_order(roles: Roles) -> bool:
-    return roles.kind == "labelled_pairs" and roles.ordered and len(roles.labels) > 1
+def _order(roles: Roles) -> str:
+    """The order of the labels as it is typed; nothing where there are none."""
+    if roles.kind != "labelled_pairs" or len(roles.labels) < 2:
+        return ""
+    return in_one_line(roles.labels) if roles.ordered else NO_ORDER

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import logging
 import os
 import sys
 import threading
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import StudioError
 from ..workspace import Workspace
-from .record import Run
+from .record import Run, Status
 from .store import Store
 from .work import perform
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 _NICE = 10
 
 
@@ -64,7 +66,7 @@ class Runner:
         with self._changed:
             self._stops[run_id] = threading.Event()
             self._queue.append(run_id)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._closing = False
                 self._thread = threading.Thread(target=self._work, name="sbert-studio-runner", daemon=True)
                 self._thread.start()
@@ -76,15 +78,23 @@ class Runner:
         run = self._store.get(run_id)
         if not run.active:
             return run
-        self._store.ask_to_stop(run_id)
+        refused: StudioError | None = None
+        try:
+            self._store.ask_to_stop(run_id)
+        except StudioError as error:  # which is no matter to a run of this process
+            refused = error
         with self._changed:
-            if run_id in self._queue:
+            waits, here = run_id in self._queue, run_id in self._stops
+            if waits:
                 self._queue.remove(run_id)
                 self._stops.pop(run_id, None)
-                self._store.record(run_id, status="stopped", message="stopped before it began")
-            elif run_id in self._stops:
+            elif here:
                 self._stops[run_id].set()
             self._changed.notify_all()
+        if waits:
+            self._end(run_id, "stopped", "stopped before it began")
+        elif refused is not None and not here:
+            raise refused
         return self._store.get(run_id)
 
     def position(self, run_id: str) -> int:
@@ -106,13 +116,15 @@ class Runner:
         """
         with self._changed:
             thread, self._closing = self._thread, True
-            for run_id in self._queue:
-                self._stops.pop(run_id, None)
-                self._store.record(run_id, status="interrupted", message="the program was closed before this run began")
+            waiting = list(self._queue)
             self._queue.clear()
+            for run_id in waiting:
+                self._stops.pop(run_id, None)
             for stop in self._stops.values():
                 stop.set()
             self._changed.notify_all()
+        for run_id in waiting:
+            self._end(run_id, "interrupted", "the program was closed before this run began")
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
@@ -132,16 +144,30 @@ class Runner:
             return self._current
 
     def _carry_out(self, run_id: str) -> None:
+        """Train a run. Whatever happens to it, it ends with a status, and the next one can begin."""
         try:
+            with self._changed:
+                stop = self._stops.setdefault(run_id, threading.Event())
             with self._training:
-                perform(run_id, self._store, self._workspace, self._catalog, self._stops[run_id].is_set)
+                perform(run_id, self._store, self._workspace, self._catalog, stop.is_set)
             if self._closing and self._store.get(run_id).status == "stopped":
-                self._store.record(run_id, status="interrupted", message="the program was closed; resume the run to go on")
+                self._store.tell(run_id, status="interrupted", message="the program was closed; resume the run to go on")
+        except BaseException as error:
+            # Not even what usually ends a program may end this thread: the runs that wait would wait for ever.
+            log.exception("run %s ended in a way that was not foreseen", run_id)
+            what = f"something unforeseen ended the run ({type(error).__name__})"
+            self._store.tell(run_id, status="failed", message=what, hint="resume it to go on from its last checkpoint")
         finally:
             with self._changed:
                 self._current = None
                 self._stops.pop(run_id, None)
                 self._changed.notify_all()
+            self._store.release(run_id)
+
+    def _end(self, run_id: str, status: Status, message: str) -> None:
+        """A run that waited will not be trained here."""
+        self._store.tell(run_id, status=status, message=message)
+        self._store.release(run_id)
 
 
 def _step_back() -> None:

@@ -3,198 +3,348 @@
 from __future__ import annotations
 
 import json
+import logging
+import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import fields
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import StudioError
-from .migrations import migrate
+from .database import Database
+from .lease import Leases
+from .mirror import Mirror
 from .processes import is_alive, own_process
 from .record import ACTIVE, RESUMABLE, Run, Status
+from .row import COLUMNS, from_row, is_run_id, to_row
 
-_COLUMNS = tuple(item.name for item in fields(Run))
-_JSON = ("spec", "before", "after")
+_AGAIN = 15.0  # seconds between two tries to write what the database did not take
+_SHORT = 2.0  # seconds that a run waits for the database
+_MOST_WAITING = 20_000
+_GONE = ".deleted-"
+_NUMBER = "rowid"  # in the order of which runs were added
+_LOST = "the program ended while this run was under way; resume it to go on from its last checkpoint"
+log = logging.getLogger(__name__)
 
 
 class Store:
     """Runs and their events. Safe for several threads (one connection, one lock) and several processes (WAL).
 
-    The file is opened on first use.
+    The file is opened on first use. Beside each run's model lies a :class:`~sbert_studio.runs.mirror.Mirror` of what is known of it,
+    from which a lost or damaged database is made anew. Which process works on a run is told by a
+    :class:`~sbert_studio.runs.lease.Leases`.
 
-    Raises:
-        StudioError: the file cannot be opened, or is not a database.
+    Args:
+        path: the database's; the runs' folders lie beside it, in ``runs``.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.RLock()
-        self._db: sqlite3.Connection | None = None
+        self._runs = path.parent / "runs"
+        self._database = Database(path, self._fill)
+        self._leases = Leases(self._runs)
+        self._waiting: list[tuple[str, str | None, float, dict[str, Any]]] = []
+        self._told_of_trouble, self._next_try = False, 0.0
+        self._guard = threading.RLock()
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What happened to the database that a person should know."""
+        return tuple(self._database.notices)
 
     def close(self) -> None:
-        """Close the file; the next use opens it again."""
-        with self._lock:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+        """Write what waits, let all runs go and close the file; the next use opens it again."""
+        self._write_waiting(at_once=True)
+        self._leases.release_all()
+        self._database.close()
 
     def add(self, run: Run) -> None:
-        """Remember a new run, taken by this process."""
+        """Remember a new run, taken by this process.
+
+        Raises:
+            StudioError: the database cannot be written; nothing is remembered.
+        """
         process, birth = own_process()
-        values = {**_to_row({name: getattr(run, name) for name in _COLUMNS}), "process": process, "birth": birth}
-        marks = ", ".join("?" for _ in values)
-        with self._write() as db:
-            db.execute(f"INSERT INTO runs ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
+        if not self._leases.take(run.id):
+            raise StudioError(f"the run {run.id} is another program's", "start a new run")
+        values = {**to_row({name: getattr(run, name) for name in COLUMNS}, self.path.parent), "process": process, "birth": birth}
+        try:
+            number = self._database.change(lambda db: _insert(db, values))
+        except BaseException:
+            self._leases.release(run.id)
+            raise
+        self._mirror(run.id).write({**values, _NUMBER: number})
 
     def get(self, run_id: str) -> Run:
         """One run.
 
         Raises:
-            StudioError: there is none of this id.
+            StudioError: there is none of this id, or the database cannot be read.
         """
-        with self._read() as db:
-            row = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM runs WHERE id = ?", (run_id,)).fetchone()
+        self._write_waiting()
+        row = self._database.ask(lambda db: db.execute(f"SELECT {', '.join(COLUMNS)} FROM runs WHERE id = ?", (run_id,)).fetchone())
         if row is None:
             raise StudioError(f"there is no run {run_id[:80]!r}", "`sbert-studio runs` lists the runs of this machine")
-        return _to_run(row)
+        return self._as_told(from_row(row, self.path.parent))
 
     def runs(self, owner: str | None = None, status: Status | None = None) -> list[Run]:
         """The runs, newest first; of one owner and one status where these are given."""
-        asked = {"owner": owner, "status": status}
-        wanted = {name: value for name, value in asked.items() if value is not None}
-        where = f" WHERE {' AND '.join(f'{name} = ?' for name in wanted)}" if wanted else ""
-        with self._read() as db:
-            found = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM runs{where} ORDER BY created DESC, rowid DESC", tuple(wanted.values()))
-            return [_to_run(row) for row in found]
+        self._write_waiting()
+        where, values = ("", ()) if owner is None else (" WHERE owner = ?", (owner,))
+        # By the order in which they were added: a clock can be set back.
+        query = f"SELECT {', '.join(COLUMNS)} FROM runs{where} ORDER BY rowid DESC"
+        found = [
+            self._as_told(from_row(row, self.path.parent)) for row in self._database.ask(lambda db: db.execute(query, values).fetchall())
+        ]
+        return [run for run in found if status in (None, run.status)]
 
     def record(self, run_id: str, event: Mapping[str, Any] | None = None, **changes: Any) -> int:
         """Append an event and change columns of its run, both or neither.
 
         Returns:
             The event's number within the run; 0 without an event.
+
+        Raises:
+            StudioError: the database cannot be written.
         """
-        with self._write() as db:
-            if changes:
-                row = _to_row(changes)
-                db.execute(f"UPDATE runs SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?", (*row.values(), run_id))
-            if event is None:
-                return 0
-            (seq,) = db.execute("SELECT COALESCE(MAX(seq), 0) + 1 FROM events WHERE run = ?", (run_id,)).fetchone()
-            body = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-            db.execute("INSERT INTO events (run, seq, time, body) VALUES (?, ?, ?, ?)", (run_id, seq, time.time(), body))
-            return int(seq)
+        self._write_waiting()
+        row, body = to_row(changes, self.path.parent), None if event is None else _plain(event)
+        seq = self._database.change(lambda db: _write(db, run_id, body, time.time(), row))
+        self._note(run_id, event, row)
+        return seq
+
+    def tell(self, run_id: str, event: Mapping[str, Any] | None = None, **changes: Any) -> None:
+        """As :meth:`record`, for a run that must go on whatever becomes of the database. Nothing is raised.
+
+        What cannot be written now is kept in memory, where every list of this process sees it, and in the run's folder; it is
+        written when it can be.
+        """
+        try:
+            row = to_row(changes, self.path.parent)
+            with self._guard:
+                self._waiting.append((run_id, None if event is None else _plain(event), time.time(), row))
+                if len(self._waiting) > _MOST_WAITING:  # curves may have gaps; how a run ended may not
+                    self._waiting = [item for item in self._waiting[: _MOST_WAITING // 2] if item[3]] + self._waiting[_MOST_WAITING // 2 :]
+            self._note(run_id, event, row)
+            self._write_waiting(at_once="status" in row)
+        except Exception:
+            log.warning("the end or a step of run %s could not be kept", run_id, exc_info=True)
 
     def events(self, run_id: str, after: int = 0, limit: int = 100_000) -> list[tuple[int, dict[str, Any]]]:
         """The events of a run numbered above ``after``, in order, each with its number and its ``time`` (seconds since 1970)."""
-        with self._read() as db:
-            found = db.execute("SELECT seq, time, body FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?", (run_id, after, limit))
-            return [(seq, {**json.loads(body), "time": moment}) for seq, moment, body in found]
+        query = "SELECT seq, time, body FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
+        found = self._database.ask(lambda db: db.execute(query, (run_id, after, limit)).fetchall())
+        return [(seq, {**json.loads(body), "time": moment}) for seq, moment, body in found]
 
     def take(self, run_id: str) -> Run:
-        """Make this process the one that goes on with a run that ended early; it is queued again.
+        """Make this process the one that goes on with a run that ended early; it is queued again. Of several, one alone succeeds.
 
         Raises:
             StudioError: it is finished, or another process has it.
         """
         process, birth = own_process()
         marks = ", ".join("?" for _ in RESUMABLE)
-        with self._write() as db:
-            taken = db.execute(
-                f"UPDATE runs SET status = 'queued', stop = 0, message = '', hint = '', process = ?, birth = ? "
-                f"WHERE id = ? AND status IN ({marks})",
-                (process, birth, run_id, *RESUMABLE),
-            ).rowcount
+        self._write_waiting(at_once=True)
         run = self.get(run_id)
-        if not taken:
-            raise StudioError(f"the run {run_id} is {run.status} and cannot be resumed", "only an interrupted, stopped or failed run can")
-        return run
+        mine = run.resumable and self._leases.take(run_id)
+        if mine:
+            query = (
+                f"UPDATE runs SET status = 'queued', stop = 0, message = '', hint = '', process = ?, birth = ? "
+                f"WHERE id = ? AND status IN ({marks})"
+            )
+            try:
+                taken = self._database.change(lambda db: db.execute(query, (process, birth, run_id, *RESUMABLE)).rowcount)
+            except BaseException:
+                self._leases.release(run_id)
+                raise
+            if taken:
+                changes = {"status": "queued", "stop": 0, "message": "", "hint": "", "process": process, "birth": birth}
+                if not self._mirror(run_id).change(changes):
+                    self._mirror(run_id).forget()
+                return self.get(run_id)
+            self._leases.release(run_id)
+            run = self.get(run_id)
+        why = "another program has it" if run.resumable else "only an interrupted, stopped or failed run can"
+        raise StudioError(f"the run {run_id} is {run.status} and cannot be resumed", why)
+
+    def claim(self, run_id: str) -> bool:
+        """Have a run, as one must to train it; whether no other process has it."""
+        return self._leases.has(run_id) or self._leases.take(run_id)
+
+    def release(self, run_id: str) -> None:
+        """Say that this process does no more to a run."""
+        self._leases.release(run_id)
 
     def ask_to_stop(self, run_id: str) -> None:
         """Leave the wish that a run stop where whichever process has it will see it."""
-        with self._write() as db:
-            db.execute("UPDATE runs SET stop = 1 WHERE id = ?", (run_id,))
+        self._database.change(lambda db: db.execute("UPDATE runs SET stop = 1 WHERE id = ?", (run_id,)), _SHORT)
 
     def asked_to_stop(self, run_id: str) -> bool:
-        """Whether someone, here or in another process, wishes that the run stop (or has deleted it)."""
-        with self._read() as db:
-            row = db.execute("SELECT stop FROM runs WHERE id = ?", (run_id,)).fetchone()
-        return row is None or bool(row[0])
+        """Whether someone, here or in another process, wishes that the run stop (or has deleted it); not while that cannot be read."""
+        try:
+            row = self._database.ask(lambda db: db.execute("SELECT stop FROM runs WHERE id = ?", (run_id,)).fetchone(), _SHORT)
+        except (StudioError, sqlite3.Error):
+            return False
+        return (row is None and not self._mirror(run_id).exists) or bool(row and row[0])
 
     def recover(self) -> list[str]:
-        """Mark as interrupted each run that reads as queued or running though its process is gone.
+        """Mark as interrupted each run that reads as queued or running though no process has it.
+
+        One whose end stands in its folder alone, since the database could not be written then, gets that end.
 
         Returns:
             Their ids. Runs of another living process on the same home stay as they are.
         """
-        with self._read() as db:
-            lost = [
-                run_id
-                for run_id, process, birth in db.execute(f"SELECT id, process, birth FROM runs WHERE status IN {ACTIVE}")
-                if not is_alive(process, birth)
-            ]
-        if not lost:
-            return []
-        message = "the program ended while this run was under way; resume it to go on from its last checkpoint"
-        with self._write() as db:
-            for run_id in lost:
-                db.execute(f"UPDATE runs SET status = 'interrupted', message = ? WHERE id = ? AND status IN {ACTIVE}", (message, run_id))
+        found = self._database.ask(lambda db: db.execute(f"SELECT id, process, birth FROM runs WHERE status IN {ACTIVE}").fetchall())
+        lost = []
+        for run_id, process, birth in found:
+            if self._leases.has(run_id):
+                continue
+            free = self._leases.free(run_id)
+            if free is False or (free is None and is_alive(process, birth)):
+                continue
+            try:
+                if self._give_up(run_id):
+                    lost.append(run_id)
+            finally:
+                self._leases.release(run_id)
         return lost
 
     def delete(self, run_id: str) -> None:
-        """Forget a run and its events."""
-        with self._write() as db:
-            db.execute("DELETE FROM runs WHERE id = ?", (run_id,))
+        """Forget a run, its events and its folder.
 
-    @contextmanager
-    def _read(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            yield self._open()
+        Raises:
+            StudioError: a process has it.
+        """
+        if not self._leases.take(run_id, 0.5):
+            raise StudioError(f"the run {run_id} is under way", "stop it before deleting it")
+        try:
+            folder = self._runs / run_id
+            gone = folder.with_name(f"{_GONE}{run_id}")
+            # The folder goes first: a row without one can be deleted again, a folder without a row would come back as a run.
+            if folder.is_dir():
+                with suppress(OSError):
+                    folder.replace(gone)
+            self._database.change(lambda db: db.execute("DELETE FROM runs WHERE id = ?", (run_id,)))
+            for left in (gone, folder):
+                shutil.rmtree(left, ignore_errors=True)
+        finally:
+            self._leases.release(run_id)
 
-    @contextmanager
-    def _write(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            db = self._open()
-            # IMMEDIATE takes the write lock at once: a transaction that reads first could otherwise fail to upgrade.
-            db.execute("BEGIN IMMEDIATE")
+    def _give_up(self, run_id: str) -> bool:
+        """Write down how a run ended that nobody has any more; whether it had not been written down."""
+        noted = self._mirror(run_id).read() or {}
+        ended = noted.get("status") not in (None, *ACTIVE)
+        row: dict[str, Any] = {"status": "interrupted", "message": _LOST, "hint": ""}
+        if ended:
+            row = {name: noted[name] for name in COLUMNS if name in noted and name not in ("id", "owner", "created")}
+        names = ", ".join(f"{name} = ?" for name in row)
+        query = f"UPDATE runs SET {names} WHERE id = ? AND status IN {ACTIVE}"
+        try:
+            changed = self._database.change(lambda db: db.execute(query, (*row.values(), run_id)).rowcount, _SHORT)
+        except StudioError:
+            with self._guard:
+                if not any(item[0] == run_id and "status" in item[3] for item in self._waiting):
+                    self._waiting.append((run_id, None, time.time(), row))
+            return True
+        if changed and not ended:
+            self._mirror(run_id).change(row)
+        return bool(changed)
+
+    def _as_told(self, run: Run) -> Run:
+        """A run with what was told of it and is not written yet."""
+        with self._guard:
+            changes = {name: value for item in self._waiting if item[0] == run.id for name, value in item[3].items()}
+        known = {name: value for name, value in changes.items() if name in COLUMNS}
+        if not known:
+            return run
+        row = to_row({name: getattr(run, name) for name in COLUMNS}, self.path.parent) | known
+        return replace(from_row(tuple(row[name] for name in COLUMNS), self.path.parent), id=run.id)
+
+    def _write_waiting(self, at_once: bool = False) -> None:
+        with self._guard:
+            if not self._waiting or (not at_once and time.monotonic() < self._next_try):
+                return
+            items, self._waiting = self._waiting, []
             try:
-                yield db
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-            db.execute("COMMIT")
+                self._database.change(lambda db: [_write(db, *item) for item in items], _SHORT)
+                self._told_of_trouble = False
+            except StudioError as error:
+                self._waiting = items + self._waiting
+                self._next_try = time.monotonic() + _AGAIN
+                if not self._told_of_trouble:
+                    self._told_of_trouble = True
+                    log.warning("%s; runs go on, and what they tell is written later", error.message)
+            except Exception:
+                # One of them is at fault; the others are written.
+                for item in items:
+                    try:
+                        self._database.change(lambda db, item=item: _write(db, *item), _SHORT)  # type: ignore[misc]
+                    except Exception:
+                        log.warning("an event of run %s could not be written", item[0], exc_info=True)
 
-    def _open(self) -> sqlite3.Connection:
-        if self._db is None:
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                db = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
-                db.execute("PRAGMA journal_mode = WAL")
-                db.execute("PRAGMA synchronous = NORMAL")
-                db.execute("PRAGMA foreign_keys = ON")
-                migrate(db)
-            except (sqlite3.Error, OSError) as error:
-                raise StudioError(f"the database {self.path.name} cannot be opened: {error}", "move it away to start afresh") from error
-            self._db = db
-        return self._db
+    def _note(self, run_id: str, event: Mapping[str, Any] | None, row: Mapping[str, Any]) -> None:
+        """The same in the run's folder. How many steps were taken is not worth writing a file for."""
+        mirror = self._mirror(run_id)
+        if event is not None:
+            mirror.append(event)
+        if row.keys() - {"step", "pairs_per_second"} and not mirror.change(row):
+            mirror.forget()
+
+    def _fill(self, db: sqlite3.Connection) -> None:
+        """Take up the runs whose folders tell of them though the database does not, and the other way round."""
+        known = {run_id for (run_id,) in db.execute("SELECT id FROM runs")}
+        found = []
+        for folder in self._runs.iterdir() if self._runs.is_dir() else ():
+            if folder.name.startswith(_GONE):
+                shutil.rmtree(folder, ignore_errors=True)
+            elif is_run_id(folder.name) and folder.name not in known and (row := Mirror(folder).read()) is not None:
+                found.append(row)
+        columns = {name for _, name, *_ in db.execute("PRAGMA table_info(runs)")} | {_NUMBER}
+        for row in sorted(found, key=lambda row: (str(row.get(_NUMBER, "")).rjust(20), str(row.get("created")))):
+            with suppress(sqlite3.IntegrityError):
+                _adopt(db, {name: value for name, value in row.items() if name in columns}, self._mirror(row["id"]))
+        names = (_NUMBER, *COLUMNS, "process", "birth", "stop")
+        for run_id in known:
+            mirror = self._mirror(run_id)
+            if mirror.folder.is_dir() and not mirror.exists:
+                row = db.execute(f"SELECT {', '.join(names)} FROM runs WHERE id = ?", (run_id,)).fetchone()
+                mirror.write(dict(zip(names, row, strict=True)))
+
+    def _mirror(self, run_id: str) -> Mirror:
+        return Mirror(self._runs / run_id)
 
 
-def _to_row(values: Mapping[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for name, value in values.items():
-        if name in _JSON:
-            row[name] = json.dumps(dict(value), ensure_ascii=False)
-        else:
-            row[name] = str(value) if isinstance(value, Path) else value
-    return row
+def _insert(db: sqlite3.Connection, values: Mapping[str, Any]) -> int:
+    marks = ", ".join("?" for _ in values)
+    return db.execute(f"INSERT INTO runs ({', '.join(values)}) VALUES ({marks})", tuple(values.values())).lastrowid or 0
 
 
-def _to_run(row: tuple[Any, ...]) -> Run:
-    values = dict(zip(_COLUMNS, row, strict=True))
-    for name in _JSON:
-        values[name] = json.loads(values[name])
-    values["model_path"] = Path(values["model_path"]) if values["model_path"] else None
-    return Run(**values)
+def _adopt(db: sqlite3.Connection, values: dict[str, Any], mirror: Mirror) -> None:
+    """Take up a run from its folder, with its events and the step that they last told of."""
+    number = values.get(_NUMBER)
+    if not isinstance(number, int) or db.execute(f"SELECT 1 FROM runs WHERE {_NUMBER} = ?", (number,)).fetchone():
+        values.pop(_NUMBER, None)
+    _insert(db, values)
+    for moment, body in mirror.events():
+        event = json.loads(body)
+        _write(db, values["id"], body, moment, {"step": event["step"]} if event.get("type") == "step" and "step" in event else {})
+
+
+def _write(db: sqlite3.Connection, run_id: str, body: str | None, moment: float, row: Mapping[str, Any]) -> int:
+    """Change columns of a run and append an event; its number, or 0. An event of a run that was deleted is dropped."""
+    if row:
+        db.execute(f"UPDATE runs SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?", (*row.values(), run_id))
+    if body is None or db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone() is None:
+        return 0
+    (seq,) = db.execute("SELECT COALESCE(MAX(seq), 0) + 1 FROM events WHERE run = ?", (run_id,)).fetchone()
+    db.execute("INSERT INTO events (run, seq, time, body) VALUES (?, ?, ?, ?)", (run_id, seq, moment, body))
+    return int(seq)
+
+
+def _plain(event: Mapping[str, Any]) -> str:
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))

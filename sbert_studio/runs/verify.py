@@ -32,8 +32,8 @@ def cosine(u, v):
     return (u * v).sum(axis=1) / np.clip(np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1), 1e-12, None)
 
 
-def mrr_at_10(texts, vectors):
-    """Each distinct first text looks for its second texts among all distinct second texts."""
+def mrr_at_10(texts, classes, vectors):
+    """Each distinct first text looks for its second texts, and those of its class, among all distinct second texts."""
     anchors, positives = texts[0], texts[1]
     place = [{text: row for row, text in reversed(list(enumerate(column)))} for column in (anchors, positives)]
     queries, candidates = list(dict.fromkeys(anchors)), list(dict.fromkeys(positives))
@@ -42,6 +42,11 @@ def mrr_at_10(texts, vectors):
     wanted = {}
     for anchor, positive in zip(anchors, positives):
         wanted.setdefault(anchor, set()).add(candidates.index(positive))
+        if positive in place[0] and anchor in place[1] and anchor != positive:
+            wanted.setdefault(positive, set()).add(candidates.index(anchor))
+    if classes[0] is not None:
+        for anchor, mine in zip(anchors, classes):
+            wanted[anchor] |= {candidates.index(p) for p, other in zip(positives, classes) if other == mine and p != anchor}
     total = 0.0
     for query, scores in zip(queries, u @ v.T):
         best = max(scores[list(wanted[query])])
@@ -61,7 +66,7 @@ def measure(metric, texts, targets, vectors):
         far = np.max([cosine(vectors[0], negative) for negative in vectors[2:]], axis=0)
         return float(np.mean(near > far))
     if metric == "mrr_at_10":
-        return mrr_at_10(texts, vectors)
+        return mrr_at_10(texts, targets, vectors)
     sys.exit(f"this script does not know the metric {metric}")
 
 

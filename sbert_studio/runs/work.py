@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
     from ..training.trainer import Outcome
 
+log = logging.getLogger(__name__)
 _ASK_EVERY = 0.5  # seconds between two looks at the store for a wish to stop
 
 
@@ -32,60 +35,110 @@ def perform(
     should_stop: Callable[[], bool],
     emit: Callable[[Event], None] | None = None,
 ) -> Exception | None:
-    """Train the run ``run_id`` here and now; on return its status in the store is final.
+    """Train the run ``run_id`` here and now; on return its status in the store is final, whatever went wrong.
 
-    A run that has checkpoints goes on from the last one.
+    A run that has checkpoints goes on from the last one. What the database, the log for TensorBoard or ``emit`` refuse to take
+    does not end it.
 
     Args:
         catalog: called when the run begins.
         should_stop: asked at every step; the wish of another process, left in the store, counts as well.
-        emit: sees each event after it was stored.
+        emit: sees each event after it was told to the store.
 
     Returns:
         What went wrong, already recorded, or ``None``.
+
+    Raises:
+        BaseException: what ends the program (Ctrl-C a second time, say), after the run was recorded as interrupted.
     """
+    books = _Books(run_id, store, emit)
+    try:
+        if not store.claim(run_id):
+            return StudioError(f"another program trains the run {run_id}", "wait until it has ended")
+        folder = workspace.run(run_id)
+        books.begin(folder)
+        outcome = _train(folder, catalog(), _either(should_stop, run_id, store), books.write)
+        books.end(outcome)
+    except StudioError as error:
+        books.write(Failed(message=str(StudioError(error.message, rows=error.rows)).rstrip("."), hint=error.hint))
+        return error
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            (workspace.run(run_id) / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
+        books.write(Failed(message=_plain(error), hint=_hint(error, run_id)))
+        return error
+    except BaseException:
+        store.tell(run_id, status="interrupted", message="the program was ended; resume the run to go on from its last checkpoint")
+        raise
+    finally:
+        books.close()
+    return None
 
-    known = bool(store.get(run_id).before)
 
-    def record(event: Event) -> None:
-        nonlocal known
+class _Books:
+    """What is written down of a run while it goes. Nothing here raises."""
+
+    def __init__(self, run_id: str, store: Store, emit: Callable[[Event], None] | None) -> None:
+        self._id, self._store, self._emit = run_id, store, emit
+        self._board: TensorBoardLog | None = None
+        self._judged, self._steps = False, 0
+
+    def begin(self, folder: Path) -> None:
+        """The run trains from now on."""
+        with _told("the log for TensorBoard"):
+            self._board = TensorBoardLog(folder)
+        with _told("what was known of the run"):
+            run = self._store.get(self._id)
+            self._judged, self._steps = bool(run.before), run.steps
+        self._store.tell(self._id, status="running", message="", hint="")
+
+    def write(self, event: Event) -> None:
+        """Something happened."""
         body = to_json(event)
         changes = _changes(body)
-        if known:  # of several trainings in a run, the first has told of the untuned model
+        if self._judged:  # of several trainings in a run, the first has told of the untuned model
             changes.pop("before", None)
-        known = known or "before" in changes
-        store.record(run_id, body, **changes)
-        if trouble := board.write(body):
-            store.record(run_id, to_json(Notice(trouble)))
-        if emit is not None:
-            emit(event)
+        self._judged = self._judged or "before" in changes
+        self._steps = changes.get("steps", self._steps)
+        self._store.tell(self._id, body, **changes)
+        if self._board is not None:
+            with _told("the log for TensorBoard"):
+                if trouble := self._board.write(body):
+                    self._store.tell(self._id, to_json(Notice(trouble)))
+        if self._emit is not None:
+            with _told("an event"):
+                self._emit(event)
 
-    folder = workspace.run(run_id)
-    board = TensorBoardLog(folder)
-    try:
-        store.record(run_id, status="running", message="", hint="")
-        outcome = _train(folder, catalog(), _either(should_stop, run_id, store), record)
-        store.record(
-            run_id,
+    def end(self, outcome: Outcome) -> None:
+        """The run ended well."""
+        self._store.tell(
+            self._id,
             status=outcome.status,
             before=outcome.before,
             after=outcome.after,
             step=outcome.steps,
-            steps=max(outcome.steps, store.get(run_id).steps),  # of several trainings, each told its own
+            steps=max(outcome.steps, self._steps),  # of several trainings, each told its own
             seconds=outcome.seconds,
             pairs_per_second=outcome.pairs_per_second,
-            model_path=outcome.model,
+            model_path=outcome.model if outcome.model.is_dir() else None,
+            message=str(outcome.question.get("why", "")),
+            hint=_answers(outcome.question),
         )
-    except StudioError as error:
-        record(Failed(message=str(StudioError(error.message, rows=error.rows)).rstrip("."), hint=error.hint))
-        return error
-    except Exception as error:
-        (folder / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
-        record(Failed(message=_plain(error), hint=f"the full report is in the run's error.log ({run_id})"))
-        return error
-    finally:
-        board.close()
-    return None
+
+    def close(self) -> None:
+        """No more is written."""
+        if self._board is not None:
+            with _told("the log for TensorBoard"):
+                self._board.close()
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Go on where something beside the training fails."""
+    try:
+        yield
+    except Exception:
+        log.warning("%s could not be told", what, exc_info=True)
 
 
 def accompany(folder: Path, catalog: Catalog, should_stop: Callable[[], bool]) -> None:
@@ -126,6 +179,14 @@ def _changes(body: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def _answers(question: Mapping[str, Any]) -> str:
+    """The question of an alarm, and how it is answered, for a terminal and the lists."""
+    if not question:
+        return ""
+    flags = [f"{option['answer']} ({option['flag']})" if option["flag"] else option["answer"] for option in question["options"]]
+    return f"{question['question']} {'; or '.join(flags)}"
+
+
 def _either(should_stop: Callable[[], bool], run_id: str, store: Store) -> Callable[[], bool]:
     """``should_stop`` here, or the wish left in the store, which is looked up twice a second at most."""
     asked, looked = False, 0.0
@@ -139,11 +200,19 @@ def _either(should_stop: Callable[[], bool], run_id: str, store: Store) -> Calla
     return ask
 
 
+def _disk_full(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def _hint(error: Exception, run_id: str) -> str:
+    return "make room, then resume the run" if _disk_full(error) else f"the full report is in the run's error.log ({run_id})"
+
+
 def _plain(error: Exception) -> str:
     """What happened, in a sentence, for a person who did not write this program."""
     if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
         return "there was not enough memory; choose a smaller batch size or a smaller model"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return "the disk is full; make room and resume the run"
+    if _disk_full(error):
+        return "the disk is full"
     first = str(error).strip().splitlines()
     return f"something unforeseen happened in the trainer ({type(error).__name__}{': ' + first[0][:200] if first else ''})"

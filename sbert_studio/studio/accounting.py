@@ -1,10 +1,13 @@
-"""What became of every row of a file that is learned from."""
+"""What became of every row of a run's files."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from ..data.accounts import RowAccount
@@ -12,34 +15,16 @@ if TYPE_CHECKING:
     from ..runs.record import Run
 
 
-def as_trained(accounts: Mapping[str, RowAccount], materials: Materials, run: Run) -> dict[str, RowAccount]:
-    """The accounts once the trainer has held rows out: which rows that cost, in either stage, because they share a text.
+def run_accounts(run: Run, materials: Materials) -> dict[str, RowAccount]:
+    """The accounts of a run's files, with the rows that it held out. In folds every row is held out once, and learned from in the end."""
+    from ..training.export import HELD_OUT
 
-    They stay as they are where nothing is held out yet, and where every row is learned from in one training or another.
-    """
-    from ..data.accounts import SHARED
-    from ..data.splitting import leaking
-    from ..training.judge import hold_out
-
-    found = dict(accounts)
-    if "data" not in found or not run.dev_rows:
-        return found
-    examples, dev = materials.examples()
-    learned, held, _ = hold_out(materials.spec(), examples, dev)
-    if held is None or len(held) != run.dev_rows:
-        return found if dev is not None else found | {"data": with_held_out(found["data"], run.dev_rows)}
-    if dev is None:
-        found["data"] = found["data"].divided(examples.lines, learned.lines, held.lines, SHARED)
-    first = materials.first()
-    if first is not None and "first" in found:
-        found["first"] = found["first"].divided(first.lines, first.lines[~leaking(first, held)], first.lines[:0], SHARED)
+    found = materials.accounts()
+    if "data" in found and "dev" not in found and not (run.spec.get("folds") or "folds" in run.after):
+        held = _held_out(materials.folder / HELD_OUT)
+        if len(held):
+            found["data"] = _split(found["data"], materials, held)
     return found
-
-
-def with_held_out(account: RowAccount, held_out: int) -> RowAccount:
-    """The account once so many of the rows were put aside to judge by, and all others were learned from."""
-    held_out = min(held_out, account.used)
-    return replace(account, used=account.used - held_out, held_out=held_out)
 
 
 def in_sentences(accounts: Mapping[str, RowAccount]) -> tuple[str, ...]:
@@ -47,3 +32,21 @@ def in_sentences(accounts: Mapping[str, RowAccount]) -> tuple[str, ...]:
     verbs = {"data": "learned from", "dev": "judged by", "first": "learned from"}
     titles = {"data": "", "dev": "Held-out file: ", "first": "First stage: "}
     return tuple(f"{titles[part]}{account.in_words(verbs[part])}." for part, account in accounts.items())
+
+
+def _split(account: RowAccount, materials: Materials, held: np.ndarray) -> RowAccount:
+    """The account once these rows were put aside; rows that share a text with them may be in neither part."""
+    from ..data.accounts import SHARED
+    from ..training.judge import hold_out
+
+    examples, _ = materials.examples()
+    learned = hold_out(materials.spec(), examples, None)[0].lines
+    return account.divided(examples.lines, learned, held, SHARED)
+
+
+def _held_out(path: Path) -> np.ndarray:
+    """The row numbers of the rows that a run was judged by; none where there is no file of them."""
+    if not path.is_file():
+        return np.array([], dtype=np.int64)
+    with path.open(encoding="utf-8") as source:
+        return np.unique(np.array([json.loads(line)["line"] for line in source], dtype=np.int64))

@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import StudioError
+
 if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
 
@@ -15,10 +17,29 @@ if TYPE_CHECKING:
 _LANGUAGE = re.compile(r"^language:[ \t]*(\S.*|(?:\n[ \t]*-[ \t]*\S+)+)", re.MULTILINE)
 
 
-def describe_folder(folder: Path) -> dict[str, Any]:
-    """``dim parameters max_length pooling reads`` of a sentence-transformers folder; 0 or empty where it does not say."""
-    from ..encoders.cross_storage import is_cross_folder
+def describe_folder(folder: Path | None) -> dict[str, Any]:
+    """``dim parameters max_length pooling reads damaged`` of a sentence-transformers folder; 0 or empty where it does not say.
 
+    ``damaged`` says why the model cannot be used, so that one broken folder hides no other. Bits that flipped within the weights are
+    found when the model is loaded.
+    """
+    try:
+        if folder is None or not folder.is_dir():
+            raise StudioError("its folder is gone")
+        return {**_facts(folder), "damaged": ""}
+    except Exception as error:  # whatever stands in a damaged file may lead to whatever error
+        reason = error.message if isinstance(error, StudioError) else (str(error).strip() or type(error).__name__).splitlines()[0][:160]
+        return {"dim": 0, "parameters": 0, "max_length": 0, "pooling": "", "reads": "texts", "damaged": reason}
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    from ..encoders.backbone import read_json
+    from ..encoders.cross_storage import is_cross_folder
+    from ..encoders.storage import transformer_folder
+
+    read_json(transformer_folder(folder) / "config.json", dict)
+    if not any((*folder.glob("*.safetensors"), *folder.glob("*/*.safetensors"))):
+        raise StudioError("its weights are gone")
     cross = is_cross_folder(folder)
     pooling = _json(folder / "1_Pooling" / "config.json")
     config = _json(folder / "config.json")
@@ -68,6 +89,10 @@ def _weights(path: Path) -> int:
     """How many numbers a safetensors file holds, by its header alone."""
     from safetensors import safe_open
 
+    from ..encoders.digests import cut_short
+
+    if cut := cut_short(path):
+        raise StudioError(f"its file {path.name} is cut short or damaged ({cut})")
     with safe_open(path, framework="np") as file:
         names = [name for name in file.keys() if not name.endswith("position_ids")]  # noqa: SIM118  it is no mapping
         return sum(math.prod(file.get_slice(name).get_shape()) for name in names)
@@ -76,5 +101,10 @@ def _weights(path: Path) -> int:
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
-    value = json.loads(path.read_text(encoding="utf-8"))
-    return value if isinstance(value, dict) else {}
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise StudioError(f"its file {path.name} is damaged")
+    return value

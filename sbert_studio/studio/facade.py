@@ -5,10 +5,10 @@ from __future__ import annotations
 from .exploring import Exploring
 from .judging import Judging
 from .reading import Reading
-from .tuning import Tuning
+from .settling import Settling
 
 
-class Studio(Exploring, Tuning, Judging, Reading):
+class Studio(Exploring, Settling, Judging, Reading):
     """Every verb, over one set of services. Making it loads no model, opens no database and imports nothing heavy.
 
     Verbs may be called from several threads at once. Each raises :class:`~sbert_studio.errors.StudioError` for what a

@@ -36,9 +36,14 @@ class Judging(Reading):
         return replace(report, notes=(*read, *report.notes, *foreign, *self._learned(name, table)))
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
-        """The bundled models and the finished runs (of one owner), newest first; none of them is loaded."""
+        """The bundled models and the finished runs (of one owner), newest first; none of them is loaded.
+
+        One that is damaged says so in its card.
+        """
         bundled = [self._model_card(name, "bundled", name) for name in self.catalog.bundled()]
-        done = [run for run in self.store.runs(owner) if run.model_path is not None and run.model_path.is_dir()]
+        done = [
+            run for run in self.store.runs(owner) if run.model_path is not None and (run.status == "finished" or run.model_path.is_dir())
+        ]
         return bundled + [self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done]
 
     def _learned(self, model: str, table: Table) -> list[str]:
@@ -63,6 +68,8 @@ class Judging(Reading):
         return notes
 
     def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelCard:
-        folder = self.catalog.resolve(name).path
-        facts = describe_folder(folder) if folder is not None else {}
+        try:
+            facts = describe_folder(self.catalog.resolve(name).path)
+        except StudioError:
+            facts = describe_folder(None)
         return ModelCard(name=name, kind=kind, title=title, scores=scores or {}, **facts)

@@ -15,7 +15,6 @@ from .reading import Reading, existing_file
 from .results import Forecast
 
 if TYPE_CHECKING:
-    from ..data.accounts import RowAccount
     from ..data.asked import Asked
     from ..data.doctor import Diagnosis
     from ..data.examples import Examples, Roles
@@ -65,10 +64,10 @@ class Planning(Reading):
         judged = None if request.dev is None else self._read_again(request.dev, asked, None if before is None else before.dev, reading)
         diagnosis = before.diagnosis if before is not None and self._same_rows(before, table, judged, asked, model, own) else None
         diagnosis = diagnosis or self._diagnosed(table, asked, judged, model, own.get("objective"), checking)
-        data = _source(request.data, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
-        dev = None
-        if request.dev is not None and judged is not None and diagnosis.held_out is not None and diagnosis.judged is not None:
-            dev = _source(request.dev, judged, asked, diagnosis.roles, diagnosis.held_out, diagnosis.judged)
+        data = _source(request.data, table, asked, diagnosis)
+        dev, held, account = None, diagnosis.held_out, diagnosis.held_account
+        if request.dev is not None and judged is not None and held is not None and account is not None:
+            dev = replace(_source(request.dev, judged, asked, diagnosis), examples=held, account=account)
         advice = self._advise(diagnosis.examples, model, own)
         spec, reasons = advice.spec, (*_columns_in_words(diagnosis.roles), *advice.reasons)
         first = earlier = None
@@ -146,7 +145,7 @@ class Planning(Reading):
         else:
             diagnosis = self._diagnosed(table, asked, None, model, chosen.get("objective"))
             diagnosis = replace(diagnosis, questions=tuple(map(of_first_stage, diagnosis.questions)))
-        return _source(given, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account), diagnosis
+        return _source(given, table, asked, diagnosis), diagnosis
 
     def _advise(self, examples: Examples, model: str, overrides: Mapping[str, Any]) -> Advice:
         from ..objectives import objectives_of
@@ -166,9 +165,9 @@ class Planning(Reading):
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
 
-def _source(given: Path | str | Table, table: Table, asked: Asked, roles: Roles, examples: Examples, account: RowAccount) -> Source:
+def _source(given: Path | str | Table, table: Table, asked: Asked, diagnosis: Diagnosis) -> Source:
     path = existing_file(given) if isinstance(given, str | Path) else given
-    return Source(path, table, asked, roles, examples, account)
+    return Source(path, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
 def _said(asked: Asked | None, more: Mapping[str, Any] | None = None) -> Asked:

@@ -160,7 +160,7 @@ class TrainPlan:
                     )
                     raise StudioError(finding.message, change or "put it right in the file", finding.rows)
         if self.questions and not (self.request.choices and self.request.choices.as_read):
-            raise Unanswered(self.table.name, self.questions)
+            raise Unanswered.of_file(self.table.name, self.questions)
 
     def to_json(self) -> dict[str, Any]:
         """``spec, reasons, kind, certain, questions, roles, accounts, digests`` as plain data."""

@@ -17,22 +17,31 @@ _TEXTS = 60  # characters of a row's text in a line
 
 
 class Unanswered(StudioError):
-    """A file can be read in more than one way, and its owner has not said which.
+    """Something can be meant in more than one way, and its owner has not said which.
 
     Args:
-        name: the file.
-        questions: what is open, at least one.
+        message: what is open.
+        questions: at least one.
+        otherwise: what else can be done than to answer.
     """
 
-    def __init__(self, name: str, questions: Sequence[Question]) -> None:
-        asked = "; ".join(question.text for question in questions)
-        flags = " or ".join(f"{option.flag} ({option.answer})" for option in questions[0].options)
-        super().__init__(
-            f"{name} leaves open what only you can say: {asked}",
-            f"answer with {flags}; or go on as it is read with --as-read",
-            [row.row for question in questions for row in question.rows],
-        )
+    def __init__(self, message: str, questions: Sequence[Question], otherwise: str) -> None:
+        flags = " or ".join(f"{option.flag} ({option.answer})" for option in questions[0].options if option.flag)
+        rows = [row.row for question in questions for row in question.rows]
+        super().__init__(message, f"answer with {flags}; or {otherwise}", list(dict.fromkeys(rows)))
         self.questions = tuple(questions)
+
+    @classmethod
+    def of_file(cls, name: str, questions: Sequence[Question]) -> Unanswered:
+        """A file that can be read in more than one way."""
+        asked = "; ".join(question.text for question in questions)
+        return cls(f"{name} leaves open what only you can say: {asked}", questions, "go on as it is read with --as-read")
+
+    @classmethod
+    def of_run(cls, run_id: str, question: Question) -> Unanswered:
+        """A run that an alarm has stopped."""
+        message = f"the run {run_id} stopped and asks: {question.text}"
+        return cls(message, [question], f"leave it. The answer goes behind the same command, or behind train --resume {run_id}")
 
     def lines(self) -> list[str]:
         """Every question with its rows and its answers, a line each."""
@@ -47,7 +56,19 @@ def question_lines(question: Question) -> list[str]:
         value = f" = {shown.value}" if shown.value else ""
         read = f" → {shown.read_as}" if shown.read_as else ""
         lines.append(f"  {describe_rows([shown.row])}: {texts}{value}{read}")
-    return [*lines, *(f"  {option.answer}: {option.flag}" for option in question.options)]
+    return [*lines, *(f"  {option.answer}: {option.flag}" for option in question.options if option.flag)]
+
+
+def question_from_json(value: Mapping[str, Any]) -> Question:
+    """The inverse of :meth:`~sbert_studio.data.questions.Question.to_json`."""
+    from ..data.questions import Option, Question, Shown
+
+    options = tuple(Option(str(one["answer"]), str(one["flag"]), dict(one.get("choice") or {})) for one in value["options"])
+    rows = tuple(
+        Shown(int(one["row"]), tuple(one["texts"]), str(one.get("value", "")), str(one.get("read_as", "")))
+        for one in value.get("rows") or ()
+    )
+    return Question(str(value["name"]), str(value["question"]), options, str(value.get("why", "")), rows)
 
 
 def answered(asked: Asked | None, choice: Mapping[str, Any]) -> Asked:
@@ -85,8 +106,10 @@ def _first_option(option: Option) -> Option:
 
 def in_words(value: Any) -> str:
     """A chosen value as it is typed: names with commas between them, a scale as ``0-5``."""
-    from ..data.asked import in_one_line, scale_in_words
+    from ..data.asking import NO_ORDER, in_one_line, scale_in_words
 
+    if isinstance(value, list | tuple) and not value:
+        return NO_ORDER
     if isinstance(value, list | tuple):
         if len(value) == 2 and all(isinstance(end, int | float) for end in value):
             return scale_in_words(float(value[0]), float(value[1]))
@@ -96,11 +119,11 @@ def in_words(value: Any) -> str:
 
 def typed(said: Mapping[str, Any]) -> dict[str, Any]:
     """What is said of a file, where a person typed it as words: names with commas between them, a scale such as ``0-5``."""
-    from ..data.asked import parse_columns, parse_scale
+    from ..data.asked import parse_columns, parse_order, parse_scale
 
     readers: dict[str, Callable[[str], Any]] = {
         "columns": parse_columns,
-        "order": parse_columns,
+        "order": parse_order,
         "scale": parse_scale,
         "kind": lambda text: text.strip().replace("-", "_"),
         "header": lambda text: text.strip().lower() in ("yes", "true", "1"),

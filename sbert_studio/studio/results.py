@@ -325,6 +325,7 @@ class ModelCard:
         kind: bundled or run.
         reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors.
         scores: of a run, before and after.
+        damaged: why it cannot be used; empty where it can.
     """
 
     name: str
@@ -337,6 +338,7 @@ class ModelCard:
     note: str = ""
     reads: str = "texts"
     scores: Mapping[str, Any] = field(default_factory=dict)
+    damaged: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Every field."""
@@ -351,6 +353,7 @@ class ModelCard:
             "note": self.note,
             "reads": self.reads,
             "scores": dict(self.scores),
+            "damaged": self.damaged,
         }
 
 

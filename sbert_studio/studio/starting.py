@@ -17,6 +17,9 @@ from .reading import existing_file
 if TYPE_CHECKING:
     from ..runs.materials import Given, Materials
 
+ALARM = "accept_alarm"
+"""The setting by which an alarm is answered; a run that is gone on with may be given it."""
+
 
 def new_run(plan: TrainPlan) -> Run:
     """A run of this plan that waits, with an id of its own; nothing is written yet."""
@@ -98,6 +101,7 @@ def _told(plan: TrainPlan) -> dict[str, Any]:
     findings = [finding.to_json() for finding in (*plan.diagnosis.findings, *(plan.earlier.findings if plan.earlier else ()))]
     return {
         "choices": {part: asdict(source.choices) for part, source in plan.sources.items() if part != "dev"},
+        "overrides": dict(request.overrides),
         "changes": list(request.changes),
         "answered": [one.to_json() for one in request.answered],
         "as_read": [question.to_json() for question in plan.questions],
@@ -111,6 +115,8 @@ def _require_same_settings(run: Run, asked: Mapping[str, Any]) -> None:
     known = {**run.spec, **run.spec.get("objective_params", {})}
     known |= {f"{FIRST}{key}": value for key, value in {**stage, **stage.get("objective_params", {})}.items()}
     for name, value in asked.items():
+        if name == ALARM:  # an answer to what the run asks
+            continue
         if value not in (None, "auto") and not _same(value, known.get(name)):
             raise StudioError(
                 f"the run {run.id} began with {name} {known.get(name)!r}, not {value!r}",

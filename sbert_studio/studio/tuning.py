@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import StudioError
 from ..runs.record import Run
-from ..workspace import atomic_folder, file_name
-from .accounting import as_trained
+from ..workspace import atomic_folder, file_name, write_json
+from .accounting import run_accounts
 from .planning import Planning
 from .plans import TrainPlan, TrainRequest
 from .results import Exported, RunView
-from .starting import new_run, require_same, require_writable, write_materials
+from .starting import ALARM, new_run, require_same, require_writable, write_materials
 from .tokens import is_token_of, token_of
 
 if TYPE_CHECKING:
@@ -80,6 +80,8 @@ class Tuning(Planning):
             self.store.recover()
             run = self.store.get(run_id)
             require_same(run, Materials(self.workspace.run(run_id)), said)
+            if said is not None and said.overrides.get(ALARM):
+                self._accept(run_id, str(said.overrides[ALARM]))
             return self.store.take(run_id)
 
         return self._carry_out(begin, out, emit, should_stop, began)
@@ -108,7 +110,10 @@ class Tuning(Planning):
         if not is_main():
             accompany(self.workspace.run(run_id), self.catalog, should_stop)
             return self.store.get(run_id)
-        error = perform(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
+        try:
+            error = perform(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
+        finally:
+            self.store.release(run_id)
         if error is not None:
             raise error
         run = self.store.get(run_id)
@@ -116,6 +121,14 @@ class Tuning(Planning):
             with atomic_folder(Path(out).expanduser().resolve()) as part:
                 shutil.copytree(run.model_path, part, dirs_exist_ok=True)
         return run
+
+    def _accept(self, run_id: str, alarm: str) -> None:
+        """Keep with the run that its owner wants it to go on in spite of this alarm."""
+        run = self.store.get(run_id)
+        before = str(run.spec.get(ALARM) or "")
+        spec = {**run.spec, ALARM: alarm if before in ("", alarm) else "both"}
+        write_json(self.workspace.run(run_id) / "spec.json", spec)
+        self.store.record(run_id, spec=spec)
 
     def run(self, run_id: str, after: int = 0) -> RunView:
         """A run and its events numbered above ``after``; poll with the view's ``cursor``."""
@@ -127,9 +140,7 @@ class Tuning(Planning):
         """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
         from ..runs.materials import Materials
 
-        run = self.store.get(run_id)
-        materials = Materials(self.workspace.run(run_id))
-        return as_trained(materials.accounts(), materials, run)
+        return run_accounts(self.store.get(run_id), Materials(self.workspace.run(run_id)))
 
     def runs(self, owner: str | None = None) -> list[Run]:
         """The runs (of one owner), newest first. One whose process died reads as interrupted."""
@@ -174,7 +185,6 @@ class Tuning(Planning):
         if run.active:
             raise StudioError(f"the run {run_id} is {run.status}", "stop it before deleting it")
         self.store.delete(run_id)
-        shutil.rmtree(self.workspace.run(run_id), ignore_errors=True)
 
     def export(self, run_id: str, path: str | Path | None = None) -> Exported:
         """A zip of a finished run: model, adapter, spec, data digest, held-out rows, card, ``verify.py``."""
@@ -189,6 +199,11 @@ class Tuning(Planning):
         from ..runs.materials import Materials
 
         run = new_run(plan)
-        write_materials(Materials(self.workspace.run(run.id)), plan)
-        self.store.add(run)
+        folder = self.workspace.run(run.id)
+        try:
+            write_materials(Materials(folder), plan)
+            self.store.add(run)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return run

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _DECODERS = ("llama", "qwen", "mistral", "gemma", "gpt", "phi", "opt", "bloom", "falcon", "smollm", "stablelm", "olmo")
 _MULTILINGUAL = ("multilingual", "xlm", "labse", "m3", "zh", "chinese", "qwen", "e5", "distiluse", "gemma")
-_ORDERED = ("contradiction", "neutral", "entailment")
 _SMALL = 1_000  # rows
 _SMALL_MODEL = 50_000_000  # weights
 _FULL_LIMIT = {"cpu": 150_000_000, "cuda": 400_000_000, "mps": 200_000_000}
@@ -76,13 +75,13 @@ def advise(
     return Advice(spec, tuple(advisor.reasons))
 
 
-def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = _SMALL + 1) -> str:
-    """The objective for a kind of examples, the names of its classes and the number of its rows."""
+def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = _SMALL + 1, ordered: bool = True) -> str:
+    """The objective for a kind of examples, the names of its classes, the number of its rows, and whether its classes rise."""
     if kind == "scored_pairs":
         return "cosine+cosent" if rows > _SMALL else "cosine"
     if kind == "labelled_pairs":
-        return "cosent" if _ordered(labels) else "softmax"
-    return {"positive_pairs": "in_batch", "triplets": "in_batch", "sentences": "simcse"}[kind]
+        return "cosent" if ordered or len(labels) <= 2 else "softmax"
+    return {"positive_pairs": "in_batch", "triplets": "in_batch", "labelled_texts": "supcon", "sentences": "simcse"}[kind]
 
 
 def default_pair_objective(kind: Kind, labels: Sequence[str] = ()) -> str:
@@ -111,20 +110,7 @@ def settled(spec: TrainSpec, examples: Examples) -> TrainSpec:
         return spec
     if spec.architecture == "cross":
         return spec.replace(objective=default_pair_objective(examples.kind, examples.labels))
-    return spec.replace(objective=default_objective(examples.kind, examples.labels, len(examples)))
-
-
-def _ordered(labels: Sequence[str]) -> bool:
-    """Whether a larger class means more alike: two classes, NLI's three, and numbers do."""
-    return len(labels) <= 2 or tuple(label.lower() for label in labels) == _ORDERED or all(_is_number(label) for label in labels)
-
-
-def _is_number(label: str) -> bool:
-    try:
-        float(label)
-    except ValueError:
-        return False
-    return True
+    return spec.replace(objective=default_objective(examples.kind, examples.labels, len(examples), examples.ordered))
 
 
 class _Advisor:
@@ -162,13 +148,14 @@ class _Advisor:
         if self.cross:
             self._pair_objective()
             return
-        name = default_objective(self.examples.kind, self.examples.labels, self.rows)
+        name = default_objective(self.examples.kind, self.examples.labels, self.rows, self.examples.ordered)
         why = {
             "cosine+cosent": f"{self.rows:,} scored pairs: fitting the scores and their order together gained most in our measurements",
             "cosine": f"only {self.rows:,} scored pairs: fitting the scores gained more than fitting their order",
             "cosent": "the labels say which pairs are more alike: CoSENT learns that order",
             "softmax": "the labels have no order: a classifier on (u, v, |u−v|) learns them",
             "in_batch": "there are no scores: each text should find its own partner among those of the whole batch",
+            "supcon": f"texts of one of the {len(self.examples.labels)} categories should lie together, and apart from the others",
             "simcse": "there are sentences only: each should recognise itself under another dropout",
         }[name]
         self._set("objective", name, f"Objective {OBJECTIVES[name].title}: {why}.")
@@ -197,6 +184,11 @@ class _Advisor:
         name = self.values["objective"]
         if self.cross:
             self._set("batch_size", 16, "Batch size 16: a new head learns by many steps.")
+        elif name in OBJECTIVES and OBJECTIVES[name].classes_in_batch:
+            size = max(2, min(64, self.rows))
+            self._set(
+                "batch_size", size, f"Batch size {size}: each text is held against siblings and texts of many other categories at once."
+            )
         elif name in OBJECTIVES and OBJECTIVES[name].in_batch:
             size = 128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > _SMALL else 32
             size = max(2, min(size, self.rows))
@@ -213,6 +205,9 @@ class _Advisor:
             why = "adapters start at zero and want a higher rate"
         elif self.cross:
             rate, why = (5e-5, "a small model with a new head takes a higher rate well") if small else (2e-5, "the usual rate for BERT")
+        elif self.rows <= _SMALL and self._scored:
+            rate = 1e-4 if small else 4e-5
+            why = "few rows, seen a few times: a high rate learns most from them, and blending keeps what the model knew"
         elif self.rows <= _SMALL:
             rate, why = 2e-5, "with few rows a gentle rate keeps what the model knows"
         elif self.values["objective"] == "simcse":
@@ -223,13 +218,19 @@ class _Advisor:
             rate, why = 2e-5, "the usual rate for a model of this size"
         self._set("learning_rate", rate, f"Learning rate {rate:g}: {why}.")
 
+    @property
+    def _scored(self) -> bool:
+        return self.examples.kind in ("scored_pairs", "labelled_pairs")
+
     def _epochs(self) -> None:
-        scored = self.examples.kind in ("scored_pairs", "labelled_pairs")
-        steps = ((_SMALL, 6, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
-        epochs = next(first if scored else second for most, first, second in steps if self.rows <= most)
+        few = 3 if self._scored and not self.cross and self.values["method"] == "full" else 6
+        steps = ((_SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
+        epochs = next(first if self._scored else second for most, first, second in steps if self.rows <= most)
         why = (
             "few rows are worth seeing more often"
             if epochs > 4
+            else "at a high rate that is enough, and leaves time to judge by every row"
+            if self.rows <= _SMALL and epochs == few
             else "the best of these is kept"
             if epochs > 1
             else "there are rows enough for one pass"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..encoders.digests import cut_short, digest_of
 from ..errors import StudioError
 from ..workspace import atomic_folder
 
@@ -40,6 +42,7 @@ class State:
         bad: steps in a row without a finite loss, up to now.
         micro_batch: rows in memory at once, smaller than asked after memory ran out.
         rows, seconds, total_seconds: rows trained on, seconds that took, seconds with evaluations and all.
+        alarm: the question that the run stopped with and that nobody has answered; else empty.
     """
 
     identity: str
@@ -52,6 +55,7 @@ class State:
     rows: int = 0
     seconds: float = 0.0
     total_seconds: float = 0.0
+    alarm: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,10 @@ class Tensors:
 
 
 class Checkpoints:
-    """``checkpoints/step-<n>/`` below a run's folder: the newest, whole, and the best, without its optimiser if it is not the newest.
+    """``checkpoints/step-<n>/`` below a run's folder: the newest two, whole, and the best of each, without its optimiser.
 
-    A checkpoint is written under a name of its own before an older one is removed, so at no moment is there none.
+    A checkpoint is written under a name of its own before an older one is removed, so at no moment is there none; the one before
+    the newest stays, to go on from where the newest is found damaged.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -105,12 +110,40 @@ class Checkpoints:
             _write_tensors(part / _OBJECTIVE, tensors.objective)
             _write_tensors(part / _OPTIMISER, tensors.optimiser)
             _write_state(part / _STATE, state)
+        older = [path for path in self._all() if path < target and (path / _OPTIMISER).is_file()]
+        whole = {target, *older[-1:]}
+        best = {self.at(state.best), *(self.at(read_state(path).best) for path in older[-1:] if not _flaw(path, weights_only=False))}
         for path in self.folder.glob(f"{_PREFIX}*"):
-            if path == self.at(state.best) and path != target:
+            if path in best - whole:
                 (path / _OPTIMISER).unlink(missing_ok=True)
-            elif path != target:
+            elif path not in whole:
                 shutil.rmtree(path, ignore_errors=True)
         return target
+
+    def mend(self) -> tuple[str, ...]:
+        """Remove what a run cannot go on from, so that :meth:`newest` is whole, and the best weights that it knows of too.
+
+        Returns:
+            What was found damaged, a sentence each, for people.
+        """
+        self.newest()
+        told = []
+        for path in reversed(self._all()):
+            flaw = _flaw(path, weights_only=False)
+            if not flaw and (best := self.at(read_state(path).best)) != path and read_state(path).best >= 0:
+                flaw = _flaw(best, weights_only=True)
+            if not flaw:
+                break
+            told.append(f"the checkpoint of step {int(path.name.removeprefix(_PREFIX)):,} was damaged ({flaw}) and is not used")
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            if told:
+                told.append("no checkpoint was whole: the training begins anew")
+        return tuple(told)
+
+    def _all(self) -> list[Path]:
+        """The folders of all checkpoints, oldest first."""
+        return sorted(path for path in self.folder.glob(f"{_PREFIX}*") if path.name.removeprefix(_PREFIX).isdigit())
 
     def keep_only(self, step: int) -> None:
         """Remove all but the weights of ``step``: the run is over."""
@@ -121,14 +154,24 @@ class Checkpoints:
 
 
 def read_state(path: Path) -> State:
-    """The state in the checkpoint folder ``path``."""
-    return State(**json.loads((path / _STATE).read_text(encoding="utf-8")))
+    """The state in the checkpoint folder ``path``.
+
+    Raises:
+        StudioError: it is damaged.
+    """
+    return State(**_read(path)[0])
 
 
 def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
-    """The tensors in the checkpoint folder ``path``, on the CPU; ``weights_only`` leaves the optimiser's out."""
+    """The tensors in the checkpoint folder ``path``, on the CPU; ``weights_only`` leaves the optimiser's out.
+
+    Raises:
+        StudioError: they are damaged.
+    """
     from safetensors.torch import load_file
 
+    if flaw := _flaw(path, weights_only=weights_only):
+        raise StudioError(f"a checkpoint of the run is damaged ({flaw})", "resume the run: it goes on from what is whole")
     optimiser = {} if weights_only else load_file(path / _OPTIMISER)
     return Tensors(load_file(path / _MODEL), load_file(path / _OBJECTIVE), optimiser)
 
@@ -161,8 +204,51 @@ def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _write_state(path: Path, state: State) -> None:
-    path.write_text(json.dumps(asdict(state), ensure_ascii=False, indent=1), encoding="utf-8")
+    digests = {name: digest_of(path.with_name(name)) for name in (_MODEL, _OBJECTIVE, _OPTIMISER)}
+    values = {"state": asdict(state), "files": digests}
+    path.write_text(json.dumps({**values, "sha256": _digest(values)}, ensure_ascii=False, indent=1), encoding="utf-8")
     _flush(path)
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, str] | None]:
+    """The state's values, and the digests of the files beside it; none of those in a checkpoint of an older version.
+
+    Raises:
+        StudioError: the file is missing or damaged.
+    """
+    try:
+        values = json.loads((path / _STATE).read_text(encoding="utf-8"))
+        if "state" not in values:
+            State(**values)
+            return values, None
+        if values.pop("sha256") != _digest(values):
+            raise ValueError
+        State(**values["state"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StudioError(f"the checkpoint's {_STATE} is damaged", "resume the run: it goes on from what is whole") from error
+    return values["state"], values["files"]
+
+
+def _flaw(path: Path, *, weights_only: bool) -> str:
+    """What is wrong with a checkpoint, such as ``encoder.safetensors is not what was written``; nothing where it is whole."""
+    try:
+        _, digests = _read(path)
+    except StudioError:
+        return f"{_STATE} is missing or damaged"
+    for name in (_MODEL, _OBJECTIVE) if weights_only else (_MODEL, _OBJECTIVE, _OPTIMISER):
+        file = path / name
+        try:
+            if digests is None and cut_short(file):
+                return f"{name} is cut short or missing"
+            if digests is not None and digest_of(file) != digests.get(name):
+                return f"{name} is not what was written"
+        except OSError:
+            return f"{name} is missing"
+    return ""
 
 
 def _flush(path: Path) -> None:

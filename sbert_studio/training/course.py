@@ -5,26 +5,33 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..data.questions import Question
 from ..data.splitting import leaking
 from ..workspace import atomic_folder, write_json
-from .events import Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
+from .alarm import OPPOSITE, accepted, below_chance
+from .assignment import Assignment, Load
+from .blend import unblended
+from .checkpoint import disk_space
+from .crossfit import cross_fitted, in_folds
+from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from .export import HELD_OUT
+from .general import GeneralProbe
 from .judge import Judge
 from .members import Member, members, summary
+from .prepare import reshape
 from .processes import Processes
 from .spec import TrainSpec
 from .trainer import Outcome, identity_of, read_outcome, train
-from .tuned import Tuned
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
 
-Load = Callable[[TrainSpec, "Examples", Path | None], Tuned]
-"""A fresh copy of the spec's model for these examples; of the model in a folder instead, where one is given."""
-
 _PARTS, _FIRST, _OUTCOME = "parts", "first", "course.json"
+FIRST = "first stage"
+"""The title of the training on other rows."""
+_STAGE = Assignment(blends=False)
 
 
 def run_course(
@@ -55,6 +62,10 @@ def run_course(
     """
     if dev is not None and (known := int(leaking(examples, dev).sum())):
         emit(Notice(f"{known:,} rows to learn from hold a text of the held-out file, so the scores flatter"))
+    if first is None and (folds := in_folds(spec, examples, dev, folder)):
+        return cross_fitted(
+            spec, examples, folds, emit, should_stop, load=load, folder=folder, resume=resume, reasons=reasons
+        )  # fmt: skip
     if first is None and spec.folds == 0 and spec.seeds == 1:
         encoder = load(spec, examples, None)
         return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=resume, reasons=reasons)
@@ -66,13 +77,16 @@ def run_course(
     course = _Course(folder, load, emit, should_stop, len(plan) + (first is not None), tuple(reasons), resume)
     source, taken = None, []
     if first is not None:
-        course.judge_untuned(plan[0])
+        if (question := course.judge_untuned(plan[0])) is not None:
+            asks = Outcome("asks", folder / "model", None, course.before, {}, 0, 0.0, 0.0, question.to_json())
+            emit(asks.event())
+            return asks
         stage = TrainSpec.from_json(spec.first).replace(model=spec.model)
-        taken.append(course.take(Member("first stage", stage, course.unseen(first, plan), None), folder / _FIRST, None))
+        taken.append(course.take(Member(FIRST, stage, course.unseen(first, plan), None), folder / _FIRST, None))
         source = taken[0].model
     for member in plan if not taken or taken[0].status == "finished" else ():
         taken.append(course.take(member, folder / _PARTS / member.name, source))
-        if taken[-1].status == "stopped":
+        if taken[-1].status != "finished":
             break
     return course.conclude(taken, taken[1:] if first is not None else taken, identity)
 
@@ -93,12 +107,16 @@ class _Course:
         self.folder, self.load, self.should_stop = folder, load, should_stop
         self.emit, self.parts, self.reasons, self.resume = emit, parts, reasons, resume
         self.number, self.main = 0, True
+        self.before: dict[str, Any] = {}
 
-    def judge_untuned(self, member: Member) -> None:
-        """Tell how good the model is before anything is done to it, on the rows that decide at the end."""
-        if member.held is not None:
-            scores = Judge(member.held)(self.load(member.spec, member.learned, None))
-            self.emit(Evaluated(0, scores["metric"], scores["score"], scores, False))
+    def judge_untuned(self, member: Member) -> Question | None:
+        """Tell how good the model is before anything is done to it, on the rows that decide at the end; what an alarm asks of that."""
+        if member.held is None:
+            return None
+        untuned = self.load(member.spec, member.learned, None)
+        self.before = Judge(member.held, learned=member.learned)(untuned)
+        self.emit(Evaluated(0, self.before["metric"], self.before["score"], self.before, False))
+        return None if accepted(member.spec, OPPOSITE) else below_chance(untuned, [member.held], [self.before])
 
     def unseen(self, first: Examples, plan: Sequence[Member]) -> Examples:
         """The rows of the first stage that hold no text of any held-out row."""
@@ -113,9 +131,7 @@ class _Course:
         """One training, from the model in ``source``, or the spec's own; its end is told as the end of a part."""
         self.number += 1
         self.emit(Part(self.number, self.parts, member.title))
-        untuned = None
-        if source is not None and member.held is not None:
-            untuned = Judge(member.held, place)(self.load(member.spec, member.learned, None), untuned=True)
+        given = self._compared(member, place) if source is not None else _STAGE if member.title == FIRST else None
         encoder = self.load(member.spec, member.learned, source)
         self.main = Processes(encoder.device).main
         outcome = train(
@@ -128,11 +144,21 @@ class _Course:
             dev=member.held,
             resume=self.resume,
             reasons=self.reasons if self.number == 1 else (),
-            untuned=untuned,
+            assignment=given,
         )
         if outcome.status == "finished":
             self.emit(PartEnded(self.number, self.parts, member.title, outcome.before, outcome.after))
         return outcome
+
+    def _compared(self, member: Member, place: Path) -> Assignment:
+        """What a training is compared with that begins where an earlier stage ended: the model before that."""
+        untuned = self.load(member.spec, member.learned, None)
+        reshape(member.spec, untuned)
+        general = GeneralProbe.of(untuned)
+        scores = {} if member.held is None else Judge(member.held, place, learned=member.learned)(untuned, untuned=True)
+        scores |= {"general": general.untuned} if general is not None and scores else {}
+        weights = {} if unblended(member.spec) else dict(untuned.named_parameters())
+        return Assignment(scores, weights or None, general)
 
     def conclude(self, taken: Sequence[Outcome], judged: Sequence[Outcome], identity: str) -> Outcome:
         """Keep the best model, and only that, and sum up what all trainings found."""
@@ -148,11 +174,14 @@ class _Course:
             sum(outcome.steps for outcome in taken),
             seconds,
             sum(outcome.pairs_per_second * outcome.seconds for outcome in taken) / seconds if seconds else 0.0,
+            taken[-1].question,
         )
-        if self.main:
-            self._keep(best, outcome)
+        if self.main and outcome.status != "asks":
+            with disk_space("the model"):
+                self._keep(best, outcome)
+                if outcome.status == "finished":
+                    write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
             if outcome.status == "finished":
-                write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
                 for name in (_PARTS, _FIRST):
                     shutil.rmtree(self.folder / name, ignore_errors=True)
         self.emit(outcome.event())
@@ -163,13 +192,17 @@ class _Course:
             if target is not None and source is not None:
                 with atomic_folder(target) as part:
                     shutil.copytree(source, part, dirs_exist_ok=True)
+        # The tuned weights stay, so that another strength can be set later.
+        if outcome.status == "finished" and (kept := best.model.parent / "checkpoints").is_dir():
+            shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
+            shutil.copytree(kept, self.folder / "checkpoints")
         held = best.model.parent / HELD_OUT
         if held.is_file():
             shutil.copyfile(held, self.folder / HELD_OUT)
 
     def _tell(self, event: Event) -> None:
         """All that a training tells but its end, which is not that of the run."""
-        if not isinstance(event, Finished | Stopped):
+        if not isinstance(event, Finished | Stopped | Asks):
             self.emit(event)
 
 

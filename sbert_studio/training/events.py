@@ -128,6 +128,16 @@ class Stopped(Ended):
 
 
 @dataclass(frozen=True)
+class Asks(Ended):
+    """An alarm stopped the run: ``question`` is for its owner, as :class:`~sbert_studio.data.questions.Question` has it in JSON.
+
+    There is no model yet. With the answer the run is resumed, or begun anew.
+    """
+
+    question: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Failed:
     """The run ended for a reason that a person can mend."""
 
@@ -135,9 +145,9 @@ class Failed:
     hint: str = field(default="")
 
 
-Event: TypeAlias = Started | Step | Evaluated | Saved | Notice | Part | PartEnded | Finished | Stopped | Failed
+Event: TypeAlias = Started | Step | Evaluated | Saved | Notice | Part | PartEnded | Finished | Stopped | Asks | Failed
 _TYPES: dict[str, type[Event]] = {
-    kind.__name__.lower(): kind for kind in (Started, Step, Evaluated, Saved, Notice, Part, PartEnded, Finished, Stopped, Failed)
+    kind.__name__.lower(): kind for kind in (Started, Step, Evaluated, Saved, Notice, Part, PartEnded, Finished, Stopped, Asks, Failed)
 }
 
 

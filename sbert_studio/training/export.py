@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.siblings import siblings
 from ..encoders.card import CardFacts, Score, short_name
 from ..evaluation.words import gain_in_words, interval_in_words
 from ..workspace import atomic_file
 from .checkpoint import State
 from .parts import Parts
 from .spec import TrainSpec
-from .tuned import card_of, save_and_merge
+from .tuned import Tuned, card_of, save_and_merge
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -29,14 +31,25 @@ def export(parts: Parts, state: State, base: str) -> None:
         parts: the encoder has the best weights; its adapter is merged.
         base: the id of the model that the run started from, or its folder.
     """
-    spec, encoder, folder = parts.spec, parts.encoder, parts.folder
+    write_model(parts.spec, parts.encoder, parts.folder, base, state.before, state.after, state.step)
+    if parts.judge is not None:
+        _write_held_out(parts.judge.dev, parts.folder / HELD_OUT)
+
+
+def write_model(
+    spec: TrainSpec, encoder: Tuned, folder: Path, base: str, before: Mapping[str, Any], after: Mapping[str, Any], steps: int
+) -> None:
+    """Write ``model/`` with its card, and ``adapter/`` for LoRA; each is whole or as it was.
+
+    Args:
+        encoder: has the weights that are to be kept; its adapter is merged.
+        before, after: the scores that the card tells.
+    """
     if spec.method == "lora":
         save_and_merge(encoder, folder / "adapter", adapter_base(spec.model))
     portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
     encoder.base = encoder.base or portable
-    encoder.save(folder / "model", card=card_of(encoder, _facts(spec, state, portable)))
-    if parts.judge is not None:
-        _write_held_out(parts.judge.dev, folder / HELD_OUT)
+    encoder.save(folder / "model", card=card_of(encoder, _facts(spec, before, after, steps, portable)))
 
 
 def adapter_base(model: str) -> str:
@@ -52,19 +65,33 @@ def adapter_base(model: str) -> str:
     return path.resolve().name if path.is_dir() or path.is_absolute() else model
 
 
-def _facts(spec: TrainSpec, state: State, base: str | None) -> CardFacts:
+def _facts(spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any], steps: int, base: str | None) -> CardFacts:
     scores: tuple[Score, ...] = ()
-    if state.after:
+    if after:
+        folds = f", each by a model that had not seen it ({after['folds']} folds)" if "folds" in after else ""
         scores = (
             Score(
-                "held-out rows",
-                state.after["metric"],
-                state.after["score"],
-                state.before.get("score"),
-                state.after["rows"],
-                interval=interval_in_words(state.after),
-                before_interval=interval_in_words(state.before),
-                gain=gain_in_words(state.before, state.after),
+                f"held-out rows{folds}",
+                after["metric"],
+                after["score"],
+                before.get("score"),
+                after["rows"],
+                interval=interval_in_words(after),
+                before_interval=interval_in_words(before),
+                gain=gain_in_words(before, after),
+            ),
+        )
+    if before.get("general") and after.get("general"):
+        then, now = before["general"], after["general"]
+        scores += (
+            Score(
+                "everyday pairs (general probe)",
+                "cosine_spearman",
+                now["score"],
+                then["score"],
+                now["rows"],
+                interval=interval_in_words(now),
+                before_interval=interval_in_words(then),
             ),
         )
     values = spec.to_json()
@@ -72,17 +99,20 @@ def _facts(spec: TrainSpec, state: State, base: str | None) -> CardFacts:
     training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in shown]
     training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
     training += [("first stage", f"{spec.first['objective']}, {spec.first['epochs']:g} epochs on other rows")] if spec.first else []
+    training += [("strength", f"{after['strength']:g} (0 untuned, 1 tuned)")] if "strength" in after else []
+    training += [("alarm", f"{spec.accept_alarm}: the owner chose to go on")] if spec.accept_alarm else []
     return CardFacts(
         title=f"{short_name(spec.model)}, tuned with {spec.objective}",
         base_model=base,
         scores=scores,
-        training=tuple((name, str(value)) for name, value in [*training, ("steps", state.step)]),
+        training=tuple((name, str(value)) for name, value in [*training, ("steps", steps)]),
     )
 
 
 def _write_held_out(held: Examples, path: Path) -> None:
-    """The rows that the scores were measured on, one JSON object a line: ``texts``, ``target`` and ``line``."""
-    targets = [None] * len(held) if held.targets is None else held.targets.tolist()
+    """The rows that the scores were measured on, one JSON object a line: ``texts``, ``target`` (score or class) and ``line``."""
+    classes = siblings(held) if held.targets is None else held.targets
+    targets = [None] * len(held) if classes is None else classes.tolist()
     with atomic_file(path) as part, part.open("w", encoding="utf-8") as target:
         for texts, goal, line in zip(zip(*held.texts, strict=True), targets, held.lines.tolist(), strict=True):
             target.write(json.dumps({"texts": list(texts), "target": goal, "line": line}, ensure_ascii=False) + "\n")

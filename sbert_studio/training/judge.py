@@ -11,8 +11,9 @@ import numpy as np
 from ..data.splitting import split
 from ..errors import StudioError
 from ..evaluation.bootstrap import gain
-from ..evaluation.suite import SCORED_KINDS, evaluate_examples, primary
+from ..evaluation.suite import SCORED_KINDS, evaluate_examples, known_sample, primary
 from ..workspace import atomic_file
+from .marks import UNTUNED
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -25,16 +26,20 @@ class Judge:
 
     Args:
         dev: the rows.
+        learned: the rows that are learned from; texts with a category are judged by where they fall among these.
         folder: where the untuned model's resampled scores are kept, so that a run that was resumed can still tell its gain.
 
     Attributes:
         seconds: what one evaluation took on average, for the estimate of the time left.
+        resampled: the last main score in every bootstrap resample, where the task has such.
     """
 
-    def __init__(self, dev: Examples, folder: Path | None = None) -> None:
+    def __init__(self, dev: Examples, folder: Path | None = None, *, learned: Examples | None = None) -> None:
         self.dev = dev
-        self._untuned = None if folder is None else folder / "untuned.npy"
+        self.known = known_sample(learned) if learned is not None and learned.kind == dev.kind == "labelled_texts" else None
+        self._untuned = None if folder is None else folder / UNTUNED
         self._times: list[float] = []
+        self.resampled: np.ndarray | None = None
 
     @property
     def seconds(self) -> float:
@@ -49,9 +54,10 @@ class Judge:
                 of by how much they are better than it (paired bootstrap).
         """
         start = time.perf_counter()
-        report = evaluate_examples(encoder, self.dev)
+        report = evaluate_examples(encoder, self.dev, known=self.known)
         self._times.append(time.perf_counter() - start)
         metric, score = primary(report)
+        self.resampled = report.resampled
         return {"metric": metric, "score": score, **report.to_json(), **self._gain(report.resampled, untuned)}
 
     def _gain(self, found: np.ndarray | None, untuned: bool) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..data.questions import Question
 from ..errors import StudioError
+from .alarm import OPPOSITE, accepted, below_chance, falls_apart
 from .checkpoint import Checkpoints, State, Tensors, read_state, read_tensors
 from .events import Evaluated, Notice, Saved, Step
 from .optimiser import Optimiser
@@ -48,17 +50,19 @@ class Loop:
 
     Attributes:
         state: kept up to date.
+        question: what only the owner of the rows can answer, once an alarm has stopped the run.
     """
 
     def __init__(self, parts: Parts, schedule: Schedule, precision: str, state: State, untuned: Mapping[str, Any]) -> None:
         self.state = state
+        self.question: Question | None = None
         self._known = untuned
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
         self._steps = Steps(parts, precision, state.micro_batch)
         self._learning = parts.learning()
         rooms = zip(("encoder", "objective"), self._learning, strict=True)
         self._optimiser = Optimiser(
-            {f"{room}.{name}": item for room, named in rooms for name, item in named.items()}, parts.spec, schedule.steps
+            {f"{room}.{name}": item for room, named in rooms for name, item in named.items()}, parts.spec, schedule.planned
         )
         self._pace = Pace(state.rows, state.seconds)
         self._began = time.perf_counter() - state.total_seconds
@@ -76,22 +80,24 @@ class Loop:
         if self.state.best not in (-1, self.state.step):
             self._restore(self._parts.checkpoints.at(self.state.best), weights_only=True)
 
-    def run(self, should_stop: Callable[[], bool]) -> bool:
+    def run(self, should_stop: Callable[[], bool]) -> str:
         """Take all steps that are left.
 
         Returns:
-            Whether the end was reached; ``False`` where ``should_stop`` said so.
+            ``finished``; ``stopped`` where ``should_stop`` said so; ``asks`` where there is a ``question``.
 
         Raises:
             StudioError: the loss was not finite several times in a row, memory or the disk does not suffice.
         """
         if self._judge is not None and not self.state.before:
-            self._evaluate()
+            self._begin()
+            if self.question is not None:
+                return "asks"
         for batch in self._schedule.batches(self.state.step):
             if self._processes.any(should_stop()):
                 self._settle()
                 self._end_early()
-                return False
+                return "stopped"
             self._pace.begin()
             step = self.state.step
             loss, notice = self._steps.backward(batch, step)
@@ -105,8 +111,19 @@ class Loop:
             if self._processes.device.type == "cpu":
                 self._settle()
             self._keep()
+            if self.question is not None:
+                return "asks"
         self._settle()
-        return True
+        return "finished"
+
+    def _begin(self) -> None:
+        """Judge the untuned model, unless others have done so who tell of it; ask where the rows say the opposite of it."""
+        if self._known and self._parts.marks is not None:
+            self.state = replace(self.state, before=dict(self._known))
+            return
+        self._evaluate()
+        if self._judge is not None and not self._known and not accepted(self._parts.spec, OPPOSITE):
+            self.question = below_chance(self._parts.encoder, [self._judge.dev], [self.state.before])
 
     def _keep(self) -> None:
         """Judge, and write a checkpoint, where the one or the other is due."""
@@ -116,7 +133,9 @@ class Loop:
             return
         self._settle()
         better = self._evaluate() if judged else False
-        if due or better:
+        if self.question is not None:
+            self.state = replace(self.state, alarm=self.question.to_json())
+        if due or self.question is not None or (better and self._parts.marks is None):
             self._save()
 
     def _end_early(self) -> None:
@@ -126,7 +145,7 @@ class Loop:
         """
         if self.state.step:
             self._save()
-            if self._judge is not None and self.state.best < 0:
+            if self._judge is not None and self._parts.marks is None and self.state.best < 0:
                 self._evaluate()
 
     def _evaluate(self) -> bool:
@@ -134,18 +153,24 @@ class Loop:
         assert self._judge is not None
         untuned = self.state.step == 0
         scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
+        if (general := self._parts.general) is not None:
+            scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)
         better = not untuned and (self.state.best < 0 or scores["score"] > self.state.after["score"])
         if untuned:
             self.state = replace(self.state, before=dict(self._known) or scores)
         elif better:
             self.state = replace(self.state, after=scores, best=self.state.step)
+        if not untuned:
+            self.question = falls_apart(self._parts.spec, self.state.before, scores)
+            if self._parts.marks is not None:
+                self._parts.marks.note(f"step-{self.state.step}", scores, self._judge.resampled)
         self._parts.say(Evaluated(self.state.step, scores["metric"], scores["score"], scores, better))
         return better
 
     def _due(self) -> bool:
         """Whether a checkpoint is due. It is no matter for the weights: writing one changes nothing."""
         if self.state.step == self._schedule.steps:
-            return True
+            return self._parts.marks is None
         if self._parts.spec.checkpoint_every:
             return self.state.step % self._parts.spec.checkpoint_every == 0
         return self._processes.any(time.perf_counter() - self._saved_at > self._wait)

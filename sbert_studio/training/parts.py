@@ -11,7 +11,9 @@ from torch import nn
 from ..objectives.base import Objective
 from .checkpoint import Checkpoints
 from .events import Event
+from .general import GeneralProbe
 from .judge import Judge
+from .marks import Marks
 from .processes import Processes
 from .rows import TrainingRows
 from .spec import TrainSpec
@@ -26,6 +28,8 @@ class Parts:
         encoder, objective: in training mode, as :func:`~sbert_studio.training.prepare.prepare` made them.
         rows: what is learned from.
         judge: of the held-out rows; without one, the last weights are the best.
+        general: of everyday pairs, to tell what the training costs elsewhere.
+        marks: where every evaluation is noted, in a training that is there to judge and leaves no model.
         processes: who takes part in each step.
         folder: the run's.
         emit: told what happens.
@@ -39,6 +43,8 @@ class Parts:
     processes: Processes
     folder: Path
     emit: Callable[[Event], None]
+    general: GeneralProbe | None = None
+    marks: Marks | None = None
 
     @property
     def checkpoints(self) -> Checkpoints:

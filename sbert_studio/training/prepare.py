@@ -37,17 +37,10 @@ def prepare(spec: TrainSpec, encoder: Tuned, examples: Examples, processes: Proc
             f"the objective {spec.objective} does not learn from {examples.kind.replace('_', ' ')}",
             f"choose one of {fitting}" if fitting else "a cross-encoder learns from pairs with a score or a label",
         )
-    if spec.max_length:
-        encoder.limit(spec.max_length)
-    if isinstance(encoder, TransformerEncoder):
-        _change_what_follows(spec, encoder)
+    reshape(spec, encoder)
     if spec.dropout >= 0:
         _set_dropout(transformer_of(encoder), spec.dropout)
-    torch.manual_seed(spec.seed)
-    if spec.method == "lora":
-        from ..encoders.adapters import LoraSettings
-
-        adapt(encoder, LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))
+    put_adapter(spec, encoder)
     if spec.gradient_checkpointing:
         # After the adapter: peft would otherwise ask for the gradient of the frozen embeddings, which only reentrant checkpoints need.
         transformer_of(encoder).gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
@@ -63,11 +56,25 @@ def prepare(spec: TrainSpec, encoder: Tuned, examples: Examples, processes: Proc
     return objective.to(encoder.device).train()
 
 
-def _change_what_follows(spec: TrainSpec, encoder: TransformerEncoder) -> None:
+def reshape(spec: TrainSpec, encoder: Tuned) -> None:
+    """Change what ``spec`` says of the untuned encoder: how much it reads, how it pools, and what it projects to."""
+    if spec.max_length:
+        encoder.limit(spec.max_length)
+    if not isinstance(encoder, TransformerEncoder):
+        return
     if spec.pooling:
         encoder.repool(spec.pooling)
     if spec.projection:
         encoder.project(spec.projection, seed=spec.seed)
+
+
+def put_adapter(spec: TrainSpec, encoder: Tuned) -> None:
+    """Put the adapter into ``encoder`` that ``spec`` asks for, if it does; torch draws from the seed from now on."""
+    torch.manual_seed(spec.seed)
+    if spec.method == "lora":
+        from ..encoders.adapters import LoraSettings
+
+        adapt(encoder, LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))
 
 
 def _of_pairs(spec: TrainSpec, encoder: CrossEncoder, examples: Examples) -> Objective:

@@ -121,13 +121,15 @@ def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Tun
             took += [step(len(took) + place + 1, start) for place, start in enumerate(starts)]
     finally:
         unpack()
-    return sum(took) / len(took) / size, 0.0 if held is None else _judging(encoder, held, spec.seed)
+    return sum(took) / len(took) / size, 0.0 if held is None else _judging(encoder, held, learned, spec.seed)
 
 
-def _judging(encoder: Tuned, held: Examples, seed: int) -> float:
+def _judging(encoder: Tuned, held: Examples, learned: Examples, seed: int) -> float:
     """Seconds a held-out row, judged as the run does it."""
     sample = held.take(np.random.default_rng(seed).permutation(len(held))[:_JUDGED])
     Judge(sample.take(np.arange(min(8, len(sample)))))(encoder)  # warms up
     judge = Judge(sample)
     judge(encoder)
-    return judge.seconds / len(sample)
+    # Texts with a category are laid beside those that were learned, which are encoded too.
+    known = Judge(held, learned=learned).known
+    return judge.seconds / len(sample) * (1 if known is None else 1 + len(known) / len(held))

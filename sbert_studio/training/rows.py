@@ -32,6 +32,10 @@ class TrainingRows(Protocol):
     def lengths(self) -> np.ndarray:
         """Tokens of each row's longest text, int64 (n,)."""
 
+    @property
+    def targets(self) -> Tensor | None:
+        """(n,) float32 scores or int64 class ids, or ``None``."""
+
     def __len__(self) -> int:
         """How many rows there are."""
 

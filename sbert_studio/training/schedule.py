@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .sampler import Sampler
+from .batches import Batches
 
 
 @dataclass(frozen=True)
@@ -20,15 +20,17 @@ class Schedule:
         starts: the first step of each epoch, and the number of all steps at the end.
         evaluations: judge after so many steps; the last is the number of all steps.
         epochs: as asked, with a fraction.
+        planned: the steps over which the learning rate rises and falls: all of them, or more where the run ends before.
     """
 
-    sampler: Sampler
+    sampler: Batches
     starts: tuple[int, ...]
     evaluations: frozenset[int]
     epochs: float
+    planned: int
 
     @classmethod
-    def plan(cls, sampler: Sampler, epochs: float, evaluations_per_epoch: int) -> Schedule:
+    def plan(cls, sampler: Batches, epochs: float, evaluations_per_epoch: int) -> Schedule:
         """``epochs`` passes over the rows, the last one in part where the number has a fraction."""
         starts, evaluations = [0], set()
         for epoch in range(math.ceil(epochs)):
@@ -39,7 +41,16 @@ class Schedule:
             }
             starts.append(starts[-1] + count)
         steps = starts[-1]
-        return cls(sampler, tuple(starts), frozenset({step for step in evaluations if step < steps} | {steps}), epochs)
+        return cls(sampler, tuple(starts), frozenset({step for step in evaluations if step < steps} | {steps}), epochs, steps)
+
+    def until(self, share: float) -> Schedule:
+        """The first ``share`` (0 to 1) of the steps, at the rates that they have among all."""
+        if share >= 1:
+            return self
+        steps = max(1, round(share * self.planned))
+        starts = (*(start for start in self.starts if start < steps), steps)
+        ends = frozenset({step for step in self.evaluations if step < steps} | {steps})
+        return Schedule(self.sampler, starts, ends, self.epoch_of(steps), self.planned)
 
     @property
     def steps(self) -> int:

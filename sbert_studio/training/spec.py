@@ -71,6 +71,20 @@ class TrainSpec:
     stratify: str = setting(
         "auto", "Keep classes in proportion on both sides of a split; auto does so for labels.", choices=("auto", "yes", "no")
     )
+    judge: str = setting(
+        "auto",
+        "Held-out rows: one part of all (split), or every row once, in folds, and the model then learns from all rows; auto takes folds "
+        "under 1,000 rows.",
+        choices=("auto", "split", "folds"),
+    )
+    blend: bool = setting(
+        True, "Keep the best on the held-out rows of the untuned model, the tuned one and blends of their weights; off keeps the tuned one."
+    )
+    accept_alarm: str = setting(
+        "",
+        "The answer to an alarm that stopped the run: go on although the rows say the opposite of the model, or although it forgets.",
+        choices=("", "below_chance", "general", "both"),
+    )
     folds: int = setting(
         0, "Cross-validation: train this many times, each time judged by another part of the rows; 0 for one split.", min=0, max=100
     )

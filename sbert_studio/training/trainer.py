@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..data.siblings import siblings
+from ..encoders.digests import damage
 from ..encoders.runtime import autocast_dtype, resolve_precision
 from ..errors import StudioError
+from ..objectives.relation import Relation
 from ..workspace import write_json
 from .advisor import settled
+from .alarm import FORGETS, accepted
+from .assignment import Assignment
+from .batches import batches_for
+from .blend import Blend
 from .checkpoint import Checkpoints, disk_space
-from .events import Event, Finished, Notice, Started, Stopped
+from .conclusion import concluded, noted
+from .events import Asks, Event, Finished, Notice, Started, Stopped
 from .export import export
+from .general import GeneralProbe
 from .judge import Judge, hold_out
 from .loop import Loop, starting_state
+from .marks import Marks
 from .packing import pack_batches
 from .parts import Parts
 from .prepare import prepare
 from .probe import fit_head
 from .processes import Processes
 from .rows import read_rows
-from .sampler import Sampler
 from .schedule import Schedule
 from .spec import TrainSpec
 from .tuned import Tuned
@@ -33,6 +42,8 @@ if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _OUTCOME = "outcome.json"
+_NO_MATTER = ("checkpoint_every", "accept_alarm")
+_LATER, _UNUSUAL = ("judge", "blend"), object()
 
 
 @dataclass(frozen=True)
@@ -40,14 +51,16 @@ class Outcome:
     """How a run ended.
 
     Attributes:
-        status: ``finished`` or ``stopped``.
+        status: ``finished``, ``stopped``, or ``asks`` where an alarm stopped it: there is no model then.
         model: the folder of the best model, LoRA merged.
         adapter: the folder of the LoRA adapter, or ``None``.
         before, after: ``{"metric", "score", "task", "rows", ...}`` of the untuned and the best model on the held-out rows; empty
-            where there are none.
+            where there are none. ``general`` is what a probe of everyday pairs found. ``after`` has the ``strength`` of the blend
+            of untuned and tuned weights that was kept, and all that were judged: ``strengths: [{"strength", "score", "general"}]``.
         steps: optimiser steps taken.
         seconds: of the whole run, evaluations too.
         pairs_per_second: rows a second over the steps alone.
+        question: what an alarm asks, as :class:`~sbert_studio.data.questions.Question` has it in JSON; else empty.
     """
 
     status: str
@@ -58,13 +71,16 @@ class Outcome:
     steps: int
     seconds: float
     pairs_per_second: float
+    question: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
         return {**asdict(self), "model": str(self.model), "adapter": None if self.adapter is None else str(self.adapter)}
 
-    def event(self) -> Finished | Stopped:
+    def event(self) -> Finished | Stopped | Asks:
         """What tells of it."""
+        if self.status == "asks":
+            return Asks(self.steps, self.seconds, self.pairs_per_second, self.before, self.after, "", self.question)
         kind = Finished if self.status == "finished" else Stopped
         return kind(self.steps, self.seconds, self.pairs_per_second, self.before, self.after, str(self.model))
 
@@ -80,7 +96,7 @@ def train(
     dev: Examples | None = None,
     resume: bool = False,
     reasons: Sequence[str] = (),
-    untuned: Mapping[str, Any] | None = None,
+    assignment: Assignment | None = None,
 ) -> Outcome:
     """Tune ``encoder`` on ``examples``.
 
@@ -93,7 +109,7 @@ def train(
         resume: go on from the newest checkpoint in ``folder``, to the same weights as if nothing had happened; start over
             where there is none. Otherwise what an earlier run left in ``folder`` is removed.
         reasons: why these settings, to be shown with the start.
-        untuned: the scores to compare with, where ``encoder`` already comes from an earlier stage; else it is judged first.
+        assignment: what is different for a training that is one of several.
 
     Raises:
         StudioError: something that a person can mend; checkpoints that were written are intact.
@@ -105,38 +121,45 @@ def train(
     identity = identity_of(spec, learned, held)
     checkpoints = Checkpoints(folder)
     processes = Processes(encoder.device)
-    if resume and (ended := read_outcome(folder, identity)) is not None:
+    if resume and (ended := read_outcome(folder, identity, model=not (assignment and assignment.judges))) is not None:
         _conclude(ended, emit, processes)
         return ended
     if not resume and processes.main:
         checkpoints.clear()
         (folder / _OUTCOME).unlink(missing_ok=True)
+    damaged = checkpoints.mend() if resume and processes.main else ()
     processes.wait()
 
     encoder.to(processes.device)
     base = encoder.base or spec.model
+    marks = Marks(folder) if assignment is not None and assignment.judges else None
     state = starting_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
     objective = prepare(spec, encoder, learned, processes)
     if state.step == 0:
         fit_head(spec, objective, encoder, learned, processes)
+    if assignment is None:
+        assignment = Assignment(general=GeneralProbe.of(encoder))
     rows = read_rows(learned, encoder)
-    parts = Parts(spec, encoder, objective, rows, Judge(held, folder) if held is not None else None, processes, folder, emit)
+    if objective.in_batch and len(rows.ids) > 1:
+        objective.know(Relation.of(rows.ids, siblings(learned), processes.device))
+    judge = Judge(held, folder, learned=learned) if held is not None else None
+    parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks)
+    blend = Blend(parts.learning()[0], assignment.weights)
     precision = resolve_precision(spec.precision, processes.device)
-    sampler = Sampler(rows.lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes.count)
-    schedule = Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch)
-    loop = Loop(parts, schedule, precision, state, untuned or {})
+    batches = batches_for(objective, rows, spec, processes.count)
+    schedule = Schedule.plan(batches, spec.epochs, spec.evaluations_per_epoch).until(assignment.share)
+    loop = Loop(parts, schedule, precision, state, assignment.untuned)
+    judged = len(held) if held is not None else assignment.verdict[1]["rows"] if assignment.verdict else 0
     parts.say(
         Started(
-            schedule.steps, spec.epochs, len(rows), 0 if held is None else len(held), spec.objective, spec.method,
+            schedule.steps, spec.epochs, len(rows), judged, spec.objective, spec.method,
             str(processes.device), precision, spec.batch_size, state.step, tuple(reasons),
         )
     )  # fmt: skip
-    if processes.note:
-        parts.say(Notice(processes.note))
-    if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
-        parts.say(Notice(f"this {processes.device.type} has no fast bfloat16: training takes longer than in float32"))
-    if held is None:
-        parts.say(Notice(f"nothing measures how good the model is, and its last weights are kept: {unjudged}"))
+    for remark in (*damaged, *_remarks(spec, processes, "" if held is not None or assignment.verdict else unjudged)):
+        parts.say(Notice(remark))
+    if state.alarm and not accepted(spec, FORGETS):
+        return _finish(parts, loop, "asks", base, blend, assignment)
     if resume:
         loop.resume()
     unpack = pack_batches(encoder.backbone) if processes.device.type == "cpu" else lambda: None
@@ -144,16 +167,33 @@ def train(
         reached = loop.run(should_stop)
     finally:
         unpack()
-    return _finish(parts, loop, reached, base)
+    return _finish(parts, loop, reached, base, blend, assignment)
 
 
-def _finish(parts: Parts, loop: Loop, reached: bool, base: str) -> Outcome:
-    loop.restore_best()
-    parts.encoder.eval()
+def _remarks(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[str]:
+    """What a person should know of a training that begins; ``unjudged``: why nothing judges it, if nothing does."""
+    if processes.note:
+        yield processes.note
+    if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
+        yield f"this {processes.device.type} has no fast bfloat16: training takes longer than in float32"
+    if unjudged:
+        yield f"nothing measures how good the model is, and its last weights are kept: {unjudged}"
+
+
+def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, assignment: Assignment) -> Outcome:
     state, processes, folder = loop.state, parts.processes, parts.folder
+    if reached != "asks":
+        if parts.marks is None:
+            loop.restore_best()
+        parts.encoder.eval()
+        blend.between()
+        if parts.marks is None:
+            state = concluded(parts, state, blend, assignment, reached)
+        elif reached == "finished":
+            noted(parts, blend)
     rate = state.rows / state.seconds if state.seconds else 0.0
     outcome = Outcome(
-        "finished" if reached else "stopped",
+        reached,
         folder / "model",
         folder / "adapter" if parts.spec.method == "lora" else None,
         state.before,
@@ -161,15 +201,15 @@ def _finish(parts: Parts, loop: Loop, reached: bool, base: str) -> Outcome:
         state.step,
         state.total_seconds,
         rate,
+        state.alarm or (loop.question.to_json() if loop.question is not None else {}),
     )
-    if processes.main:
+    if processes.main and reached != "asks":
         with disk_space("the model"):
-            export(parts, state, base)
-            if reached:
+            if parts.marks is None:
+                export(parts, state, base)
+            if reached == "finished":
                 write_json(folder / _OUTCOME, {"identity": state.identity, **outcome.to_json()})
-                parts.checkpoints.keep_only(state.best)
-    if state.before and state.after and state.after["score"] <= state.before["score"]:
-        parts.say(Notice("the tuned model is no better than the untuned one on the held-out rows; more rows, or a lower rate, may help"))
+                parts.checkpoints.keep_only(state.best if parts.marks is None else -1)
     processes.wait()
     _conclude(outcome, emit=parts.emit, processes=processes)
     return outcome
@@ -180,21 +220,31 @@ def _conclude(outcome: Outcome, emit: Callable[[Event], None], processes: Proces
         emit(outcome.event())
 
 
-def read_outcome(folder: Path, identity: str, name: str = _OUTCOME) -> Outcome | None:
-    """The outcome of a run that had already reached its end; ``None`` where there is none, or it is that of other settings."""
-    path = folder / name
-    if not path.is_file():
+def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bool = True) -> Outcome | None:
+    """The outcome of a run that had already reached its end; ``None`` where there is none, or it is that of other settings.
+
+    Args:
+        model: whether it must have left a whole model.
+    """
+    try:
+        values = json.loads((folder / name).read_text(encoding="utf-8"))
+        if values.pop("identity") != identity:
+            return None
+        if model and (not (folder / "model").is_dir() or damage(folder / "model")):
+            return None
+        # The folder may have been moved since.
+        adapter = folder / "adapter" if values["adapter"] else None
+        return Outcome(**{**values, "model": folder / "model", "adapter": adapter})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # there is none, or it is damaged
         return None
-    values = json.loads(path.read_text(encoding="utf-8"))
-    if values.pop("identity") != identity:
-        return None
-    # The folder may have been moved since.
-    adapter = folder / "adapter" if values["adapter"] else None
-    return Outcome(**{**values, "model": folder / "model", "adapter": adapter})
 
 
 def identity_of(spec: TrainSpec, *examples: Examples | None) -> str:
-    """Names what decides the result: the spec, but for how often checkpoints are written, and the rows. 32 hex digits."""
-    decides = {name: value for name, value in spec.to_json().items() if name != "checkpoint_every"}
+    """Names what decides the result: the spec, but for how often checkpoints are written and how an alarm was answered, and the rows.
+
+    32 hex digits. Settings that came later than the first version are left out where they are as usual, so that its runs go on.
+    """
+    usual = {name: TrainSpec.__dataclass_fields__[name].default for name in _LATER}
+    decides = {name: value for name, value in spec.to_json().items() if name not in _NO_MATTER and value != usual.get(name, _UNUSUAL)}
     words = json.dumps([decides, *("" if part is None else part.digest for part in examples)], sort_keys=True)
     return hashlib.sha256(words.encode()).hexdigest()[:32]

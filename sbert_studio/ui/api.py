@@ -134,7 +134,7 @@ def check(
         target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
-        order: the labels from least to most alike, with commas between them.
+        order: the labels from least to most alike, with commas between them; none where they have no order.
         encoding: a codec's name, such as utf-8 or gb18030.
         delimiter: what stands between two cells, such as ; or tab.
         header: yes or no: whether the first row names the columns.
@@ -185,7 +185,7 @@ def train(
         target: the column of scores, labels or categories.
         group: the column of topics.
         scale: the lowest and the highest score, such as 0-5.
-        order: the labels from least to most alike, with commas between them.
+        order: the labels from least to most alike, with commas between them; none where they have no order.
         encoding: a codec's name, such as utf-8 or gb18030.
         delimiter: what stands between two cells, such as ; or tab.
         header: yes or no: whether the first row names the columns.
@@ -259,7 +259,7 @@ def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file.
         model: a bundled model's name, a run's id or a hub id; empty for the default.
-        task: auto, sts, pairs, triplets, retrieval, transfer or clustering.
+        task: auto, or the name of a task; one that there is not is answered with their list.
 
     Returns:
         the task, the number of rows, the scores (correlations lie in -1 to 1), and the account of the file's rows as /search.
@@ -324,9 +324,9 @@ def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -
 def _asked(
     kind: str, columns: str, target: str, group: str, scale: str, order: str = "", encoding: str = "", delimiter: str = "", header: str = ""
 ) -> Asked:
-    said = asked_in_words(kind or None, columns or None, target or None, group or None, scale or None)
-    more = {"order": order, "encoding": encoding, "delimiter": delimiter, "header": header}
-    return replace(said, **typed({name: value for name, value in more.items() if value}))
+    said = [value or None for value in (kind, columns, target, group, scale, order)]
+    first_row = typed({"header": header})["header"] if header else None
+    return asked_in_words(*said, encoding=encoding or None, delimiter=delimiter or None, header=first_row)
 
 
 def _file(path: str | None) -> Path:

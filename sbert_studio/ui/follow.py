@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.words import gain_in_words
+from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words
 from .views import Value, nothing, plain
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ _WORDS = {
     "finished": "Finished",
     "stopped": "Stopped; its best model was kept",
     "failed": "Failed",
+    "asks": "Stopped to ask you something",
     "interrupted": "Interrupted; it can go on from its last checkpoint",
 }
 METHOD_WORDS = {"full": "all weights", "lora": "LoRA"}
@@ -143,7 +144,9 @@ def before_after(run: Run) -> Value | None:
         "before": float(before),
         "after": float(after),
         "intervals": [run.before.get("interval"), run.after.get("interval")],
-        "gain": sentence(gain_in_words(run.before, run.after).replace("-", "−")),
+        "gain": " ".join(sentence(words.replace("-", "−")) for words in outcome_in_words(run.before, run.after)),
+        "found": sentence(found_in_words(run.after, run.before)),
+        "confused": [sentence(words) for words in confused_in_words(run.after)],
     }
 
 

@@ -95,7 +95,7 @@ class Page:
         Args:
             reads: ``texts``, ``pairs`` (cross-encoders) or both; where nothing is said, ``texts``: what has vectors.
         """
-        cards = [card for card in self.studio.models(self.visitor(owner)) if card.reads in (reads or ("texts",))]
+        cards = [card for card in self.studio.models(self.visitor(owner)) if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
         # Two runs of one name are told apart by the end of their ids.
         return [(card.title if titles[card.title] == 1 else f"{card.title} · {card.name[-4:]}", card.name) for card in cards]
@@ -129,11 +129,11 @@ class Page:
 def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") -> Callable[..., Any]:
     """``handler``, whose errors reach the visitor as words: what was wrong and how to mend it, never a traceback.
 
-    It ends early when the page is closed, or by the :func:`cancel_button` of the same ``work``.
+    It ends early when the page is closed.
 
     Args:
         stop: end the chain of events as well; otherwise the outputs stay as they were.
-        work: what a cancel button calls it by.
+        work: what a :func:`cancel_button` calls it by.
     """
 
     @functools.wraps(handler)
@@ -183,21 +183,30 @@ def told(progress: Any, words: str) -> Progress:
     return tell
 
 
-def cancel_button(work: str, *events: Any) -> Any:
-    """A button that ends the ``work`` of :func:`guarded` on this page; it shows while one of ``events`` has gone on for a second.
+def cancel_button(work: str) -> Any:
+    """A button that ends the ``work`` of this page; it shows where :func:`long_work` has gone on for a second."""
+    button = gr.Button("Cancel", elem_id=f"{work}-cancel", elem_classes=["sb-cancel"], size="sm")
+    quiet = {"queue": False, "api_visibility": "private", "show_progress": "hidden"}
 
-    Args:
-        work: what the handlers of the events were guarded as.
-        events: triggers that begin the work, each as ``(trigger, dependency)``: a listener such as ``button.click``, and what it
-            returned for the work.
-    """
-    name = f"{work}-cancel"
-    button = gr.Button("Cancel", elem_id=name, elem_classes=["sb-cancel"], size="sm")
-    for listen, event in events:
-        listen(None, js=f"() => SB.busy('{name}', 1)")
-        event.then(None, js=f"() => SB.busy('{name}', -1)")
-    button.click(lambda: VISITS.stop(session(), work) and None, None, None, queue=False, api_visibility="private", show_progress="hidden")
+    def on_cancel() -> None:
+        VISITS.stop(session(), work)
+
+    button.click(on_cancel, None, None, **quiet)
     return button
+
+
+def long_work(
+    listen: Callable[..., Any], work: str, handler: Callable[..., Any], inputs: Any, outputs: Any, *, stop: bool = False, **more: Any
+) -> Any:
+    """Have ``listen`` (a listener such as ``button.click``) call ``handler``, guarded, until :func:`cancel_button` of the same ``work``.
+
+    Returns:
+        the event, for what follows it.
+    """
+    listen(None, js=f"() => SB.busy('{work}-cancel', true)")
+    event = listen(guarded(handler, stop=stop, work=work), inputs, outputs, api_visibility="private", **more)
+    event.then(None, js=f"() => SB.busy('{work}-cancel', false)")
+    return event
 
 
 def download_button(label: str, make: Callable[..., Path | None], inputs: list[Any], *, elem_id: str, visible: bool = True) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ..errors import StudioError
-from .page import FILE_TYPES, PROGRESS, Page, guarded, told
+from .page import FILE_TYPES, PROGRESS, Page, guarded, long_work, told
 from .views import Value, facts, view
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ class Picked:
     events: tuple[Any, ...]
     file: Any
 
-    def then(self, handler: Callable[..., Any], inputs: list[Any], outputs: Any, **more: Any) -> None:
-        """Run ``handler`` after any of them went well."""
+    def then(self, work: str, handler: Callable[..., Any], inputs: list[Any], outputs: Any, **more: Any) -> None:
+        """Run ``handler``, as the ``work`` of a cancel button, after any of them went well."""
         for event in self.events:
-            event.success(guarded(handler), inputs, outputs, api_visibility="private", **more)
+            long_work(event.success, work, handler, inputs, outputs, **more)
 
 
 def upload(label: str, elem_id: str) -> Any:
@@ -111,7 +111,7 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
     def on_file(path: str | None, progress: Any = PROGRESS) -> str | None:
         return take_file(page, path, progress)
 
-    events = [file.upload(guarded(on_file, stop=True), file, page.corpus, api_visibility="private")]
+    events = [long_work(file.upload, elem_id, on_file, file, page.corpus, stop=True)]
     for item, button in zip(samples, buttons, strict=True):
         events.append(button.click(guarded(partial(take_sample, page, item.id), stop=True), None, page.corpus, api_visibility="private"))
     events.append(

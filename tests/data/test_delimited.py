@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.readers.delimited import detect_delimiter
 from sbert_studio.data.readers.headers import has_header, name_columns
+from sbert_studio.data.readers.text.delimited import detect_dialect
+from sbert_studio.data.readers.text.dialects import NONE
 from sbert_studio.data.tables import read_table
 
 
@@ -23,13 +24,13 @@ def rows_of(path: Path, text: str) -> list[list[str]]:
         (["a;b;c", "Hallo, du; Ja, ich; 3,5", "x;y;1,5"], ";"),
         (["a\tb", "one, two\tthree; four"], "\t"),
         (["x|y|z", "1|2|3"], "|"),
-        (["text", "Hello, world", "No comma here", "One, two, three, four"], ","),
+        (["text", "Hello, world", "No comma here", "One, two, three, four"], NONE),
         (["text,label", '"a;b;c",x', '"d;e;f",y'], ","),
         (["score;sentence1;sentence2", '1,5;"first; second";third'], ";"),
     ],
 )
 def test_the_delimiter_is_the_consistent_one(lines: list[str], delimiter: str) -> None:
-    assert detect_delimiter([line + "\n" for line in lines]) == delimiter
+    assert detect_dialect([line + "\n" for line in lines], ".csv")[0].delimiter == delimiter
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ def test_headers_are_told_from_data(rows: list[list[str]], header: bool) -> None
 def test_column_names_are_made_distinct_and_never_empty() -> None:
     names, notes = name_columns(["text", " text ", "", "a\nb"], 5)
     assert names == ["text", "text_2", "column_3", "a b", "column_5"]
-    assert len(notes) == 1
+    assert [note.severity for note in notes] == ["warning", "info"]
 
 
 def test_a_file_without_header_counts_from_row_one(tmp_path: Path) -> None:

@@ -103,15 +103,27 @@ def test_nul_characters_are_taken_out_and_their_rows_named(tmp_path: Path) -> No
     assert [note.rows for note in table.notes] == [(32,)]
 
 
-@pytest.mark.parametrize("name", ["cell.csv", "cell.tsv", "cell.txt", "cell.jsonl"])
-def test_a_cell_of_ten_megabytes_is_read_whole(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    big = "word " * 2_000_000
-    if name.endswith("jsonl"):
-        path.write_text(json.dumps({"text": "small"}) + "\n" + json.dumps({"text": big}) + "\n", encoding="utf-8")
+def _with_cell(path: Path, cell: str) -> Path:
+    if path.suffix == ".jsonl":
+        path.write_text(json.dumps({"text": "small"}) + "\n" + json.dumps({"text": cell}) + "\n", encoding="utf-8")
     else:
-        path.write_text(f"text\nsmall\n{big}\n", encoding="utf-8")
-    assert big in read_table(path).column("text")
+        head = "text\tlabel\nsmall\tx\n" if path.suffix == ".tsv" else "text\nsmall\n"
+        path.write_text(head + cell + ("\ty\n" if path.suffix == ".tsv" else "\n"), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["cell.csv", "cell.tsv", "cell.txt", "cell.jsonl"])
+def test_a_cell_of_nearly_a_million_characters_is_read_whole(tmp_path: Path, name: str) -> None:
+    big = "word " * 200_000
+    assert big in read_table(_with_cell(tmp_path / name, big)).column("text")
+
+
+@pytest.mark.parametrize("name", ["cell.csv", "cell.tsv", "cell.txt", "cell.jsonl"])
+def test_a_longer_cell_is_refused_with_its_row(tmp_path: Path, name: str) -> None:
+    path = _with_cell(tmp_path / name, "word " * 2_000_000)
+    with pytest.raises(StudioError, match="characters") as caught:
+        read_table(path)
+    assert caught.value.rows == ((2,) if name == "cell.jsonl" else (3,))
 
 
 def test_a_line_beyond_all_bounds_is_refused_with_its_number(tmp_path: Path) -> None:
@@ -207,7 +219,7 @@ def test_parquet_counts_its_column_names_as_row_one(tmp_path: Path) -> None:
     path = tmp_path / "pairs.parquet"
     pq.write_table(pa.table({"text": ["a", None], "score": [4.5, 5.0], "tags": [["x"], []]}), path)
     table = read_table(path)
-    assert contents(table) == [("a", "4.5", '["x"]'), ("", "5", "[]")]
+    assert contents(table) == [("a", "4.5", "x"), ("", "5", "")]
     assert table.lines.tolist() == [2, 3]
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sbert_studio.evaluation.words import gain_in_words, scores_in_words
+from sbert_studio.evaluation.words import cost_in_words, gain_in_words, kept_in_words, outcome_in_words, points, scores_in_words
 
 
 def test_a_score_is_said_with_its_interval_or_with_its_deviation() -> None:
@@ -12,7 +12,30 @@ def test_a_score_is_said_with_its_interval_or_with_its_deviation() -> None:
 def test_a_gain_that_may_be_chance_is_called_so() -> None:
     before = {"score": 0.5}
     sure = gain_in_words(before, {"score": 0.6, "gain_interval": [0.05, 0.15]})
-    assert sure == "gain +0.1000 [+0.0500, +0.1500]"
+    assert sure == "gain +0.1000 [+0.0500, +0.1500]: better"
     chance = gain_in_words(before, {"score": 0.49, "gain_interval": [-0.05, 0.03]})
-    assert chance == "gain -0.0100 [-0.0500, +0.0300]: the gain is within the noise"
+    assert chance == "gain -0.0100 [-0.0500, +0.0300]: no difference beyond chance"
+    assert gain_in_words(before, {"score": 0.4, "gain_interval": [-0.2, -0.05]}).endswith(": worse")
     assert gain_in_words(before, {"score": 0.6}) == gain_in_words({}, {"score": 0.6, "gain_interval": [0, 1]}) == ""
+
+
+def marks(**scores: float) -> list[dict[str, float]]:
+    return [{"strength": strength, "score": score} for strength, score in zip((0, 0.5, 1), scores.values(), strict=True)]
+
+
+def test_which_model_was_kept_is_said_with_the_reason() -> None:
+    blend = {"strength": 0.5, "score": 0.7, "strengths": marks(untuned=0.5, half=0.7, tuned=0.6)}
+    assert kept_in_words(blend) == "a blend is kept, 50% of the way to the tuned weights: it does better than the tuned model 0.6000"
+    assert kept_in_words(blend | {"strength": 1.0, "score": 0.6}) == "strength 1, as you chose; best was 0.5 with 0.7000"
+    assert "an estimate" in kept_in_words(blend | {"strength": 0.6, "score": 0.68, "interpolated": True})
+    untuned = {"strength": 0.0, "score": 0.5, "gain_interval": [0.0, 0.0], "strengths": marks(untuned=0.5, half=0.4, tuned=0.3)}
+    assert kept_in_words(untuned).startswith("the untuned model is kept: neither the tuned one 0.3000 nor a blend")
+    assert outcome_in_words({"score": 0.5}, untuned)[0] == "no gain: the untuned model is kept"
+    assert kept_in_words({"score": 0.5}) == ""
+
+
+def test_what_a_training_costs_elsewhere_stands_beside_the_gain() -> None:
+    before = {"score": 0.5, "general": {"score": 0.9}}
+    assert cost_in_words(before, {"score": 0.561, "general": {"score": 0.896}}) == "yours +6.1, general −0.4"
+    assert cost_in_words(before, {"score": 0.561}) == ""
+    assert points(0.0) == points(-0.0001) == "±0.0"

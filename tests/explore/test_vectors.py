@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_a_failed_encoding_leaves_nothing_behind(workspace: Workspace, encoder, 
 
 
 def test_the_least_recently_used_vectors_go_first(workspace: Workspace, encoder) -> None:
-    store = VectorStore(workspace, max_bytes=2 * (4 * 32 * 4 + 128))
+    store = VectorStore(workspace, max_bytes=2 * (4 * 32 * 4 + 128 + 40))
     sets = [[f"{text} {number}" for text in TEXTS] for number in range(3)]
     digests = [digest_texts(texts) for texts in sets]
     for age, (texts, digest) in enumerate(zip(sets[:2], digests[:2], strict=True)):
@@ -102,3 +103,42 @@ def test_half_written_files_of_dead_processes_go_and_fresh_ones_stay(workspace: 
 def test_no_text_is_no_vector(workspace: Workspace, encoder) -> None:
     assert VectorStore(workspace).get([], digest_texts([]), encoder).shape == (0, 32)
     assert encoder.calls == 0
+
+
+def test_a_byte_that_was_changed_is_encoded_again_and_not_served(workspace: Workspace, encoder) -> None:
+    digest = digest_texts(TEXTS)
+    path = workspace.vectors(digest, encoder.fingerprint)
+    right = np.array(VectorStore(workspace).get(TEXTS, digest, encoder))
+    for place in (130, -50, -3):
+        data = bytearray(path.read_bytes())
+        data[place] ^= 1
+        path.unlink()  # arrays in use stay mapped to the old file
+        path.write_bytes(data)
+        np.testing.assert_array_equal(VectorStore(workspace).get(TEXTS, digest, encoder), right)
+    assert encoder.calls == 4
+    VectorStore(workspace).get(TEXTS, digest, encoder)
+    assert encoder.calls == 4
+
+
+def test_a_disk_that_takes_nothing_costs_only_the_cache(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.explore import arrays
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(arrays, "atomic_file", full)
+    monkeypatch.setattr(Path, "mkdir", full)
+    digest = digest_texts(TEXTS)
+    found = VectorStore(workspace).get(TEXTS, digest, encoder)
+    np.testing.assert_array_equal(found, encoder.encode(TEXTS))
+    assert not found.flags.writeable
+
+
+def test_a_file_that_another_program_removes_meanwhile_is_no_error(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise FileNotFoundError
+
+    digest = digest_texts(TEXTS)
+    right = np.array(VectorStore(workspace).get(TEXTS, digest, encoder))
+    monkeypatch.setattr("sbert_studio.explore.arrays.os.utime", gone)
+    np.testing.assert_array_equal(VectorStore(workspace).get(TEXTS, digest, encoder), right)

@@ -29,15 +29,17 @@ class Batch:
 
 
 def batch(kind: str, rows: int = 9, *, dim: int = DIM, negatives: int = 1, seed: int = 0, dtype: torch.dtype = torch.float64) -> Batch:
-    """Columns near each other; scores in quarters with ties; three classes. For sentences two columns, the two passes."""
+    """Columns near each other; scores in quarters with ties; three classes. For sentences two columns, the two passes; for labelled
+    texts one.
+    """
     random = torch.Generator().manual_seed(seed)
     first = torch.randn(rows, dim, generator=random, dtype=torch.float64)
-    count = {"triplets": 2 + negatives}.get(kind, 2)
+    count = {"triplets": 2 + negatives, "labelled_texts": 1}.get(kind, 2)
     others = [first + 0.9 * torch.randn(rows, dim, generator=random, dtype=torch.float64) for _ in range(count - 1)]
     targets: Tensor | None = None
     if kind == "scored_pairs":
         targets = (torch.arange(rows) * 3 % 5).to(dtype) / 4
-    elif kind == "labelled_pairs":
+    elif kind in ("labelled_pairs", "labelled_texts"):
         targets = torch.arange(rows) * 2 % CLASSES
     names = torch.arange(rows * count).reshape(count, rows)
     ids = [names[0], names[0]] if kind == "sentences" else list(names)

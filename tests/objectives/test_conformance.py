@@ -11,7 +11,7 @@ from sbert_studio.registry import fields_of, parse_params
 
 from .batches import CLASSES, DIM, PAIRS, Batch, batch, make
 
-KINDS = {"scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "sentences"}
+KINDS = {"scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences"}
 every = pytest.mark.parametrize(("name", "kind"), PAIRS)
 
 

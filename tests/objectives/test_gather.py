@@ -13,7 +13,14 @@ from sbert_studio.objectives.gather import process_count
 
 from .batches import DIM, batch, make
 
-CASES = [("in_batch", "triplets"), ("cosent", "scored_pairs"), ("simcse", "sentences"), ("online_contrastive", "labelled_pairs")]
+CASES = [
+    ("in_batch", "triplets"),
+    ("cosent", "scored_pairs"),
+    ("simcse", "sentences"),
+    ("online_contrastive", "labelled_pairs"),
+    ("supcon", "labelled_texts"),
+    ("batch_hard", "labelled_texts"),
+]
 SHARES = [slice(0, 6), slice(6, 9)]
 
 

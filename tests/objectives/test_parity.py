@@ -115,6 +115,21 @@ CASES: dict[str, Callable[[], tuple[Objective, nn.Module, Batch]]] = {
         peer.MultipleNegativesRankingLoss(Given(), **SYMMETRIC),
         batch("triplets"),
     ),
+    "batch-hard, cosine": lambda: (
+        make("batch_hard"),
+        peer.BatchHardTripletLoss(Given(), peer.BatchHardTripletLossDistanceFunction.cosine_distance, 0.2),
+        batch("labelled_texts", 30),
+    ),
+    "batch-hard, euclidean, ε 5": lambda: (
+        make("batch_hard", distance="euclidean", margin=5.0),
+        peer.BatchHardTripletLoss(Given()),
+        batch("labelled_texts", 30),
+    ),
+    "batch-hard, soft margin": lambda: (
+        make("batch_hard", distance="euclidean", soft_margin=True),
+        peer.BatchHardSoftMarginTripletLoss(Given()),
+        batch("labelled_texts", 30),
+    ),
     "simcse": lambda: (make("simcse"), peer.MultipleNegativesRankingLoss(Given()), batch("sentences")),
     "simcse, supervised": lambda: (make("simcse_supervised"), peer.MultipleNegativesRankingLoss(Given()), batch("triplets")),
     "matryoshka of in-batch": lambda: (

@@ -180,6 +180,64 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
     assert ended(studio, studio.submit(TrainRequest(path, overrides=quick()))).status == "finished"
 
 
+@pytest.mark.parametrize("what", [MemoryError(), SystemExit(3), KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("where", ["sbert_studio.training.course.train", "sbert_studio.runs.runner.perform"])
+def test_nothing_ends_the_thread_that_trains(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, what: BaseException
+) -> None:
+    def fall(*_: object, **__: object) -> None:
+        raise what
+
+    path = write_pairs(tmp_path / "pairs.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr(where, fall)
+        broken = ended(studio, studio.submit(path, overrides=quick()))
+    assert broken.status in ("failed", "interrupted") and broken.message
+    assert ended(studio, studio.submit(path, overrides=quick())).status == "finished"
+    studio.resume(broken.id)
+    assert ended(studio, broken).status == "finished"
+
+
+def test_a_listener_and_a_log_that_fail_do_not_end_the_run(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fall(*_: object) -> None:
+        raise RuntimeError("nobody listens")
+
+    monkeypatch.setattr("sbert_studio.runs.tensorboard.TensorBoardLog.write", fall)
+    assert studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(), emit=fall).status == "finished"
+
+
+def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fall(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = write_pairs(tmp_path / "pairs.csv")
+    run = studio.submit(path, overrides=quick(epochs=400, evaluations_per_epoch=1))
+    until(lambda: studio.run(run.id).run.step > 3)
+    with monkeypatch.context() as patch:
+        patch.setattr("sbert_studio.training.checkpoint.Checkpoints.write", fall)
+        patch.setattr(Path, "write_text", fall)
+        patch.setattr("sbert_studio.runs.mirror.atomic_file", fall)
+        studio.stop(run.id)
+        broken = ended(studio, run)
+    assert (broken.status, broken.message) == ("failed", "the disk is full")
+    assert "room" in broken.hint
+    assert ended(studio, studio.submit(path, overrides=quick())).status == "finished"
+
+
+def test_a_run_that_another_program_has_is_not_trained_a_second_time(studio: Studio, tmp_path: Path) -> None:
+    from sbert_studio.runs.work import perform
+
+    run = long_run(studio, write_pairs(tmp_path / "pairs.csv"))
+    with studio_at(studio.settings.home) as other:
+        error = perform(run.id, other.store, other.workspace, lambda: other.catalog, lambda: False)
+        assert isinstance(error, StudioError) and "another program" in error.message
+    assert studio.run(run.id).run.status == "running"
+    studio.stop(run.id)
+    assert ended(studio, run).status == "stopped"
+
+
 def test_two_owners_do_not_see_each_others_runs_or_models(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     runs = {owner: ended(studio, studio.submit(TrainRequest(path, overrides=quick(), owner=owner))) for owner in ("ann", "bob")}

@@ -13,7 +13,7 @@ from sbert_studio.ui.follow import Follow
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.session import new_owner
 from sbert_studio.ui.tabs import models, tune
-from sbert_studio.ui.tuning import data_panel, drafts, run_panel, settings_form, told
+from sbert_studio.ui.tuning import changes, data_panel, drafts, run_panel, settings_form, told
 
 from .test_forms import shown_raw
 
@@ -75,27 +75,27 @@ def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_
     draft = data_panel.take(page, path, None)
     assert draft.diagnosis is not None
     number = next(n for n, finding in enumerate(draft.diagnosis.findings) if finding.mend)
-    mended = drafts.mended(page.studio, draft, number, None)
+    mended = changes.mended(page.studio, draft, number, None)
     assert mended.changes and len(mended.table) < len(draft.table)
     shown = told.findings(mended)
     assert shown["changes"] == list(mended.changes) and shown["undo"]
     for wrong in (-1, 99, "0", None):
         with pytest.raises(StudioError):
-            drafts.mended(page.studio, draft, wrong, None)
+            changes.mended(page.studio, draft, wrong, None)
 
 
 def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: Path) -> None:
     draft = drafts.planned(page.studio, data_panel.take(page, pairs, None), None, {"objective": "cosine", "epochs": 2.0})
     offers = {offer["name"]: offer["rows"] for offer in told.findings(draft)["offers"]}
     assert offers["scored_to_labelled"] == "60 rows"
-    labelled = drafts.changed(page.studio, draft, "convert", "scored_to_labelled", None)
+    labelled = changes.changed(page.studio, draft, "convert", "scored_to_labelled", None)
     assert labelled.diagnosis is not None and labelled.diagnosis.roles.kind == "labelled_pairs"
     assert labelled.overrides == {"epochs": 2.0}
     written = data_panel.write_mended(page, page.drafts.put(labelled))
     assert written.name == "pairs-mended.csv"
     assert written.read_text(encoding="utf-8").startswith("sentence1,sentence2,label")
     assert "pairs-mended.csv" in told.command(labelled, "m", "m")
-    again = drafts.changed(page.studio, labelled, "undo", 0, None)
+    again = changes.changed(page.studio, labelled, "undo", 0, None)
     assert again.table is draft.table and again.changes == () and not told.findings(again)["undo"]
     assert again.diagnosis is not None and again.diagnosis.roles == draft.diagnosis.roles  # type: ignore[union-attr]
     for action, which in (
@@ -106,11 +106,11 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
         ("explode", 7),
     ):
         with pytest.raises(StudioError):
-            drafts.changed(page.studio, draft, action, which, None)
+            changes.changed(page.studio, draft, action, which, None)
 
 
 def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:
-    draft = drafts.changed(page.studio, data_panel.take(page, pairs, None), "convert", "scored_to_labelled", None)
+    draft = changes.changed(page.studio, data_panel.take(page, pairs, None), "convert", "scored_to_labelled", None)
     planned = drafts.planned(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax"})
     run = drafts.start(page.studio, planned, "local", "")
     page.studio.runner.wait(run.id, 60)
@@ -147,7 +147,7 @@ def odd(tmp_path: Path) -> Path:
 
 def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -> None:
     draft = data_panel.take(page, odd, None)
-    assert drafts.with_columns(page.studio, draft, chosen(draft, kind="scored_pairs"), None).asked == Asked("scored_pairs")
+    assert drafts.with_columns(page.studio, draft, chosen(draft, kind="positive_pairs"), None).asked == Asked("positive_pairs")
     draft = drafts.with_columns(page.studio, draft, Asked("scored_pairs"), None)
     for values in ({"columns": ['c "c"', "one, two"]}, {"target": "points"}, {"high": 10.0}, {"group": ""}):
         draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)

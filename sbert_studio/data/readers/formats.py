@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ...errors import StudioError
 from ..progress import Progress
-from .columnar import read_parquet
-from .delimited import read_delimited
-from .encoding import Encoding, detect_encoding
-from .jsonlines import looks_like_json_lines, read_json
-from .lines import first_lines
-from .plain import read_plain
+from .nested.columnar import read_parquet
+from .nested.json import looks_like_json_lines, read_json
 from .rows import Content
+from .text.delimited import read_delimited
+from .text.encoding import detect_encoding, named_encoding
+from .text.lines import first_lines
+from .text.plain import read_plain
 from .workbook import read_workbook
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json", ".xlsx", ".parquet")
@@ -33,7 +33,7 @@ def read_content(
         return read_parquet(path, progress=progress)
     if start.startswith(b"PK\x03\x04") and _is_workbook(path):
         return read_workbook(path, progress=progress, header=header)
-    chosen = _named(encoding) if encoding else detect_encoding(path)
+    chosen = named_encoding(encoding) if encoding else detect_encoding(path)
     suffix = path.suffix.lower()
     if suffix in {".jsonl", ".ndjson", ".json"}:
         return read_json(path, progress=progress, encoding=chosen)
@@ -65,11 +65,3 @@ def _is_workbook(path: Path) -> bool:
             return any(name.startswith("xl/") for name in archive.namelist())
     except (zipfile.BadZipFile, ValueError, OSError):
         return path.suffix.lower() in {".xlsx", ".xlsm"}
-
-
-def _named(name: str) -> Encoding:
-    try:
-        "".encode(name)
-    except (LookupError, ValueError):
-        raise StudioError(f"there is no encoding called {name!r}", "use utf-8, utf-16, gb18030 or cp1252") from None
-    return Encoding("utf-8-sig" if name.lower().replace("_", "-") in {"utf-8", "utf8"} else name, name.upper())

@@ -15,61 +15,115 @@ _LONGEST_NAME = 60
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of some rows names the columns.
 
-    A number or an empty cell in the first row says no (its first cell may be empty, as pandas writes its index, and its
-    last). Well-known column names say yes, unless they come again below. Else the first row is a header if it differs
-    in kind from the rows below: text above numbers, or a few short words above sentences.
+    A number in the first row says no. Well-known column names say yes, unless they come again below; a cell may then be
+    empty. Else the first row is a header if it differs in kind from the rows below: text above numbers, or a few short
+    words above sentences. A row of long questions, as forms write them, is one above numbers only.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     named = [cell for cell in first if cell]
-    if not named or "" in first[1:-1] or any(not _may_be_name(cell) for cell in named):
+    if not named or any(not math.isnan(parse_number(cell)) for cell in named):
         return False
+    if any(not _may_be_name(cell) for cell in named):
+        return _asks_above_numbers(rows)
     below = [[row[index].strip() for row in rest if len(row) > index and row[index].strip()] for index in range(len(first))]
     repeated = any(cell and cell in texts for cell, texts in zip(first, below, strict=True))
-    familiar = sum(known(cell) for cell in named)
-    if familiar == len(named) > 1 or (familiar and not repeated and not any(map(_is_sentence, named))):
+    familiar = sum(familiar_name(cell) for cell in named)
+    if familiar < len(named):
+        familiar = sum(familiar_name(cell) for cell in named if len(cell) > 1)  # a lone "a" or "b" is a label as well
+    if familiar == len(named) > 1 or (familiar and not repeated and not any(map(is_sentence, named))):
         return True
-    if repeated or not rest or len(set(named)) < len(named):
+    if repeated or not rest or len(set(named)) < len(named) or len(named) < len(first) / 2:
         return False
-    if any(cell and _mostly_numbers(texts) for cell, texts in zip(first, below, strict=True)):
-        return True
-    return _short_above_long(named, rest)
+    another = len(rest[0]) > 1 and all(familiar_name(cell.strip()) for cell in rest[0])  # a second header row
+    above = any(cell and mostly_numbers(texts) for cell, texts in zip(first, below, strict=True))
+    return another or above or _short_above_long(named, rest)
+
+
+def uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row could be names as well as data: a few short words that nothing tells from the rows below."""
+    first = [cell.strip() for cell in rows[0]]
+    if len(first) < 2 or len(rows) < 2 or not looks_like_names(first) or any(familiar_name(cell) for cell in first):
+        return False
+    columns = [[row[index].strip() for row in rows[1:] if len(row) > index and row[index].strip()] for index in range(len(first))]
+    if any(mostly_numbers(texts) for texts in columns) or any(cell in texts for cell, texts in zip(first, columns, strict=True)):
+        return False
+    longest = [sorted(map(len, texts))[len(texts) // 2] for texts in columns if texts]
+    return bool(longest) and max(longest) <= 3 * max(map(len, first))
+
+
+def looks_like_names(cells: Sequence[str]) -> bool:
+    """Whether a row could name columns: no number, no sentence, nothing twice, and something in most cells."""
+    named = [cell.strip() for cell in cells if cell.strip()]
+    return (
+        len(named) > len(cells) / 2
+        and len(set(named)) == len(named)
+        and all(_may_be_name(cell) and not is_sentence(cell) for cell in named)
+    )
+
+
+def familiar_name(cell: str) -> bool:
+    """Whether people, or this program for a column without a name, call a column so."""
+    return known(cell) or (cell.startswith("column_") and cell[7:].isdecimal())
+
+
+def is_sentence(cell: str) -> bool:
+    """Whether a cell reads as a sentence rather than as a name."""
+    return cell.endswith((".", "?", "!", "。", "？", "！", "…")) or len(cell.split()) > 6
+
+
+def mostly_numbers(texts: Sequence[str]) -> bool:
+    """Whether three in four of the cells, or more, are numbers."""
+    return bool(texts) and sum(not math.isnan(parse_number(text)) for text in texts) >= 0.75 * len(texts)
+
+
+def _asks_above_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a first row of long cells, all different, stands above a column of nothing but numbers."""
+    first = [cell.strip() for cell in rows[0]]
+    if len(rows) < 4 or not all(first) or len(set(first)) < len(first):
+        return False
+    columns = [[row[index].strip() for row in rows[1:] if len(row) > index and row[index].strip()] for index in range(len(first))]
+    return any(texts and all(not math.isnan(parse_number(text)) for text in texts) for texts in columns)
 
 
 def _may_be_name(cell: str) -> bool:
     return len(cell) <= _LONGEST_NAME and "\n" not in cell and math.isnan(parse_number(cell))
 
 
-def _is_sentence(cell: str) -> bool:
-    return cell.endswith((".", "?", "!", "。", "？", "！", "…")) or len(cell.split()) > 6
-
-
-def _mostly_numbers(texts: Sequence[str]) -> bool:
-    return bool(texts) and sum(not math.isnan(parse_number(text)) for text in texts) > 0.8 * len(texts)
-
-
 def _short_above_long(named: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     texts = [cell.strip() for row in rest for cell in row if cell.strip()]
-    if not texts or any(map(_is_sentence, named)):
+    if not texts or any(map(is_sentence, named)):
         return False
     longest_name = max(len(cell) for cell in named)
     usual = sorted(len(text) for text in texts)[len(texts) // 2]
     return longest_name <= 30 and all(len(cell.split()) <= 3 for cell in named) and usual > 2 * longest_name
 
 
-def name_columns(header: Sequence[str], width: int) -> tuple[list[str], list[Finding]]:
-    """One name a column: the header's, made distinct, and ``column_3`` where it has none."""
+def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[str], list[Finding]]:
+    """One name a column: the header's, made distinct, and ``column_3`` where it has none, which is noted.
+
+    Args:
+        header: the cells of the header; empty where there is none.
+        width: how many columns there are.
+        row: the header's row number.
+    """
     names: list[str] = []
     notes = []
+    gaps: list[str] = []
     for index in range(width):
         name = " ".join(header[index].split()) if index < len(header) else ""
-        name = name or f"column_{index + 1}"
+        if not name:
+            name = f"column_{index + 1}"
+            gaps.append(name)
         base, copy = name, 2
         while name in names:
             name = f"{base}_{copy}"
             copy += 1
         if name != base:
-            notes.append(Finding("warning", f"two columns are called {base!r}; the later one is read as {name!r}", (1,)))
+            notes.append(Finding("warning", f"two columns are called {base!r}; the later one is read as {name!r}", (row,)))
         names.append(name)
     if not header:
         notes.append(Finding("info", f"no header row was found; the columns are called {', '.join(names[:4])}{'…' if width > 4 else ''}"))
+    elif gaps:
+        called = "a column without a name is" if len(gaps) == 1 else "columns without a name are"
+        notes.append(Finding("info", f"{called} called {', '.join(gaps[:4])}{'…' if len(gaps) > 4 else ''}", (row,)))
     return names, notes

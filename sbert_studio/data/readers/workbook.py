@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from ...errors import StudioError
 from ..cells import cell_text
 from ..findings import Finding
 from ..progress import Progress
-from .rows import MOST_COLUMNS, Content, Ledger, Record, gather
+from .archive import examine
+from .gather import gather
+from .rows import MOST_COLUMNS, Content, Ledger, Record
 
-_LARGEST_UNPACKED = 1 << 31
 _REPORT_EVERY = 5_000
 # What openpyxl and the zip and XML readers below it raise on a file that is damaged.
 _DAMAGE: tuple[type[Exception], ...] = (
@@ -29,7 +31,7 @@ def read_workbook(path: Path, *, progress: Progress | None = None, header: bool 
     Raises:
         StudioError: the workbook is damaged, locked, far too large once unpacked, or empty.
     """
-    _refuse_bomb(path)
+    examine(path)
     from openpyxl import load_workbook
 
     with path.open("rb") as source:  # by its content: given a path, openpyxl goes by the ending of the name
@@ -38,24 +40,14 @@ def read_workbook(path: Path, *, progress: Progress | None = None, header: bool 
             sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
             if not sheets:
                 raise StudioError(f"{path.name} holds no text", "give a workbook with at least one row of text")
-            content = gather(_rows(sheets[0], path.name, progress), Ledger(), header=header, joiner=" ")
+            content = gather(_rows(sheets[0], path.name, progress), Ledger(), header=header, joiner=" ", aligned=True)
         except _DAMAGE as error:
             raise StudioError(f"{path.name} is not a workbook that can be read", "open it in a spreadsheet and save it again") from error
     notes = content.notes
     if len(sheets) > 1:
         others = ", ".join(repr(sheet.title) for sheet in sheets[1:4])
         notes = (Finding("info", f"the sheet {sheets[0].title!r} was read; the workbook also holds {others}"), *notes)
-    return Content(content.names, content.data, content.lines, notes)
-
-
-def _refuse_bomb(path: Path) -> None:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, OSError) as error:
-        raise StudioError(f"{path.name} is not a workbook that can be read", "open it in a spreadsheet and save it again") from error
-    if unpacked > _LARGEST_UNPACKED:
-        raise StudioError(f"{path.name} would unpack to {unpacked / 2**30:.1f} GiB", "save the sheet as CSV instead")
+    return replace(content, notes=notes)
 
 
 def _holds_anything(sheet: Any) -> bool:

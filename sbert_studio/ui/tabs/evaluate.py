@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
+from ...evaluation.report import TASK_TITLES
 from ..follow import metric_words
-from ..page import PROGRESS, Page, guarded, told
+from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
 
@@ -21,18 +22,9 @@ if TYPE_CHECKING:
 TITLE = "Evaluate"
 ORDER = 5
 _MOST_MODELS = 6
-_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets")
+_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
 _BLANK = "Scores appear here, a row for each model."
-_TASKS = [
-    ("Found from the columns", "auto"),
-    ("Similarity with scores (STS)", "sts"),
-    ("Pairs with yes or no", "pairs"),
-    ("Pairs with classes (cross-encoders)", "classes"),
-    ("Triplets", "triplets"),
-    ("Retrieval of the other half", "retrieval"),
-    ("Classes by a linear probe", "transfer"),
-    ("Classes by clustering", "clustering"),
-]
+_TASKS = [("Found from the columns", "auto"), *((title, task) for task, title in TASK_TITLES.items())]
 
 
 def judge(studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None) -> tuple[Value, Value]:
@@ -130,6 +122,7 @@ def build(studio: Studio, page: Page) -> None:
             buttons = sample_buttons(samples, "evaluate")
             task = gr.Dropdown(_TASKS, value="auto", label="Task", elem_id="evaluate-task")
             button = gr.Button("Evaluate", variant="primary", elem_id="evaluate-go")
+            cancel_button("evaluate")
         with gr.Column(min_width=320, scale=2):
             scores = view("table", nothing(_BLANK), elem_id="evaluate-scores")
             details = view("table", elem_id="evaluate-details")
@@ -144,14 +137,13 @@ def build(studio: Studio, page: Page) -> None:
 
     common = {
         "outputs": [scores, details],
-        "api_visibility": "private",
         "show_progress_on": scores,
         "concurrency_limit": 2,
         "concurrency_id": "evaluate",
     }
-    button.click(guarded(on_judge), [models, file, task], **common)
+    long_work(button.click, "evaluate", on_judge, [models, file, task], **common)
     for number, one in enumerate(buttons):
-        one.click(guarded(bound(on_sample, number)), [models, task], **common)
+        long_work(one.click, "evaluate", bound(on_sample, number), [models, task], **common)
 
     typed = gr.State("")
 

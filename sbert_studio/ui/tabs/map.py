@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 import numpy as np
 
-from ..page import PROGRESS, Page, download_button, guarded, told
+from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
 from ..picker import corpus_picker
 from ..plots import CLUSTERS, map_html, map_value
 from ..session import Drawn
@@ -205,6 +205,7 @@ def build(studio: Studio, page: Page) -> None:
                 count = gr.Slider(2, 60, 10, step=1, label="How many", visible=False, elem_id="map-count")
                 threshold = gr.Slider(0.1, 0.95, 0.5, step=0.05, label="Least mean cosine", visible=False, elem_id="map-threshold")
             button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
+            cancel_button("map")
             with gr.Row(elem_classes=["sb-buttons"]):
                 saves = [
                     download_button("Download HTML", partial(write_html, page), [map_key], elem_id="map-html", visible=False),
@@ -227,11 +228,11 @@ def build(studio: Studio, page: Page) -> None:
 
     inputs = [page.corpus, page.model, dimensions, neighbours, distance, method, count, threshold, colour]
     outputs = [page.corpus, map_key, shown, colour, *saves]
-    drawing = {"outputs": outputs, "api_visibility": "private", "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
-    button.click(guarded(on_draw), inputs, **drawing)
-    picked.then(on_draw, inputs, outputs, show_progress_on=shown, concurrency_limit=2, concurrency_id="map")
+    drawing = {"outputs": outputs, "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
+    long_work(button.click, "map", on_draw, inputs, **drawing)
+    picked.then("map", on_draw, inputs, **drawing)
     for event in (dimensions.input, neighbours.release, distance.release, method.input, count.release, threshold.release):
-        event(guarded(on_setting), [map_key, *inputs], trigger_mode="always_last", **drawing)
+        long_work(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
     method.change(_method_controls, method, [count, threshold], api_visibility="private", show_progress="hidden", queue=False)
     colour.input(guarded(partial(shown_map, page)), [map_key, colour], [shown, colour], api_visibility="private", show_progress="hidden")
     shown.select(guarded(on_choice), map_key, listed, api_visibility="private", show_progress="hidden")

@@ -27,23 +27,31 @@ _NO_RUNS = "No runs yet. Tune a model in the Fine-tune tab, and it stands here."
 def listing(page: Page, owner: Any, chosen: str) -> tuple[list[str], Value]:
     """The ids of what is listed, models that come with the studio first, then runs, newest first; and the value of a ``cards`` view."""
     who = page.visitor(owner)
-    bundled = [card for card in page.studio.models(who) if not card.name.startswith("run-")]
+    models = {card.name: card for card in page.studio.models(who)}
+    bundled = [card for card in models.values() if not card.name.startswith("run-")]
     runs = page.studio.runs(who)
-    cards = [_model_card(card) for card in bundled] + [_run_card(run) for run in runs]
+    broken = {name for name, card in models.items() if card.damaged}
+    cards = [_model_card(card) for card in bundled] + [_run_card(run, run.id in broken) for run in runs]
     return [card["id"] for card in cards], plain({"cards": cards, "current": chosen, "empty": _NO_RUNS})
 
 
 def _model_card(card: ModelCard) -> Value:
     size = f"{card.parameters / 1e6:.0f} M weights · {card.dim} dimensions"
-    return {"id": card.name, "title": card.title, "badge": "built in", "subtitle": size, "score": ""}
+    return {"id": card.name, "title": card.title, "badge": "damaged" if card.damaged else "built in", "subtitle": size, "score": ""}
 
 
-def _run_card(run: Run) -> Value:
+def _run_card(run: Run, damaged: bool) -> Value:
     method = METHOD_WORDS.get(run.method, run.method)
     scores = before_after(run)
     shown = f"{scores['before']:.4f} → {scores['after']:.4f}" if scores else ""
     when = run.created[:16].replace("T", " ")
-    return {"id": run.id, "title": run.name, "badge": run.status, "subtitle": f"{run.objective} · {method} · {when} UTC", "score": shown}
+    return {
+        "id": run.id,
+        "title": run.name,
+        "badge": "damaged" if damaged else run.status,
+        "subtitle": f"{run.objective} · {method} · {when} UTC",
+        "score": shown,
+    }
 
 
 def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | None, Value | None]:
@@ -52,7 +60,7 @@ def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | No
     card = next((card for card in page.studio.models(who) if card.name == name), None)
     run = next((run for run in page.studio.runs(who) if run.id == name), None)
     if run is None:
-        return (facts(_model_facts(card), title=card.title, notes=[card.note] if card.note else []) if card else None), None, None
+        return (facts(_model_facts(card), title=card.title, notes=_notes(card)) if card else None), None, None
     _, panel, curves, _ = look(page, Follow(run.id))
     known = [
         ("Id", run.id),
@@ -68,7 +76,12 @@ def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | No
         for words, key in (("Epochs", "epochs"), ("Batch", "batch_size"), ("Learning rate", "learning_rate"), ("Seed", "seed"))
         if key in spec
     ]
-    return facts(known, notes=[card.note] if card and card.note else []), panel, curves
+    return facts(known, notes=_notes(card) if card else []), panel, curves
+
+
+def _notes(card: ModelCard) -> list[str]:
+    damaged = f"This model is damaged: {card.damaged}. It cannot be used or exported, only deleted." if card.damaged else ""
+    return [note for note in (damaged, card.note) if note]
 
 
 def _model_facts(card: ModelCard) -> list[tuple[str, Any]]:
@@ -106,7 +119,8 @@ def build(studio: Studio, page: Page) -> None:
             return ["", value, listed, _BLANK, None, None, *[gr.update(visible=False)] * 4]
         known, panel, lines = details(page, owner, name)
         status = panel["status"] if panel else "built in"
-        usable = status in ("built in", "finished", "stopped")
+        damaged = any(card["id"] == name and card["badge"] == "damaged" for card in value["cards"])
+        usable = status in ("built in", "finished", "stopped") and not damaged
         visible = (usable, usable and panel is not None, panel is not None and status not in ("queued", "running"), False)
         return [name, value, listed, known, panel, lines, *(gr.update(visible=one) for one in visible)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..page import PROGRESS, Page, guarded, told
+from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
 from ..picker import corpus_picker
 from ..views import Value, column, nothing, table, view
 
@@ -100,7 +100,7 @@ def build(studio: Studio, page: Page) -> None:
                 find_again = _search(page)
             with gr.Tab("Near-duplicates"):
                 _duplicates(page)
-    picked.then(find_again[0], *find_again[1:], show_progress_on=find_again[2][1])
+    picked.then("search", find_again[0], *find_again[1:], show_progress_on=find_again[2][1])
 
 
 def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
@@ -118,6 +118,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
             elem_id="search-reranker",
         )
         button = gr.Button("Search", variant="primary", elem_id="search-go")
+        cancel_button("search")
     hits = view("table", nothing("Results appear here, the closest first."), elem_id="search-hits")
 
     def on_search(
@@ -130,7 +131,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
 
     inputs, outputs = [page.corpus, query, k, mode, page.model, reranker], [page.corpus, hits]
     for event in (button.click, query.submit, mode.input):
-        event(guarded(on_search), inputs, outputs, api_visibility="private", show_progress_on=hits)
+        long_work(event, "search", on_search, inputs, outputs, show_progress_on=hits)
     hits.select(guarded(on_row), [page.corpus, k, page.model], hits, api_visibility="private")
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     for event in (page.runs_changed.change, reranker.focus):
@@ -143,9 +144,10 @@ def _duplicates(page: Page) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         top = gr.Slider(5, 200, 20, step=5, label="Pairs", elem_id="mine-top")
         button = gr.Button("Find near-duplicates", variant="primary", elem_id="mine-go")
+        cancel_button("mine")
     found = view("table", nothing("The most similar pairs of the corpus appear here."), elem_id="mine-table")
 
     def on_mine(key: str | None, top: int, model: str, progress: Any = PROGRESS) -> tuple[str, Value]:
         return duplicates(page, key, top, model, progress)
 
-    button.click(guarded(on_mine), [page.corpus, top, page.model], [page.corpus, found], api_visibility="private", show_progress_on=found)
+    long_work(button.click, "mine", on_mine, [page.corpus, top, page.model], [page.corpus, found], show_progress_on=found)

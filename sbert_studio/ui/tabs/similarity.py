@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..page import PROGRESS, Page, download_button, guarded, told
+from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, plain, table, view
 
@@ -157,6 +157,7 @@ def _file(studio: Studio, page: Page) -> None:
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
             file = upload("A file with two columns of texts", "pairs-file")
             buttons = sample_buttons(samples, "pairs")
+            cancel_button("pairs")
             save = download_button("Download CSV", lambda key: _saved(page, key), [scored], elem_id="pairs-save", visible=False)
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=2):
             shown = view("table", nothing("Each row of the file appears here with its score."), elem_id="pairs-table")
@@ -168,13 +169,13 @@ def _file(studio: Studio, page: Page) -> None:
         return page.pair_scores.put(found), pairs_table(found), gr.update(visible=True)
 
     outputs = [scored, shown, save]
-    file.change(guarded(on_pairs), [file, page.model], outputs, api_visibility="private", show_progress_on=shown)
+    long_work(file.change, "pairs", on_pairs, [file, page.model], outputs, show_progress_on=shown)
     for item, button in zip(samples, buttons, strict=True):
 
         def on_sample(model: str, progress: Any = PROGRESS, path: Path = item.path) -> Any:
             return on_pairs(str(path), model, progress)
 
-        button.click(guarded(on_sample), page.model, outputs, api_visibility="private", show_progress_on=shown)
+        long_work(button.click, "pairs", on_sample, page.model, outputs, show_progress_on=shown)
 
 
 def _saved(page: Page, key: str | None) -> Path:

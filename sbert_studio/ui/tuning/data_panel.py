@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...data.asked import Asked
-from ..page import PROGRESS, Page, download_button, guarded, told
+from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
-from . import drafts
+from . import changes, drafts
 from . import told as words
 from .drafts import KIND_WORDS, Draft
 
@@ -71,6 +71,7 @@ class DataPanel:
             )
             self.samples = samples()
             self.buttons = sample_buttons(self.samples, "tune")
+            cancel_button("tune")
             self.preview = view("table", FIRST, elem_id="tune-preview")
             with gr.Row(visible=False) as self.roles:
                 kinds = [(words, kind) for kind, words in KIND_WORDS.items()]
@@ -150,7 +151,7 @@ class DataPanel:
             return gr.skip() if drafts.shows(draft, chosen) else shown(drafts.with_columns(page.studio, draft, chosen, model), model)
 
         def on_button(key: str, model: str, event: gr.SelectData) -> Any:
-            return shown(drafts.changed(page.studio, page.drafts.get(key), event.value, event.index, model), model)
+            return shown(changes.changed(page.studio, page.drafts.get(key), event.value, event.index, model), model)
 
         def on_dev(key: str | None, path: str | None, model: str) -> Any:
             if key is None:
@@ -163,7 +164,7 @@ class DataPanel:
                 return gr.skip()
             return shown(drafts.with_first(page.studio, page.drafts.get(key), Path(path) if path else None, model), model)
 
-        self.file.change(guarded(on_file), [self.file, model], **common)
+        long_work(self.file.change, "tune", on_file, [self.file, model], self.outputs + plan_outputs, show_progress_on=self.preview)
         for item, button in zip(self.samples, self.buttons, strict=True):
             button.click(guarded(partial(on_sample, item)), model, **common)
         chosen = guarded(on_parts), [self.draft, model, *self.parts]

@@ -138,7 +138,7 @@ def with_columns(studio: Studio, draft: Draft, chosen: Asked, model: str | None)
     """
     roles, before = draft.diagnosis.roles if draft.diagnosis else None, draft.asked
     if chosen.kind != (roles.kind if roles else before.kind):
-        return checked(studio, draft.asking(choices=replace(_as_file(before), kind=chosen.kind)).without_objective(), model)
+        return checked(studio, draft.asking(choices=replace(as_file(before), kind=chosen.kind)).without_objective(), model)
     if roles is None:  # what was tried and did not fit can be put right
         group = before.group if before.group is None else chosen.group or ""
         scale, order = before.scale and chosen.scale, before.order
@@ -160,47 +160,6 @@ def shows(draft: Draft, chosen: Asked) -> bool:
     roles = draft.diagnosis.roles
     scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
     return chosen == Asked(roles.kind, roles.texts, roles.target, roles.group or "", scale)
-
-
-def changed(studio: Studio, draft: Draft, action: Any, which: Any, model: str | None) -> Draft:
-    """The draft after a button of the findings; ``action`` and ``which`` come from the browser.
-
-    Raises:
-        StudioError: there is no such mend or offer.
-    """
-    if action == "undo":
-        back = draft.asking(changes=(), choices=_as_file(draft.asked))
-        return checked(studio, replace(back, table=draft.original), model)
-    return converted(studio, draft, which, model) if action == "convert" else mended(studio, draft, which, model)
-
-
-def mended(studio: Studio, draft: Draft, index: Any, model: str | None) -> Draft:
-    """The draft after the mend of finding ``index``.
-
-    Raises:
-        StudioError: that finding has no mend.
-    """
-    findings = draft.diagnosis.findings if draft.diagnosis else ()
-    mend = findings[index].mend if isinstance(index, int) and 0 <= index < len(findings) else None
-    if mend is None:
-        raise StudioError("that finding has no mend", "check the file again")
-    done = draft.asking(changes=(*draft.changes, mend.label), choices=draft.asked.after(mend))
-    return checked(studio, replace(done, table=studio.mend(draft.table, mend)), model)
-
-
-def converted(studio: Studio, draft: Draft, name: Any, model: str | None) -> Draft:
-    """The draft with its examples made into those of another kind; an objective of one's own does not outlive that.
-
-    Raises:
-        StudioError: that conversion is not offered.
-    """
-    diagnosis = draft.diagnosis
-    offer = next((offer for offer in diagnosis.offers if offer.name == name), None) if diagnosis else None
-    if offer is None or diagnosis is None:
-        raise StudioError("that conversion does not fit this file", "check the file again")
-    table = studio.convert(draft.table, offer.name, diagnosis.roles)
-    done = draft.asking(changes=(*draft.changes, offer.label), choices=Asked(kind=offer.kind)).without_objective()
-    return checked(studio, replace(done, table=table), model)
 
 
 def with_first(studio: Studio, draft: Draft, path: Path | None, model: str | None) -> Draft:
@@ -246,6 +205,6 @@ def _plan(draft: Draft) -> TrainPlan:
     return draft.plan
 
 
-def _as_file(asked: Asked) -> Asked:
+def as_file(asked: Asked) -> Asked:
     """What was said of how the file itself is read; nothing of its columns."""
     return Asked(encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)

@@ -14,6 +14,7 @@ from ...errors import StudioError
 from ..follow import Follow, no_run
 from ..page import Page, download_button, guarded
 from ..views import Value, plain, view
+from . import settled
 
 
 def attach(page: Page, owner: Any) -> Follow:
@@ -50,6 +51,8 @@ class RunPanel:
         self.page, self.follow = page, follow
         with gr.Column(elem_classes=["sb-panel"]):
             self.panel = view("run", no_run(), elem_id="tune-run")
+            self.asking = view("questions", elem_id="tune-alarm")
+            self.dial = view("strength", elem_id="tune-strength")
             with gr.Row(elem_classes=["sb-buttons"]):
                 self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="tune-stop")
                 self.resume = gr.Button("Resume", variant="primary", visible=False, elem_id="tune-resume")
@@ -64,15 +67,19 @@ class RunPanel:
     @property
     def outputs(self) -> list[Any]:
         """What :meth:`show` updates."""
-        return [self.follow, self.panel, self.curves, self.stop, self.resume, self.use, self.save, self.page.timer]
+        buttons = [self.stop, self.resume, self.use, self.save]
+        return [self.follow, self.panel, self.curves, *buttons, self.asking, self.dial, self.page.timer]
 
     def show(self, follow: Follow) -> list[Any]:
         """Updates of :attr:`outputs`, whether or not anything changed."""
         now, panel, curves, _ = look(self.page, follow)
         live = now.status in ("queued", "running")
-        usable = now.status in ("finished", "stopped")
+        run = self.page.studio.run(now.run_id, now.cursor).run if now.run_id else None
+        usable = run is not None and run.status in ("finished", "stopped") and run.model_path is not None
         buttons = (live, now.status in ("interrupted", "stopped", "failed"), usable, usable)
-        return [now, panel, curves, *(gr.update(visible=one) for one in buttons), gr.Timer(active=live)]
+        question = self.page.studio.question(now.run_id) if now.status == "asks" else None
+        after = (settled.asked(question), settled.strength(run) if run is not None else None)
+        return [now, panel, curves, *(gr.update(visible=one) for one in buttons), *after, gr.Timer(active=live)]
 
     def listen(self, loaded: Any) -> None:
         """Bind the events; ``loaded`` is the page's own load event."""
@@ -94,6 +101,15 @@ class RunPanel:
             page.studio.resume(follow.run_id)
             return self.show(follow)
 
+        def on_answer(follow: Follow, event: gr.SelectData) -> Any:
+            run = settled.answer(page.studio, follow.run_id, event.index)
+            return self.show(follow if run.id == follow.run_id else Follow(run.id))
+
+        def on_strength(follow: Follow, changes: int, event: gr.SelectData) -> Any:
+            run = page.studio.set_strength(follow.run_id, settled.chosen(event.index))
+            gr.Info(f"{html.escape(run.name)} now has strength {run.after['strength']:g}.", title="Model changed")
+            return [*self.show(Follow(run.id)), changes + 1]
+
         def on_load(owner: Any) -> Any:
             return self.show(attach(page, owner))
 
@@ -114,6 +130,9 @@ class RunPanel:
         self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
         loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
         self.stop.click(guarded(on_stop), self.follow, self.outputs, **private)
+        self.asking.select(guarded(on_answer), self.follow, self.outputs, **private, show_progress_on=self.asking)
+        changed = [*self.outputs, page.runs_changed]
+        self.dial.select(guarded(on_strength), [self.follow, page.runs_changed], changed, **private, show_progress_on=self.dial)
         self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)
         self.use.click(guarded(partial(use, page)), [self.follow, page.owner], [page.model, page.kept_model], **quiet)
 

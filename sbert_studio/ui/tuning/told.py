@@ -123,7 +123,7 @@ def asked_in_flags(asked: Asked) -> list[str]:
     words += ["--target", asked.target] if asked.target else []
     words += ["--group", asked.group] if asked.group is not None else []
     words += ["--scale", scale_in_words(*asked.scale)] if asked.scale else []
-    words += ["--order", in_one_line(asked.order)] if asked.order is not None else []
+    words += ["--order", in_words(asked.order)] if asked.order is not None else []
     words += ["--encoding", asked.encoding] if asked.encoding else []
     words += ["--delimiter", asked.delimiter] if asked.delimiter else []
     words += [] if asked.header is None else ["--header" if asked.header else "--no-header"]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...errors import StudioError
-from ..progress import Progress
+from ....errors import StudioError
+from ...progress import Progress
+from ..columns import Columns
+from ..rows import Content, Ledger
 from .delimited import consistent_tabs, encoding_notes, read_delimited
+from .dialects import Survey, survey
+from .doubts import encoding_doubts
 from .encoding import Encoding, detect_encoding
 from .lines import Lines, first_lines
-from .rows import Columns, Content, Ledger
 
 COLUMN = "text"
 
@@ -18,14 +21,17 @@ COLUMN = "text"
 def read_plain(path: Path, *, progress: Progress | None = None, encoding: Encoding | None = None, header: bool | None = None) -> Content:
     """Read a text file as one column called ``text``; a row's number is its line's. Blank lines are left out and noted.
 
-    A file in which every line has the same number of tabs is a table, and read as one.
+    A file in which every line has the same number of tabs is a table, and read as one; so is one whose first line names
+    well-known columns.
 
     Raises:
         StudioError: the file is binary or holds no text.
     """
     encoding = encoding or detect_encoding(path)
-    if consistent_tabs(first_lines(path, encoding)):
-        return read_delimited(path, progress=progress, encoding=encoding, delimiter="\t", header=header)
+    start = first_lines(path, encoding)
+    found = survey(start, ".txt")
+    if consistent_tabs(start) or (found and _is_table(found[0])):
+        return read_delimited(path, progress=progress, encoding=encoding, header=header)
     ledger = Ledger()
     columns = Columns(1)
     with Lines(path, encoding, progress) as lines:
@@ -34,7 +40,8 @@ def read_plain(path: Path, *, progress: Progress | None = None, encoding: Encodi
     data, numbers = columns.finish([COLUMN])
     if not len(numbers):
         raise StudioError(f"{path.name} holds no text", "give a file with at least one sentence, one a line")
-    return Content((COLUMN,), data, numbers, (*encoding_notes(encoding), *ledger.findings()))
+    notes = (*encoding_notes(encoding), *ledger.findings())
+    return Content((COLUMN,), data, numbers, notes, encoding_doubts(path, encoding))
 
 
 def _sentences(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, str]]:
@@ -48,3 +55,8 @@ def _sentences(lines: Lines, ledger: Ledger) -> Iterator[tuple[int, str]]:
             continue
         ledger.enter_all("blank", blank)
         yield number, text
+
+
+def _is_table(found: Survey) -> bool:
+    """Whether a file called text is a table all the same: known names stand first, or no text would hold its separators."""
+    return found.score >= 1.6 or (found.dialect.delimiter in ("|||", "||", "::") and found.share > 0.98)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from ...errors import StudioError
-from ..progress import Progress
+from ....errors import StudioError
+from ...progress import Progress
+from ..rows import Ledger
 from .encoding import Encoding
-from .rows import Ledger
 
 LONGEST_LINE = 1 << 25
 """Characters; a line or cell beyond it is refused, so that one file cannot take all memory."""
@@ -96,3 +96,21 @@ def first_lines(path: Path, encoding: Encoding, most: int = 500, characters: int
             if len(lines) >= most or seen >= characters:
                 break
     return lines
+
+
+def first_text(path: Path, encoding: Encoding, characters: int = 1 << 20) -> str:
+    """The first characters of a file, whatever its lines."""
+    with path.open(encoding=encoding.codec, errors="replace", newline="") as source:
+        return source.read(characters).replace("\0", "")
+
+
+def pieces(path: Path, encoding: Encoding, progress: Progress | None = None) -> Iterator[str]:
+    """The text of a file in parts of 64 Ki characters, without NUL characters."""
+    size = path.stat().st_size
+    with path.open("rb") as raw, io.TextIOWrapper(raw, encoding=encoding.codec, errors="replace", newline="") as source:
+        for number, piece in enumerate(iter(partial(source.read, 1 << 16), ""), start=1):
+            if progress and number % 50 == 0:
+                progress(min(raw.tell(), size), size)
+            yield piece.replace("\0", "")
+    if progress:
+        progress(size, size)

@@ -1,4 +1,4 @@
-"""Which bytes these are: the text encoding of a file, or the kind of binary file that it is."""
+"""Which characters these bytes are: the text encoding of a file."""
 
 from __future__ import annotations
 
@@ -6,33 +6,13 @@ import codecs
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import StudioError
+from ....errors import StudioError
+from .binary import refuse_binary, refuse_noise, refuse_nul
+from .codepages import LABELS, tell
 
 _BLOCK = 1 << 20
 _SAMPLE = 1 << 18
-_TEXT_HINT = "give a CSV, TSV, JSONL, XLSX, Parquet or plain text file"
-
-_MAGIC: tuple[tuple[bytes, str, str], ...] = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or locked Excel file", "save it as .xlsx or .csv, without a password"),
-    (b"PK\x03\x04", "a zip archive", "unpack it, and give the table inside"),
-    (b"PK\x05\x06", "an empty zip archive", _TEXT_HINT),
-    (b"\x1f\x8b", "a gzip archive", "unpack it, and give the table inside"),
-    (b"BZh", "a bzip2 archive", "unpack it, and give the table inside"),
-    (b"\xfd7zXZ\x00", "an xz archive", "unpack it, and give the table inside"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it, and give the table inside"),
-    (b"Rar!", "a RAR archive", "unpack it, and give the table inside"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard archive", "unpack it, and give the table inside"),
-    (b"%PDF", "a PDF", "copy its table into a spreadsheet and save that"),
-    (b"\x89PNG", "a PNG picture", _TEXT_HINT),
-    (b"\xff\xd8\xff", "a JPEG picture", _TEXT_HINT),
-    (b"GIF8", "a GIF picture", _TEXT_HINT),
-    (b"\x93NUMPY", "a NumPy array", _TEXT_HINT),
-    (b"SQLite format 3", "an SQLite database", "export its table as CSV"),
-    (b"\x7fELF", "a program", _TEXT_HINT),
-    (b"MZ\x90", "a program", _TEXT_HINT),
-    (b"\x80\x04\x95", "a Python pickle", "export it as CSV or Parquet"),
-    (b"ARROW1", "an Arrow file", "save it as Parquet"),
-)
+_TELLING = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -43,11 +23,13 @@ class Encoding:
         codec: Python's name of the codec; it takes a byte order mark off.
         label: the name that people know.
         damaged: some bytes do not fit, and will be read as U+FFFD.
+        rivals: other codecs that the bytes could as well be in; the owner is to say which it is.
     """
 
     codec: str
     label: str
     damaged: bool = False
+    rivals: tuple[str, ...] = ()
 
 
 UTF8 = Encoding("utf-8", "UTF-8")
@@ -60,20 +42,11 @@ _BOMS = (
 )
 
 
-def refuse_binary(start: bytes, name: str) -> None:
-    """Raise a StudioError that names what ``start``, the first bytes of a file, belong to, unless that may be text."""
-    for magic, what, hint in _MAGIC:
-        if start.startswith(magic):
-            raise StudioError(f"{name} is {what}, not a table", hint)
-    if start.lstrip()[:200].lower().startswith((b"<!doctype html", b"<html", b"<table", b"<?xml")):
-        raise StudioError(f"{name} is a web page or XML, not a table", "open it in a spreadsheet and save it as .xlsx or .csv")
-
-
 def detect_encoding(path: Path) -> Encoding:
     """The encoding of a text file, read once from start to end in blocks of 1 MiB.
 
     A byte order mark decides. Without one: UTF-16 where every other byte is NUL, UTF-8 where all bytes fit, UTF-8 with
-    damage where nearly all fit, GB18030 where the bytes fall on common Chinese characters, else Windows-1252.
+    damage where nearly all fit, else the code page that the lines beyond ASCII look like.
 
     Raises:
         StudioError: the file is binary.
@@ -86,24 +59,49 @@ def detect_encoding(path: Path) -> Encoding:
             return encoding
     if b"\0" in sample and (wide := _utf16_without_mark(sample)):
         return wide
-    _refuse_noise(sample, path.name)
+    refuse_noise(sample, path.name)
     good, bad, nul, total = _utf8_census(path)
-    if nul > total // 20:
-        raise StudioError(f"{path.name} is a binary file, not a table", _TEXT_HINT)
+    refuse_nul(nul, total, path.name)
     if bad == 0:
-        return UTF8
+        return _escaped(sample) or UTF8
     if good >= 20 * bad:
         return Encoding("utf-8", "UTF-8", damaged=True)
-    if _looks_chinese(path):
-        return Encoding("gb18030", "GB18030", damaged=not _fits(path, "gb18030"))
-    return Encoding("cp1252", "Windows-1252", damaged=not _fits(path, "cp1252"))
+    told = tell(_telling_lines(path))
+    return Encoding(told.codec, LABELS[told.codec], damaged=not _fits(path, told.codec), rivals=told.rivals)
 
 
-def _refuse_noise(sample: bytes, name: str) -> None:
-    control = sum(sample.count(code) for code in range(32) if code not in (0, 9, 10, 11, 12, 13, 26, 27))
-    allowed = max(2, len(sample) // 50) if _decoded(sample, "utf-8") is None else max(100, len(sample) // 10)
-    if control > allowed:
-        raise StudioError(f"{name} is a binary file, not a table", _TEXT_HINT)
+def named_encoding(name: str) -> Encoding:
+    """The encoding that a person names.
+
+    Raises:
+        StudioError: Python knows no text encoding of that name.
+    """
+    try:
+        codec = codecs.lookup(name)
+        "".encode(name)
+    except (LookupError, ValueError):
+        hint = "use utf-8, utf-16, cp1252, cp1250, cp1251, koi8-r, gb18030, big5, cp949 (Korean), cp932 or euc-jp (Japanese)"
+        raise StudioError(f"there is no encoding called {name!r}", hint) from None
+    if codec.name == "utf-8":
+        return Encoding("utf-8-sig", "UTF-8", damaged=True)
+    return Encoding(codec.name, LABELS.get(codec.name.replace("-", "_"), name.upper()), damaged=True)
+
+
+def _escaped(sample: bytes) -> Encoding | None:
+    """Japanese of seven bits, whose characters stand between escape sequences."""
+    return Encoding("iso2022_jp", LABELS["iso2022_jp"]) if b"\x1b$B" in sample and b"\x1b(B" in sample else None
+
+
+def _telling_lines(path: Path) -> bytes:
+    """At most 64 KiB of the lines that hold bytes beyond ASCII: what a census of encodings needs to see."""
+    lines: list[bytes] = []
+    size = 0
+    with path.open("rb") as source:
+        while size < _TELLING and (line := source.readline(_TELLING)):
+            if not line.isascii():
+                lines.append(line if line.endswith(b"\n") else line + b"\n")
+                size += len(line)
+    return b"".join(lines)
 
 
 def _utf16_without_mark(sample: bytes) -> Encoding | None:
@@ -167,32 +165,6 @@ def _utf8_census(path: Path) -> tuple[int, int, int, int]:
                 bad += replaced
             if not block:
                 return good, bad, nul, total
-
-
-def _looks_chinese(path: Path) -> bool:
-    """Whether the bytes beyond ASCII stand in GB 2312 pairs, most of them the common characters (lead byte ≤ 0xD7)."""
-    common = rare = other = 0
-    with path.open("rb") as source:
-        sample = _high_part(source.read(4 * _BLOCK))
-    position = 0
-    while position < len(sample) - 1:
-        lead, trail = sample[position], sample[position + 1]
-        if lead < 0x80:
-            position += 1
-        elif 0xA1 <= trail <= 0xFE and 0xA1 <= lead <= 0xF7:
-            common, rare, position = (common + 1, rare, position + 2) if lead <= 0xD7 else (common, rare + 1, position + 2)
-        elif trail >= 0x40 or 0x30 <= trail <= 0x39:
-            other, position = other + 1, position + 2
-        else:
-            other, position = other + 2, position + 1
-    total = common + rare + other
-    return total > 0 and common >= 0.6 * total
-
-
-def _high_part(data: bytes) -> bytes:
-    """64 KiB from the first byte beyond ASCII on: what a census of encodings needs to see."""
-    start = next((at for at in range(0, len(data), 4096) if not data[at : at + 4096].isascii()), 0)
-    return data[start : start + 65536]
 
 
 def _fits(path: Path, codec: str) -> bool:

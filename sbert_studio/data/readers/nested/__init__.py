@@ -1,0 +1,1 @@
+"""Files whose values hold lists and objects: JSON, JSON lines and Parquet, spread to plain cells."""

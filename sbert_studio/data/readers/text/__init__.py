@@ -1,0 +1,1 @@
+"""Text files: bytes → characters → lines → records of cells."""

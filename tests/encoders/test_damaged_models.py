@@ -1,0 +1,194 @@
+"""Folders that are damaged, changed under a resident model, or written otherwise than most: named, read anew, or read right."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import CrossEncoder as CrossPeer
+from sentence_transformers import SentenceTransformer
+
+from sbert_studio.encoders.adapters import LoraSettings
+from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.encoders.cross_adapters import apply_cross_lora
+from sbert_studio.encoders.cross_storage import load_cross, new_cross
+from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.transformer import EncoderConfig
+from sbert_studio.errors import StudioError
+from sbert_studio.workspace import Workspace
+
+from .tiny import TEXTS, WORDS, tiny_encoder
+
+RUN = "run-0123456789"
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    return Catalog(Workspace(tmp_path / "home"), device="cpu")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tiny_encoder("bert", EncoderConfig("mean", True, 8)).save(tmp_path / "tiny")
+    return tmp_path / "tiny"
+
+
+@pytest.fixture
+def run(catalog: Catalog) -> Path:
+    model = catalog.workspace.run(RUN) / "model"
+    tiny_encoder("bert", EncoderConfig("mean", True, 8)).save(model)
+    return model
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 1
+    path.write_bytes(data)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize("harm", [flip, cut, remove])
+@pytest.mark.parametrize("name", ["model.safetensors", "2_Dense/model.safetensors", "config.json", "modules.json", "tokenizer.json"])
+def test_a_runs_model_that_is_not_what_was_written_is_refused_by_name(
+    catalog: Catalog, run: Path, name: str, harm: Callable[[Path], None]
+) -> None:
+    catalog.load(RUN)
+    harm(run / name)
+    for load in (catalog.load, catalog.load_fresh):
+        with pytest.raises(StudioError, match=RUN) as caught:
+            load(RUN)
+        assert Path(name).name in caught.value.message
+
+
+def test_a_whole_runs_model_is_read_for_its_digests_once(catalog: Catalog, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.encoders import digests
+
+    read: list[Path] = []
+    real = digests.digest_file
+    monkeypatch.setattr(digests, "digest_file", lambda path: read.append(path) or real(path))
+    catalog.load_fresh(RUN)
+    catalog.load_fresh(RUN)
+    assert sorted(read) == sorted(set(read)) and run / "model.safetensors" in read
+
+
+def test_the_card_of_a_runs_model_may_be_written_anew_and_an_old_model_has_no_digests(catalog: Catalog, run: Path) -> None:
+    (run / "README.md").write_text("mine")
+    catalog.load(RUN)
+    (run / "digests.json").unlink()
+    flip(run / "model.safetensors")
+    catalog.load(RUN)
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "{}", "[{}]", '[{"type": 3, "path": []}]', "[[]]", "null", "[" * 100_000, "\xff"])
+@pytest.mark.parametrize(
+    "name", ["modules.json", "config.json", "1_Pooling/config.json", "sentence_bert_config.json", "tokenizer_config.json"]
+)
+def test_whatever_stands_in_a_models_settings_is_never_a_bug(catalog: Catalog, folder: Path, name: str, text: str) -> None:
+    (folder / name).write_bytes(text.encode("latin-1"))
+    for load in (catalog.load, catalog.load_fresh, catalog.load_cross, catalog.load_fresh_cross):
+        try:
+            load(str(folder))
+        except StudioError as error:
+            assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "change", [{"hidden_size": "x"}, {"num_hidden_layers": None}, {"vocab_size": -3}, {"model_type": "nothing"}, {"hidden_act": 7}]
+)
+def test_settings_that_no_model_can_have_are_never_a_bug(catalog: Catalog, folder: Path, change: dict[str, object]) -> None:
+    values = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(values | change))
+    for load in (catalog.load, catalog.load_fresh_cross):
+        with pytest.raises(StudioError):
+            load(str(folder))
+
+
+@pytest.mark.parametrize("name", ["2_Dense/model.safetensors", "1_Pooling/config.json", "tokenizer.json", "model.safetensors"])
+def test_a_resident_model_is_read_anew_when_any_of_its_files_is_replaced(catalog: Catalog, folder: Path, tmp_path: Path, name: str) -> None:
+    old = catalog.load(str(folder))
+    assert catalog.load(str(folder)) is old
+    state = (folder / name).stat()
+    copy = tmp_path / "copy"
+    shutil.copyfile(folder / name, copy)
+    os.utime(copy, ns=(state.st_atime_ns, state.st_mtime_ns))  # as a copying program sets it: same size, same time
+    copy.replace(folder / name)
+    assert catalog.load(str(folder)) is not old
+
+
+@pytest.mark.parametrize("kind", ["roberta", "distilbert", "xlm-roberta", "xlnet"])
+def test_the_length_is_read_from_whichever_file_older_releases_wrote(folder: Path, kind: str) -> None:
+    tokenizer = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer | {"model_max_length": 64}))
+    (folder / "sentence_bert_config.json").rename(folder / f"sentence_{kind}_config.json")
+    (folder / f"sentence_{kind}_config.json").write_text('{"max_seq_length": 7, "do_lower_case": false}')
+    assert load_folder(folder).max_length == 7 == SentenceTransformer(str(folder), device="cpu").max_seq_length
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max", "last", "weighted_mean", "mean_sqrt_len"])
+@pytest.mark.parametrize("kind", ["bert", "llama"])
+def test_the_tokens_of_a_prompt_are_left_out_where_the_folder_says_so(tmp_path: Path, kind: str, pooling: str) -> None:
+    encoder = tiny_encoder(kind, EncoderConfig(pooling, True, prompt="hello world how ", include_prompt=False))
+    encoder.prompts = {"query": "hello world how "}
+    encoder.save(tmp_path / "m")
+    texts = [text for text in TEXTS if text]
+    peer = SentenceTransformer(str(tmp_path / "m"), device="cpu")
+    read = load_folder(tmp_path / "m")
+    assert not read.config.include_prompt
+    np.testing.assert_allclose(read.encode(texts), peer.encode(texts), atol=2e-6)
+    np.testing.assert_allclose(encoder.encode(texts), read.encode(texts), atol=1e-6)
+    with_it = tiny_encoder(kind, EncoderConfig(pooling, True, prompt="hello world how "))
+    assert with_it.fingerprint != encoder.fingerprint
+
+
+@pytest.fixture
+def xlnet(tmp_path: Path) -> Path:
+    """An XLNet: relative positions, padding on the left, a head on the last token, attention as bare tensors."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast, XLNetConfig, XLNetModel
+
+    words = {word: place for place, word in enumerate(["<unk>", "<pad>", "<sep>", "<cls>", *WORDS])}
+    backend = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    backend.post_processor = processors.TemplateProcessing(
+        single="$A:0 <sep>:0 <cls>:2", pair="$A:0 <sep>:0 $B:1 <sep>:1 <cls>:2", special_tokens=[("<sep>", 2), ("<cls>", 3)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="<unk>", pad_token="<pad>", sep_token="<sep>", cls_token="<cls>", padding_side="left"
+    )
+    torch.manual_seed(0)
+    config = XLNetConfig(vocab_size=len(words), d_model=32, n_layer=2, n_head=2, d_inner=64, pad_token_id=1)
+    XLNetModel(config).save_pretrained(tmp_path / "xlnet")
+    tokenizer.save_pretrained(tmp_path / "xlnet")
+    return tmp_path / "xlnet"
+
+
+def test_a_cross_encoder_on_xlnet_scores_each_pair_as_it_does_alone_and_as_its_peer_does(xlnet: Path, tmp_path: Path) -> None:
+    model = new_cross(xlnet, seed=3)
+    pairs = [(a, b) for a in TEXTS[:3] for b in TEXTS[:3]]
+    alone = np.concatenate([model.predict([pair]) for pair in pairs])
+    np.testing.assert_allclose(model.predict(pairs), alone, atol=1e-5)
+    model.save(tmp_path / "saved")
+    read = load_cross(tmp_path / "saved")
+    np.testing.assert_allclose(read.predict(pairs), alone, atol=1e-5)
+    np.testing.assert_allclose(CrossPeer(str(tmp_path / "saved"), device="cpu").predict(pairs), alone, atol=1e-5)
+
+
+def test_an_adapter_sits_in_the_feed_forward_net_of_xlnet(xlnet: Path) -> None:
+    model = new_cross(xlnet)
+    apply_cross_lora(model, LoraSettings(r=2, alpha=4))
+    learning = {name for name, weight in model.named_parameters() if weight.requires_grad}
+    assert any("ff.layer_1.lora_A" in name for name in learning) and any("logits_proj" in name for name in learning)
+    model(model.collate(model.tokenize([("hello world", "the cat")]))).sum().backward()

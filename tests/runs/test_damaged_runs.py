@@ -1,0 +1,163 @@
+"""One damaged run or model hides no other, says why it cannot be used, and can be deleted; a model cut in half is not packed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tiny_studio import quick, studio_at, write_pairs
+
+from sbert_studio.errors import StudioError
+from sbert_studio.runs.record import Run
+from sbert_studio.studio import Studio
+
+
+def cut(model: Path) -> None:
+    weights = model / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
+
+
+def garble(model: Path) -> None:
+    (model / "model.safetensors").write_bytes(b"\xff" * 100)
+
+
+def no_config(model: Path) -> None:
+    (model / "config.json").unlink()
+
+
+def odd_modules(model: Path) -> None:
+    (model / "modules.json").write_text("[1, 2]")
+
+
+def odd_pooling(model: Path) -> None:
+    (model / "1_Pooling" / "config.json").write_text("[]")
+
+
+def odd_width(model: Path) -> None:
+    values = json.loads((model / "1_Pooling" / "config.json").read_text())
+    (model / "1_Pooling" / "config.json").write_text(json.dumps(values | {"word_embedding_dimension": "wide"}))
+
+
+def no_weights(model: Path) -> None:
+    (model / "model.safetensors").unlink()
+
+
+def no_folder(model: Path) -> None:
+    shutil.rmtree(model)
+
+
+def no_run_folder(model: Path) -> None:
+    shutil.rmtree(model.parent)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
+    """A home with two finished runs."""
+    folder = tmp_path_factory.mktemp("trained")
+    with studio_at(folder / "home", tiny) as studio:
+        for name in ("whole", "broken"):
+            studio.train(write_pairs(folder / "pairs.csv"), overrides=quick(), name=name)
+    return folder / "home"
+
+
+@pytest.fixture
+def runs(trained: Path, home: Path) -> Path:
+    shutil.copytree(trained, home)
+    return home
+
+
+HARMS = [cut, garble, no_config, odd_modules, odd_pooling, odd_width, no_weights, no_folder, no_run_folder]
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tiny: Path, harm: Callable[[Path], None]) -> None:
+    with studio_at(runs, tiny) as studio:
+        broken, whole = studio.runs()
+        harm(studio.workspace.runs / broken.id / "model")
+        cards = {card.name: card for card in studio.models()}
+        assert list(cards) == ["all-MiniLM-L6-v2", broken.id, whole.id]
+        assert cards[broken.id].damaged and not cards[whole.id].damaged
+        for use in (studio.catalog.load, studio.catalog.load_fresh, studio.export):
+            with pytest.raises(StudioError):
+                use(broken.id)
+        studio.similarity("cat", "dog", whole.id)
+        studio.delete_run(broken.id)
+        assert [run.id for run in studio.runs()] == [whole.id]
+        assert [card.name for card in studio.models()] == ["all-MiniLM-L6-v2", whole.id]
+
+
+def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny: Path) -> None:
+    pytest.importorskip("gradio")
+    from sbert_studio.ui.page import Page
+    from sbert_studio.ui.tabs import models
+
+    with studio_at(runs, tiny) as studio:
+        broken, whole = studio.runs()
+        cut(studio.workspace.runs / broken.id / "model")
+        page = Page(studio)
+        _, value = models.listing(page, None, "")
+        assert {card["id"]: card["badge"] for card in value["cards"]} == {
+            "all-MiniLM-L6-v2": "built in",
+            broken.id: "damaged",
+            whole.id: "finished",
+        }
+        known, _, _ = models.details(page, None, broken.id)
+        assert known is not None and any("damaged" in note for note in known["notes"])
+        assert broken.id not in [name for _, name in page.model_choices(None)]
+
+
+def test_the_command_line_lists_it_too(runs: Path, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.cli.main import run
+
+    with studio_at(runs, tiny) as studio:
+        broken, whole = studio.runs()
+        cut(studio.workspace.runs / broken.id / "model")
+    assert run(["runs", "--json"]) == 0
+    found = {one["id"]: one["damaged"] for one in json.loads(capsys.readouterr().out)["runs"]}
+    assert "cut short" in found[broken.id] and found[whole.id] == ""
+    assert run(["models", "--json"]) == 0
+    assert [bool(one["damaged"]) for one in json.loads(capsys.readouterr().out)["models"]] == [False, True, False]
+    assert run(["runs"]) == run(["models"]) == 0
+    assert capsys.readouterr().out.count("damaged") >= 2
+
+
+def test_an_export_names_the_file_that_is_not_what_was_written(runs: Path, tiny: Path) -> None:
+    with studio_at(runs, tiny) as studio:
+        broken, whole = studio.runs()
+        weights = studio.workspace.runs / broken.id / "model" / "model.safetensors"
+        data = bytearray(weights.read_bytes())
+        data[-7] ^= 16
+        weights.write_bytes(data)
+        with pytest.raises(StudioError, match=r"model\.safetensors is not what was written"):
+            studio.export(broken.id)
+        assert studio.export(whole.id).bytes > 1000
+
+
+@pytest.mark.parametrize("status", ["finished", "interrupted"])
+def test_what_is_said_of_a_missing_model_is_true(runs: Path, tiny: Path, status: str) -> None:
+    with studio_at(runs, tiny) as studio:
+        run: Run = studio.runs()[0]
+        shutil.rmtree(studio.workspace.runs / run.id / "model")
+        studio.store.record(run.id, status=status)
+        with pytest.raises(StudioError) as caught:
+            studio.export(run.id)
+        assert ("once it is finished" in caught.value.hint) == (status != "finished")
+
+
+def test_a_full_disk_after_the_last_training_of_several_is_told_as_one(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sbert_studio.training.course.shutil.copytree", full)
+        with pytest.raises(StudioError, match="disk was full") as caught:
+            studio.train(write_pairs(tmp_path / "pairs.csv"), overrides=quick(seeds=2))
+    assert "resume" in caught.value.hint
+    (run,) = studio.runs()
+    assert run.status == "failed"
+    assert studio.train(resume=run.id).status == "finished"

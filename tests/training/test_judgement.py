@@ -1,0 +1,215 @@
+"""Small files judged in folds, blends with the untuned weights, the strength dial, the alarms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_studio.data.examples import Examples
+from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.errors import StudioError
+from sbert_studio.training import general
+from sbert_studio.training.course import run_course
+from sbert_studio.training.events import Asks, Finished, Part, Started
+from sbert_studio.training.judge import Judge
+from sbert_studio.training.pooling import Candidate, pooled
+from sbert_studio.training.spec import TrainSpec
+from sbert_studio.training.strength import set_strength
+from sbert_studio.training.trainer import Outcome, identity_of
+
+from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, weights
+
+
+def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
+    return tiny_encoder() if source is None else load_folder(source)
+
+
+def run(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never, **more: Any) -> Outcome:
+    given: dict[str, Any] = {"examples": scored_pairs(64), **more}
+    return run_course(
+        spec, given.pop("examples"), told if told is not None else Told(), should_stop, load=load, folder=folder, **given
+    )  # fmt: skip
+
+
+@pytest.fixture
+def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A general probe in words that the tiny model knows: pairs score as they share words."""
+    pairs = scored_pairs(60, seed=90)
+    path = tmp_path / "general.csv"
+    lines = [f"en,{a},{b},{5 * score:.2f}" for a, b, score in zip(*pairs.texts, pairs.targets, strict=True)]  # type: ignore[arg-type]
+    path.write_text("language,sentence1,sentence2,score\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    monkeypatch.setattr(general, "PAIRS", path)
+    general._pairs.cache_clear()
+    yield path
+    general._pairs.cache_clear()
+
+
+def turned(examples: Examples) -> Examples:
+    assert examples.targets is not None
+    top = 1.0 if examples.targets.dtype.kind == "f" else len(examples.labels) - 1
+    return replace(examples, targets=(top - examples.targets).astype(examples.targets.dtype))
+
+
+def test_a_small_file_is_judged_on_all_of_its_rows_and_learned_whole(tmp_path: Path) -> None:
+    told = Told()
+    outcome = run(small_spec(), tmp_path, told)
+    parts = told.of(Part)
+    assert [event.title for event in parts] == [*(f"fold {number} of 5" for number in range(1, 6)), "all rows"]
+    assert outcome.after["rows"] == outcome.before["rows"] == 64
+    assert outcome.after["folds"] == 5 == len(outcome.after["by_fold"])
+    low, high = outcome.after["gain_interval"]
+    assert low <= outcome.after["score"] - outcome.before["score"] <= high
+    assert [mark["strength"] for mark in outcome.after["strengths"]] in ([0, 0.25, 0.5, 0.75, 1], [0, 1])
+    assert outcome.after["score"] >= max(mark["score"] for mark in outcome.after["strengths"]) - 1e-4
+    assert told.of(Started)[-1].rows == told.of(Started)[-1].dev_rows == 64
+    assert [type(event) for event in told if isinstance(event, Finished | Asks)] == [Finished]
+    assert isinstance(told[-1], Finished)
+    assert not (tmp_path / "parts").exists()
+    assert load_folder(outcome.model).dim == 32
+    assert run(small_spec(), tmp_path).after == outcome.after, "resumed, it only tells how it ended"
+
+
+@pytest.mark.parametrize("steps", [3, 30, 75])
+def test_stopped_in_a_fold_or_at_the_end_it_goes_on_to_the_same_model(tmp_path: Path, steps: int) -> None:
+    spec = small_spec(checkpoint_every=2)
+    whole = run(spec, tmp_path / "whole")
+    asked = iter(range(10_000))
+    halted = run(spec, tmp_path / "halted", should_stop=lambda: next(asked) >= steps)
+    assert halted.status == "stopped"
+    resumed = run(spec, tmp_path / "halted")
+    assert resumed.after == whole.after
+    one, other = weights(whole.model), weights(resumed.model)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_rows_are_split_where_folds_would_say_less(tmp_path: Path) -> None:
+    told = Told()
+    run(small_spec(judge="split"), tmp_path / "split", told)
+    run(small_spec(), tmp_path / "dev", told, dev=scored_pairs(30, seed=7))
+    shared = replace(scored_pairs(64), texts=(tuple(["cat dog"] * 60 + list(scored_pairs(64).texts[0][60:])), scored_pairs(64).texts[1]))
+    run(small_spec(epochs=1), tmp_path / "shared", told, examples=shared)
+    assert told.of(Part) == []
+    with pytest.raises(StudioError, match="folds cannot judge a run that has a held-out file"):
+        run(small_spec(judge="folds"), tmp_path / "both", dev=scored_pairs(30, seed=7))
+
+
+def test_pooled_scores_weigh_rows_and_pair_their_resamples() -> None:
+    rng = np.random.default_rng(1)
+    drawn = [rng.normal(0.5, 0.05, 1000), rng.normal(0.8, 0.05, 1000)]
+    folds = [
+        Candidate({"metric": "m", "task": "sts", "rows": rows, "score": score, "cosine": {"spearman": score}}, one)
+        for rows, score, one in ((10, 0.5, drawn[0]), (30, 0.8, drawn[1]))
+    ]
+    found = pooled(folds, [one - 0.1 for one in drawn])
+    assert found["score"] == found["cosine"]["spearman"] == pytest.approx(0.725)
+    assert found["rows"] == 40
+    assert found["gain_interval"] == pytest.approx([0.1, 0.1])
+    spread = found["interval"][1] - found["interval"][0]
+    assert spread == pytest.approx(3.92 * 0.05 * np.sqrt(0.25**2 + 0.75**2), rel=0.1), "folds are drawn apart"
+
+
+def test_the_model_never_gets_worse_on_the_held_out_rows(tmp_path: Path) -> None:
+    """A rate that ruins the model: what is kept is the untuned one, to the bit."""
+    outcome = run(small_spec(learning_rate=0.5, objective="cosent"), tmp_path, dev=scored_pairs(40, seed=7))
+    assert outcome.after["strength"] == 0
+    assert outcome.after["score"] == outcome.before["score"]
+    kept, untuned = load_folder(outcome.model).state_dict(), tiny_encoder().state_dict()
+    assert all(torch.equal(kept[name], untuned[name]) for name in untuned)
+    card = (outcome.model / "README.md").read_text()
+    assert "No gain: the untuned model is kept" in card
+    tuned = run(small_spec(learning_rate=0.5, objective="cosent", blend=False), tmp_path / "off", dev=scored_pairs(40, seed=7))
+    assert tuned.after["score"] < tuned.before["score"]
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
+    spec, dev = small_spec(method=method, learning_rate=1e-2), scored_pairs(40, seed=7)
+    outcome = run(spec, tmp_path, dev=dev)
+    marks = {mark["strength"]: mark["score"] for mark in outcome.after["strengths"]}
+    assert list(marks) == [0, 0.25, 0.5, 0.75, 1]
+    for value, score in marks.items():
+        after = set_strength(tmp_path, spec, value, load=tiny_encoder)
+        assert after["strength"] == value
+        assert after["score"] == score
+        assert Judge(dev)(load_folder(tmp_path / "model"))["score"] == pytest.approx(score, abs=1e-5)
+    between = set_strength(tmp_path, spec, 0.6, load=tiny_encoder)
+    assert between["interpolated"]
+    assert min(marks[0.5], marks[0.75]) <= between["score"] <= max(marks[0.5], marks[0.75])
+    assert "0.6 (0 untuned, 1 tuned)" in (tmp_path / "model" / "README.md").read_text().replace("\\", "")
+    kept = json.loads((tmp_path / "outcome.json").read_text())["after"]
+    assert kept["strength"] == 0.6
+    with pytest.raises(StudioError, match="a strength of 2 is not possible"):
+        set_strength(tmp_path, spec, 2, load=tiny_encoder)
+    with pytest.raises(StudioError, match="the projection is new"):
+        set_strength(tmp_path, small_spec(projection=16), 0.5, load=tiny_encoder)
+
+
+@pytest.mark.parametrize("more", [{}, {"judge": "split"}])
+@pytest.mark.parametrize("rows", [scored_pairs(120), labelled_pairs(120)])
+def test_rows_that_say_the_opposite_are_asked_about_before_the_first_step(tmp_path: Path, more: dict[str, Any], rows: Examples) -> None:
+    told, spec = Told(), small_spec(**more, objective="cosent", dev_fraction=0.4)
+    outcome = run(spec, tmp_path, told, examples=turned(rows))
+    assert outcome.status == "asks"
+    assert isinstance(told[-1], Asks)
+    assert outcome.question["name"] == "alarm"
+    assert outcome.steps == 0
+    assert not outcome.model.exists()
+    assert {row["read_as"] for row in outcome.question["rows"]} == {"most alike", "least alike"}
+    if rows.labels:
+        assert outcome.question["options"][0]["flag"] == "--order entailment,neutral,contradiction"
+    assert run(spec, tmp_path, examples=turned(rows)).status == "asks", "resumed without an answer it asks again"
+    answered = run(spec.replace(accept_alarm="below_chance"), tmp_path, examples=turned(rows))
+    assert answered.status in ("finished", "asks")
+    assert answered.question.get("options", [{}])[0].get("choice") != {"accept_alarm": "below_chance"}
+    assert run(spec, tmp_path / "right", examples=rows).status == "finished"
+
+
+def test_a_model_that_forgets_while_it_gains_is_asked_about(tmp_path: Path, probe: Path) -> None:
+    """Rows whose scores follow one word, and the probe's the opposite of it: what gains here is lost there."""
+    pairs = scored_pairs(120)
+    has = [[WORDS[0] in text.split() or WORDS[1] in text.split() for text in column] for column in pairs.texts]
+    odd = replace(pairs, targets=np.array([float(a != b) for a, b in zip(*has, strict=True)], np.float32))
+    spec = small_spec(epochs=30, learning_rate=3e-3, objective="cosent", accept_alarm="below_chance", checkpoint_every=5)
+    told = Told()
+    outcome = run(spec, tmp_path / "run", told, examples=odd)
+    assert outcome.status == "asks"
+    assert outcome.question["options"][0]["choice"] == {"accept_alarm": "general"}
+    again = run(spec, tmp_path / "run", examples=odd)
+    assert again.status == "asks", "without an answer it asks again"
+    assert run(spec.replace(accept_alarm="both"), tmp_path / "run", examples=odd).status == "finished"
+
+
+def test_what_it_costs_elsewhere_is_measured_before_and_after(tmp_path: Path, probe: Path) -> None:
+    outcome = run(small_spec(), tmp_path / "run")
+    assert outcome.before["general"]["rows"] == 60 == outcome.after["general"]["rows"]
+    assert all("general" in mark for mark in outcome.after["strengths"])
+    known = general.GeneralProbe.of(load_folder(outcome.model))
+    assert known is not None
+    assert known.untuned["score"] == pytest.approx(outcome.after["general"]["score"], abs=1e-5)
+    assert "everyday pairs" in (outcome.model / "README.md").read_text()
+
+
+def test_the_written_pairs_are_many_and_graded() -> None:
+    parts = {part.language: part for part in general._pairs()}
+    assert len(parts["en"].scores) >= 120
+    assert len(parts["zh"].scores) >= 80
+    for part in parts.values():
+        assert part.scores.min() >= 0
+        assert part.scores.max() <= 5
+        assert len(set(zip(part.left, part.right, strict=True))) == len(part.scores)
+
+
+def test_runs_of_the_first_version_keep_their_identity() -> None:
+    examples = scored_pairs(8)
+    spec = small_spec(checkpoint_every=3)
+    assert identity_of(spec, examples) == identity_of(spec.replace(accept_alarm="both", checkpoint_every=0), examples)
+    assert identity_of(spec, examples) != identity_of(spec.replace(judge="folds"), examples)
+    assert identity_of(small_spec(), examples) == "8a81314f807cf4d222e7bf3fa2b79c85"

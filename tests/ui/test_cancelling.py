@@ -1,0 +1,150 @@
+"""Work that nobody waits for any more ends: by Cancel, and when its page is closed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import httpx
+import numpy as np
+import pytest
+from tiny_studio import quick, studio_at, write_model, write_pairs
+
+from sbert_studio.data.progress import StoppedError, checkpoint, stoppable
+from sbert_studio.explore.clustering import ClusterParams
+from sbert_studio.explore.projection import ProjectionParams
+from sbert_studio.studio import Studio
+from sbert_studio.ui.app import launch
+from sbert_studio.ui.page import Page, guarded, told
+from sbert_studio.ui.visits import VISITS
+
+
+def after(asked: int) -> Any:
+    """A wish that comes at the so-manieth question."""
+    left = [asked]
+
+    def wished() -> bool:
+        left[0] -= 1
+        return left[0] < 0
+
+    return wished
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked"),
+    [(verb, 0) for verb in ("search", "mine", "map", "kmeans", "agglomerative", "evaluate", "similarity", "encode")]
+    + [("search", 1), ("mine", 2), ("map", 3), ("kmeans", 4), ("agglomerative", 2), ("evaluate", 2)],
+)
+def test_every_verb_that_takes_long_ends_when_asked(studio: Studio, corpus_file: Path, tmp_path: Path, verb: str, asked: int) -> None:
+    corpus, pairs = studio.corpus(corpus_file), write_pairs(tmp_path / "pairs.csv")
+    verbs = {
+        "search": lambda: studio.search(corpus, "cat", mode="hybrid"),
+        "mine": lambda: studio.mine(corpus),
+        "map": lambda: studio.map(corpus, ProjectionParams(seed=1)),
+        "kmeans": lambda: studio.map(corpus, ProjectionParams(seed=1), ClusterParams(method="kmeans", count=3)),
+        "agglomerative": lambda: studio.map(corpus, ProjectionParams(seed=1), ClusterParams(method="agglomerative")),
+        "evaluate": lambda: studio.evaluate(None, pairs),
+        "similarity": lambda: studio.similarity_pairs(pairs),
+        "encode": lambda: studio.encode(corpus),
+    }
+    if verb == "map" and asked:
+        studio.vectors_of(corpus)  # the questions are those of UMAP
+    with pytest.raises(StoppedError), stoppable(after(asked)):
+        verbs[verb]()
+    verbs[verb]()  # nothing is left half done
+
+
+def test_who_waits_for_anothers_vectors_can_stop_waiting(studio: Studio, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus, encoder = studio.corpus(corpus_file), studio.catalog.load(studio.settings.default_model)
+    begun, gate, original = threading.Event(), threading.Event(), encoder.encode
+
+    def slow(*args: Any, **named: Any) -> np.ndarray:
+        begun.set()
+        gate.wait(20)
+        return original(*args, **named)
+
+    monkeypatch.setattr(encoder, "encode", slow)
+    first = threading.Thread(target=studio.vectors_of, args=(corpus,))
+    first.start()
+    assert begun.wait(10)
+    start = time.monotonic()
+    with pytest.raises(StoppedError), stoppable(lambda: time.monotonic() > start + 0.5):
+        studio.vectors_of(corpus)
+    assert time.monotonic() - start < 5
+    gate.set()
+    first.join()
+    assert studio.vectors_of(corpus).shape == (40, 32)
+
+
+def test_reading_and_checking_hear_a_wish_where_they_tell_their_progress() -> None:
+    with pytest.raises(StoppedError), stoppable(lambda: True):
+        told(lambda *_, **__: None, "Reading")(1, 2)
+
+
+def test_a_cancelled_handler_changes_nothing_and_says_so(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(gr, "Info", lambda words, **_: said.append(words))
+    monkeypatch.setattr("sbert_studio.ui.visits.session", lambda: "me")
+
+    def work() -> str:
+        VISITS.stop("me", "other")
+        checkpoint()
+        VISITS.stop("me", "map")
+        checkpoint()
+        return "done"
+
+    assert guarded(work, work="other")() is not None
+    assert said == ["Cancelled; nothing was changed."]
+    with pytest.raises(gr.Error, match="Cancelled"):
+        guarded(work, stop=True, work="map")()
+    assert VISITS.idle(0)
+
+
+@contextmanager
+def heartbeat(url: str, session: str) -> Iterator[None]:
+    """The connection by which the page knows that a browser is there."""
+    with httpx.stream("GET", f"{url}/gradio_api/heartbeat/{session}", timeout=None) as lines:
+        beats = lines.iter_raw()
+        next(beats)
+        yield
+        beats.close()
+
+
+def test_closing_the_page_ends_its_search_and_no_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome: list[str] = []
+
+    def search(*_: Any, **__: Any) -> None:
+        outcome.append("begun")
+        try:
+            for _ in range(1200):
+                time.sleep(0.05)
+                checkpoint()
+        except StoppedError:
+            outcome.append("stopped")
+            raise
+
+    with studio_at(tmp_path / "home", write_model(tmp_path / "tiny")) as studio:
+        monkeypatch.setattr(studio, "search", search)
+        run = studio.submit(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=900, evaluations_per_epoch=1))
+        blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
+        url = url.rstrip("/")
+        number = next(number for number, fn in blocks.fns.items() if getattr(fn.fn, "__name__", "") == "on_search")
+        with heartbeat(url, "visitor"):
+            data = [None, "query", 10, "semantic", str(studio.settings.default_model), ""]
+            body = {"fn_index": number, "data": data, "session_hash": "visitor"}
+            assert httpx.post(f"{url}/gradio_api/queue/join", json=body).status_code == 200
+            while not outcome:
+                time.sleep(0.05)
+        left = time.monotonic()
+        while len(outcome) < 2 and time.monotonic() < left + 10:
+            time.sleep(0.05)
+        assert outcome == ["begun", "stopped"]
+        assert studio.run(run.id).run.active
+        studio.stop(run.id)
+        studio.runner.wait(run.id, 60)
+        blocks.close()

@@ -1,0 +1,125 @@
+"""A question to the owner of a file stands on the page until it is answered by one click; the API tells it as an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import quick, write_doubtful, write_pairs
+
+from sbert_studio.data.asked import Asked
+from sbert_studio.errors import StudioError
+from sbert_studio.studio import TrainRequest
+from sbert_studio.ui import api
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.tabs import tune
+from sbert_studio.ui.tuning import data_panel, drafts, told
+
+from .test_tuning_tabs import raw
+
+
+@pytest.fixture
+def doubtful(tmp_path: Path) -> Path:
+    return write_doubtful(tmp_path / "doubtful.csv")
+
+
+def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
+    page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = data_panel.take(page, doubtful, None)
+    shown = told.questions(draft)
+    assert shown is not None and len(shown["questions"]) == 1
+    (question,) = shown["questions"]
+    assert {"glorp", "blarg"} <= set(question["question"].replace("'", " ").split()) and len(question["answers"]) == 3
+    assert question["rows"][0]["texts"] and question["rows"][0]["read_as"]
+    key = page.drafts.put(draft)
+    with pytest.raises(StudioError, match="a question is open"):
+        tune.start(page, key, raw(draft), None, None, "")
+    answered = told.answer(page.studio, draft, [0, 1], None)
+    assert told.questions(answered) is None and answered.plan is not None and draft.plan is not None
+    assert answered.plan.roles.labels == draft.plan.roles.labels[::-1]
+    assert answered.table is draft.table
+    assert "--order" in told.command(answered, "m", "m")
+    planned = drafts.planned(page.studio, answered, None, {"epochs": 0.3, "batch_size": 8})
+    begun: list[Any] = []
+    submit = page.studio.runner.submit
+    monkeypatch.setattr(type(page.studio), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
+    monkeypatch.setattr(page.studio.runner, "submit", lambda run_id: (begun.append(run_id), submit(run_id))[1])
+    _, run_id = tune.start(page, page.drafts.put(planned), raw(planned), None, None, "Mine")
+    page.studio.runner.wait(run_id, 60)
+    run = page.studio.run(run_id).run
+    assert begun == [run_id] and (run.status, run.name) == ("finished", "Mine")
+    assert planned.plan is not None and run.spec == planned.plan.spec.to_json()
+    kept = page.studio.workspace.run(run_id) / "plan.json"
+    assert question["question"] in kept.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("which", [None, 0, [0], [0, 9], [3, 0], [-1, 0], [0, -1], ["0", "0"], [[0], 0], {"a": 1}, [0.5, 0]])
+def test_an_answer_that_is_none_is_refused(page: Page, doubtful: Path, which: Any) -> None:
+    draft = data_panel.take(page, doubtful, None)
+    with pytest.raises(StudioError, match="no longer open"):
+        told.answer(page.studio, draft, which, None)
+
+
+def test_columns_chosen_by_hand_keep_how_the_file_is_read(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "alt.csv"
+    path.write_bytes(write_pairs(tmp_path / "pairs.csv").read_text().replace("cat", "кот").encode("cp1251"))
+    draft = drafts.checked(page.studio, data_panel.take(page, path, None).asking(choices=Asked(encoding="cp1251")), None)
+    draft = drafts.with_columns(page.studio, draft, Asked("positive_pairs"), None)
+    assert (draft.asked.kind, draft.asked.encoding) == ("positive_pairs", "cp1251")
+    assert "--encoding cp1251" in told.command(draft, "m", "m")
+
+
+def test_texts_with_a_category_are_a_kind_that_can_be_chosen_by_hand(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_text("body,desk\n" + "".join(f"my card number {n} is {'lost' if n % 2 else 'new'},d{n % 4}\n" for n in range(60)))
+    draft = drafts.with_columns(page.studio, data_panel.take(page, path, None), Asked("labelled_texts"), None)
+    assert draft.plan is not None, draft.problem
+    assert (draft.plan.roles.kind, draft.plan.roles.texts, draft.plan.roles.target) == ("labelled_texts", ("body",), "desk")
+    assert "Texts with a category" in told.findings(draft)["verdict"]
+
+
+def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(page: Page, doubtful: Path) -> None:
+    settings = '{"epochs": 0.3, "batch_size": 8}'
+    checked = api.check(page.studio, str(doubtful))
+    assert checked["certain"] is False and checked["questions"][0]["options"][0]["choice"]["order"]
+    with pytest.raises(StudioError, match="as_read=true") as caught:
+        api.train(page, str(doubtful), "auto", "auto", settings, "", "")
+    assert 'order="blarg,glorp"' in str(caught.value) and "right?" in str(caught.value)
+    assert page.studio.runs() == []
+    told = api.train(page, str(doubtful), "auto", "auto", settings, "", "", order="blarg,glorp")
+    read = api.train(page, str(doubtful), "auto", "auto", settings, "", "", as_read=True)
+    assert told["accounts"]["data"]["read"] == read["accounts"]["data"]["read"] == 80
+    for run in (told, read):
+        page.studio.runner.wait(run["id"], 60)
+        assert page.studio.run(run["id"]).run.status == "finished"
+
+
+def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, tmp_path: Path) -> None:
+    from sbert_studio.data.questions import Option, Question
+    from sbert_studio.ui.tuning import settled
+
+    steps = iter([False, False, True])
+    run = page.studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), should_stop=lambda: next(steps, True))
+    options = (
+        Option("turn it round", "--scale 5-0", {"scale": [5.0, 0.0]}),
+        Option("leave it", "", {}),
+    )
+    question = Question("alarm", "Do these rows stand the right way round?", options)
+    body = {"type": "asks", "question": question.to_json()}
+    page.studio.store.record(run.id, body, status="asks")
+    assert page.studio.question(run.id) == question
+    shown = settled.asked(page.studio.question(run.id))
+    assert shown is not None and shown["questions"][0]["answers"] == ["turn it round", "leave it"]
+    for wrong in ([0, 2], [1, 0], None, [0, "0"]):
+        with pytest.raises(StudioError, match="no longer open"):
+            settled.answer(page.studio, run.id, wrong)
+    again = settled.answer(page.studio, run.id, [0, 0])
+    assert again.id != run.id and page.studio.run(run.id).run.status == "stopped"
+    page.studio.runner.wait(again.id, 60)
+    done = page.studio.run(again.id).run
+    assert (done.status, done.name, done.model) == ("finished", run.name, run.model), done.message
+    assert page.studio.run(run.id).run.message.endswith(again.id)
+    page.studio.store.record(run.id, body, status="asks")
+    assert settled.answer(page.studio, run.id, [0, 1]).status == "stopped"
