@@ -24,7 +24,7 @@ TABLES = {
     "pairs": table(sentence1=LEFT, sentence2=RIGHT, label=["1", "1", "0", "1", "0", "0"]),
     "triplets": table(anchor=LEFT, positive=RIGHT, negative=OTHER),
     "retrieval": table(anchor=LEFT, positive=RIGHT),
-    "transfer": table(text=[*LEFT, *RIGHT, *OTHER], category=["x", "y"] * 9),
+    "categories": table(text=[*LEFT, *RIGHT, *OTHER], category=["x", "y"] * 9),
 }
 
 
@@ -99,6 +99,6 @@ def test_what_does_not_fit_is_refused_with_a_reason(task: str, data: Table, said
 
 
 def test_real_sets_are_recognised(real_data: Path) -> None:
-    for path, task in (("stsb/dev.csv", "sts"), ("mrpc/test.csv", "pairs"), ("snli/test.csv", "sts"), ("trec/test.csv", "transfer")):
+    for path, task in (("stsb/dev.csv", "sts"), ("mrpc/test.csv", "pairs"), ("snli/test.csv", "sts"), ("trec/test.csv", "categories")):
         data = read_table(real_data / path)
         assert detect_task(data.select(np.arange(300))) == task, path
