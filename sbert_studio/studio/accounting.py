@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..data.accounts import RowAccount
     from ..runs.materials import Materials
     from ..runs.record import Run
@@ -54,6 +55,8 @@ def _split(account: RowAccount, run: Run, materials: Materials, held: np.ndarray
 
 def _held_out(path: Path) -> np.ndarray:
     """The row numbers of the rows that a run was judged by; none where there is no file of them."""
+    import numpy as np
+
     if not path.is_file():
         return np.array([], dtype=np.int64)
     with path.open(encoding="utf-8") as source:
