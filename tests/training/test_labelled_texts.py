@@ -95,7 +95,7 @@ def test_the_judge_lays_texts_beside_the_learned_ones_and_pairs_beside_nothing()
 
 def test_the_advisor_learns_categories_from_siblings() -> None:
     advice = advise(labelled_texts(400), info=MINILM)
-    assert advice.spec.objective == "supcon"
+    assert (advice.spec.objective, advice.spec.batch_size, advice.spec.learning_rate, advice.spec.epochs) == ("supcon", 64, 1e-4, 6.0)
     assert any("categories should lie together" in reason for reason in advice.reasons)
     assert all(reason.endswith(".") for reason in advice.reasons)
 
