@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation.bootstrap import gain, interval
+from ..evaluation.categories import confused_together
 
 _OWN = ("rows", "interval", "gain_interval", "general", "notes", "confused")
 
@@ -38,6 +39,8 @@ def pooled(folds: Sequence[Candidate], untuned: Sequence[np.ndarray | None] = ()
     if any("confused" in one.scores for one in folds):
         found["confused"] = _confused([one.scores.get("confused") or () for one in folds])
     found["by_fold"] = [float(one.scores["score"]) for one in folds]
+    if any("confused" in one.scores for one in folds):
+        found["confused"] = confused_together([one.scores.get("confused", ()) for one in folds])
     together = _together([one.resampled for one in folds], weights)
     if together is not None:
         found["interval"] = interval(together)
