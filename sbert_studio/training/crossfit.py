@@ -94,8 +94,9 @@ def cross_fitted(
     """Judge by ``folds``, then train on all rows for the share of the steps, and leave the blend, that did best in them.
 
     ``after`` has, beside what one training has: ``folds``, ``by_fold``, the score of each, and ``nested``, the score where the choice for
-    each fold is made on the others: by so much less does choosing on the rows that give the score flatter it. Scores are means over the folds, weighted
-    by their rows; the bootstrap draws rows within each fold, so that similarities of different models are never ranked together.
+    each fold is made on the others: by so much less does choosing on the rows that give the score flatter it. Scores are means over the
+    folds, weighted by their rows; the bootstrap draws rows within each fold, so that similarities of different models are never ranked
+    together.
 
     Raises:
         StudioError: as :func:`~sbert_studio.training.trainer.train`.
