@@ -102,8 +102,7 @@ class Caller:
         self._http = httpx.Client(base_url=f"{address}/gradio_api", timeout=httpx.Timeout(_ANSWER), trust_env=False)
         named = self._http.get("/info").raise_for_status().json()["named_endpoints"]
         self._defaults = {
-            verb: {one["parameter_name"]: one.get("parameter_default") for one in endpoint["parameters"]}
-            for verb, endpoint in named.items()
+            verb: {one["parameter_name"]: one.get("parameter_default") for one in found["parameters"]} for verb, found in named.items()
         }
 
     def close(self) -> None:
