@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..data.accounts import RowAccount
     from ..runs.materials import Materials
     from ..runs.record import Run
@@ -55,6 +55,8 @@ def _split(account: RowAccount, run: Run, materials: Materials, held: np.ndarray
 
 def _held_out(path: Path) -> np.ndarray:
     """The row numbers of the rows that a run was judged by; none where there is no file of them."""
+    import numpy as np
+
     if not path.is_file():
         return np.array([], dtype=np.int64)
     with path.open(encoding="utf-8") as source:

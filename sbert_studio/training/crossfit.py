@@ -38,8 +38,11 @@ _FEWEST = 20
 _MOST_IN_ONE = 0.6  # of the rows; where most hang together by shared texts, a fold would learn from next to nothing
 
 
-def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: Path) -> list[Member]:
+def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: Path | None = None) -> list[Member]:
     """The folds that judge a run, where it is judged by folds; nothing where one part of the rows judges it.
+
+    Args:
+        folder: the run's, where it may have begun; one that an earlier version began goes on as it did.
 
     Raises:
         StudioError: folds are asked for, and cannot be had.
@@ -52,10 +55,8 @@ def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: 
                 "leave one of the two out",
             )
         return []
-    mine = (folder / _PARTS).is_dir() or (folder / _OUTCOME).is_file()
-    begun = Checkpoints(folder).newest() is not None and not mine
-    if not asked and (begun or not _FEWEST <= len(examples) < _FEW):
-        return []  # begun: by a version that judged by one part; it goes on as it began
+    if not asked and (not _FEWEST <= len(examples) < _FEW or (folder is not None and _begun_by_a_split(folder))):
+        return []
     if hold_out(spec, examples, None)[1] is None:
         return []
     try:
@@ -66,6 +67,11 @@ def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: 
         return []
     fits = all(member.held is not None and 1 < len(member.held) <= _MOST_IN_ONE * len(examples) for member in found)
     return found if fits or asked else []
+
+
+def _begun_by_a_split(folder: Path) -> bool:
+    mine = (folder / _PARTS).is_dir() or (folder / _OUTCOME).is_file()
+    return not mine and Checkpoints(folder).newest() is not None
 
 
 def _folds(rows: int) -> int:
@@ -95,6 +101,7 @@ def cross_fitted(
     """
     identity = identity_of(spec, examples)
     if resume and (ended := read_outcome(folder, identity, _OUTCOME)) is not None:
+        shutil.rmtree(folder / _PARTS, ignore_errors=True)
         emit(ended.event())
         return ended
     if not resume:

@@ -78,7 +78,7 @@ class RunPanel:
         live = now.status in ("queued", "running")
         run = self.page.studio.run(now.run_id, now.cursor).run if now.run_id else None
         usable = run is not None and run.status in ("finished", "stopped") and run.model_path is not None
-        buttons = (live, now.status in ("interrupted", "stopped", "failed"), usable, usable)
+        buttons = (live and not panel.get("stopping"), now.status in ("interrupted", "stopped", "failed"), usable, usable)
         question = self.page.studio.question(now.run_id) if now.status == "asks" else None
         after = (settled.asked(question), settled.strength(run) if run is not None else None)
         return [now, panel, curves, *(gr.update(visible=one) for one in buttons), *after, gr.Timer(active=live)]
@@ -132,7 +132,7 @@ class RunPanel:
         )
         self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
         loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
-        self.stop.click(guarded(on_stop), self.follow, self.outputs, **private)
+        self.stop.click(guarded(on_stop), self.follow, self.outputs, queue=False, **quiet)
         answered = [*self.outputs, page.owner]
         self.asking.select(guarded(on_answer), [self.follow, page.owner], answered, **private, show_progress_on=self.asking)
         changed = [*self.outputs, page.runs_changed]
