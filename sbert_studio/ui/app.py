@@ -73,6 +73,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
                     module.build(studio, page)
         api.build(page)
         blocks.unload(page.leave)
+        blocks.load(page.come, None, None, queue=False, api_visibility="private", show_progress="hidden")
         named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")
         _keep_model(page, named)
         for listen in page.on_load:
@@ -95,9 +96,6 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
     page = Page(studio, replace(studio.settings, host=host, share=share).shared)
     blocks = _drawn(studio, page)
     keep_little()
-    keeper = Keeper(studio, page.shelves.sweep)
-    keeper.start()
-    studio.on_close.append(keeper.close)
     # UMAP is compiled on first use, half a minute that nobody should wait for.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     folder = plotly_folder()
@@ -116,10 +114,17 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         ssr_mode=False,
         mcp_server=_has_mcp(),
         show_error=False,
-        prevent_thread_lock=not block,
+        prevent_thread_lock=True,
         app_kwargs={"middleware": [Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share))]},
         blocked_paths=[str(studio.workspace.home)],
     )
+    page.sessions.set_blocks(blocks)
+    blocks.app.state_holder = page.sessions
+    keeper = Keeper(studio, page.sweep)
+    keeper.start()
+    studio.on_close.append(keeper.close)
+    if block:
+        blocks.block_thread()
     return blocks, url
 
 

@@ -16,6 +16,7 @@ import gradio as gr
 from ..data.progress import StoppedError, checkpoint
 from ..errors import StudioError
 from .session import Chosen, Downloads, Drawn, is_owner, new_owner
+from .sessions import Sessions
 from .shelves import Shelf, Shelves
 from .visits import VISITS, address, session
 
@@ -60,6 +61,7 @@ class Page:
     runs_timer: Any = None
     on_load: list[Callable[[Any], None]] = field(default_factory=list)
     downloads: Downloads = field(default_factory=Downloads)
+    sessions: Sessions = field(default_factory=Sessions)
     shelves: Shelves = field(init=False)
     corpora: Shelf[Chosen] = field(init=False)
     maps: Shelf[Drawn] = field(init=False)
@@ -73,10 +75,20 @@ class Page:
         self.corpora, self.maps = Shelf("corpus", self.shelves), Shelf("map", self.shelves)
         self.pair_scores, self.drafts = Shelf("table of pairs", self.shelves), Shelf("file of examples", self.shelves)
 
+    def come(self) -> None:
+        """The page that asks was opened."""
+        self.sessions.opened(session())
+
     def leave(self) -> None:
         """The page that asks was closed: what it waits for ends, and its things may go. Its trainings go on."""
         VISITS.stop(session())
         self.shelves.close(session())
+        self.sessions.closed(session())
+
+    def sweep(self) -> None:
+        """Let go of what closed pages and single calls have left behind."""
+        self.shelves.sweep()
+        self.sessions.sweep()
 
     def visitor(self, owner: Any) -> str:
         """Whose runs these are: everybody's on a machine of one's own, the visitor's on a shared page."""

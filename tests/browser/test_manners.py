@@ -1,0 +1,54 @@
+"""Manners of the page: long work can be cancelled, Stop answers at once, and several runs are seen and stopped."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from .conftest import Visitor
+
+LONG = 200_000
+
+
+def many_texts(rows: int) -> str:
+    """A CSV of long texts, no two alike, that takes minutes to encode."""
+    draw = random.Random(3)
+    words = ["card", "bread", "rain", "money", "storm", "dough", "bank", "flour", "snow", "transfer"]
+    return "text\n" + "\n".join(" ".join(draw.choice(words) for _ in range(90)) + f" {number}" for number in range(rows)) + "\n"
+
+
+def test_cancel_ends_a_long_search_and_the_page_goes_on(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Search")
+    assert not page.locator("#search-cancel").is_visible()
+    visitor.upload("search-file", "many.csv", many_texts(8000))
+    page.locator("#search-cancel").wait_for(timeout=60_000)
+    page.click("#search-cancel")
+    page.locator(".toast-body", has_text="Cancelled").wait_for(timeout=20_000)
+    page.locator("#search-cancel").wait_for(state="hidden", timeout=10_000)
+    page.locator("#search-mode label", has_text="By words").click()
+    visitor.see("#search-hits tbody tr", timeout=60_000)
+
+
+def test_two_runs_are_seen_followed_and_stopped(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Fine-tune")
+    page.click("#tune-triplets")
+    visitor.see("#tune-findings .sb-verdict")
+    page.fill("#tune-epochs input, #tune-epochs textarea", "200")
+    for name in ("The first", "The second"):
+        page.fill("#tune-name input, #tune-name textarea", name)
+        page.click("#tune-start")
+        page.locator("#tune-run .sb-run-head", has_text=name).wait_for(timeout=LONG)
+    rows = page.locator("#tune-runs .sb-runs-row")
+    page.wait_for_function("document.querySelectorAll('#tune-runs .sb-runs-row').length === 2", timeout=LONG)
+    assert "1 before it" in rows.filter(has_text="The second").inner_text()
+    rows.filter(has_text="The first").get_by_role("button", name="Follow").click()
+    page.locator("#tune-run .sb-run-head", has_text="The first").wait_for(timeout=LONG)
+    rows.filter(has_text="The second").get_by_role("button", name="Stop").click()
+    page.wait_for_function("!document.querySelector('#tune-runs .sb-runs-row')", timeout=LONG)
+    page.click("#tune-stop")
+    page.locator("#tune-run", has_text="Stopping…").or_(page.locator("#tune-run .sb-stopped")).wait_for(timeout=3_000)
+    visitor.see("#tune-run .sb-stopped", timeout=LONG)
