@@ -58,6 +58,10 @@ class Follow:
     ended: tuple[tuple[str, float, float], ...] = ()
     status: str = ""
 
+    def __hash__(self) -> int:
+        """What is known follows from the run and how far it was read; Gradio tells by this whether a ``gr.State`` has changed."""
+        return hash((self.run_id, self.cursor, self.status))
+
     def absorb(self, events: Iterable[tuple[int, Mapping[str, Any]]]) -> Follow:
         """This and the events after the cursor."""
         losses, scores, notes = list(self.losses), list(self.scores), list(self.notes)
