@@ -398,7 +398,7 @@ def test_train_says_which_rows_it_left_out_and_why(cli: Any, pairs: Path, tmp_pa
     dev = tmp_path / "dev.csv"
     dev.write_text("\n".join([lines[0], ",moon,1", *lines[30:40]]) + "\n", encoding="utf-8")
     scored = ["--kind", "scored_pairs", "--scale", "0-5"]
-    told = cli("train", pairs, *QUICK, *scored, "--json")
+    told = cli("train", pairs, *QUICK, *scored, "--set", "judge=split", "--json")
     account = ok(told)["accounts"]["data"]
     assert (account["read"], account["left_out"]) == (60, 3) and account["held_out"] > 0
     assert account["used"] + account["held_out"] + account["left_out"] == account["read"]
