@@ -100,6 +100,10 @@ class Caller:
     def __init__(self, address: str, told: Told) -> None:
         self._told = told
         self._http = httpx.Client(base_url=f"{address}/gradio_api", timeout=httpx.Timeout(_ANSWER), trust_env=False)
+        named = self._http.get("/info").raise_for_status().json()["named_endpoints"]
+        self._defaults = {
+            verb: {one["parameter_name"]: one.get("parameter_default") for one in found["parameters"]} for verb, found in named.items()
+        }
 
     def close(self) -> None:
         """Hang up."""
@@ -111,11 +115,12 @@ class Caller:
             (there,) = self._http.post("/upload", files={"files": (path.name, source)}).raise_for_status().json()
         return {"path": there, "orig_name": path.name, "meta": {"_type": "gradio.FileData"}}
 
-    def call(self, verb: str, *data: Any, kind: str = "") -> Any:
-        """The answer of a verb, timed as ``kind``; None where it failed, which is noted."""
+    def call(self, verb: str, *, timed_as: str = "", **named: Any) -> Any:
+        """The answer of a verb, timed as ``timed_as``; None where it failed, which is noted."""
+        kind, data = timed_as, {**self._defaults[f"/{verb}"], **named}
         start = time.perf_counter()
         try:
-            event = self._http.post(f"/call/{verb}", json={"data": list(data)}).raise_for_status().json()["event_id"]
+            event = self._http.post(f"/call/{verb}", json={"data": list(data.values())}).raise_for_status().json()["event_id"]
             name = body = ""
             with self._http.stream("GET", f"/call/{verb}/{event}") as lines:
                 for line in lines.iter_lines():
@@ -163,12 +168,12 @@ def keep_training(address: str, pairs: Path, ended: threading.Event, told: Told)
     caller = Caller(address, told)
     while not ended.is_set():
         settings = json.dumps({"epochs": 2, "batch_size": 16, "dev_fraction": 0.1})
-        run = caller.call("train", caller.upload(pairs), "auto", "full", settings, "", "beside", None, None, "", "", "", "", "")
+        run = caller.call("train", file=caller.upload(pairs), method="full", settings=settings, name="beside", as_read=True)
         if run is None:
             break
-        while (seen := caller.call("run", run["id"], 0)) and seen["run"]["status"] in ("queued", "running"):
+        while (seen := caller.call("run", run_id=run["id"])) and seen["run"]["status"] in ("queued", "running"):
             if ended.wait(1.0):
-                caller.call("stop", run["id"], run["token"])
+                caller.call("stop", run_id=run["id"], token=run["token"])
                 break
         if seen and seen["run"]["status"] == "failed":
             told.failed("training", seen["run"]["message"])

@@ -30,12 +30,12 @@ def use(address: str, number: int, until: float, folder: Path, pairs: Path, told
         corpus, scored = caller.upload(path), caller.upload(pairs)
         path.unlink()
         for mode in ("semantic", "lexical", "hybrid"):
-            caller.call("search", corpus, draw.choice(QUERIES), 10, mode, "", "text")
-        caller.call("mine", corpus, 20, "", "text")
-        caller.call("map", corpus, draw.choice(("auto", "6")), draw.choice((2, 3)), "", "text")
-        caller.call("check", scored, "", "", "", "", "", "")
-        caller.call("evaluate", scored, "", "auto")
-        caller.call("similarity", *draw.sample(QUERIES, 2), "")
+            caller.call("search", file=corpus, query=draw.choice(QUERIES), mode=mode, column="text")
+        caller.call("mine", file=corpus, top=20, column="text")
+        caller.call("map", file=corpus, clusters=draw.choice(("auto", "6")), dimensions=draw.choice((2, 3)), column="text")
+        caller.call("check", file=scored)
+        caller.call("evaluate", file=scored)
+        caller.call("similarity", **dict(zip("ab", draw.sample(QUERIES, 2), strict=True)))
         caller.close()
         time.sleep(draw.uniform(0.5, 3.0))
 

@@ -23,21 +23,21 @@ def visit(address: str, number: int, until: float, files: list[Path], pairs: Pat
     """One visitor: texts of their own, then mostly searches, until the time is over."""
     draw, caller = random.Random(number), Caller(address, told)
     corpus, scored = caller.upload(files[number % len(files)]), caller.upload(pairs)
-    caller.call("search", corpus, QUERIES[0], 10, "semantic", "", "text", kind="search, first")
+    caller.call("search", timed_as="search, first", file=corpus, query=QUERIES[0], column="text")
     while time.monotonic() < until:
         chance, query = draw.random(), draw.choice(QUERIES)
         if chance < 0.6:
-            caller.call("search", corpus, query, 10, draw.choice(("semantic", "lexical", "hybrid")), "", "text")
+            caller.call("search", file=corpus, query=query, mode=draw.choice(("semantic", "lexical", "hybrid")), column="text")
         elif chance < 0.8:
-            caller.call("similarity", query, draw.choice(QUERIES), "")
+            caller.call("similarity", a=query, b=draw.choice(QUERIES))
         elif chance < 0.88:
-            caller.call("check", scored, "", "", "", "", "", "")
+            caller.call("check", file=scored)
         elif chance < 0.95:
-            caller.call("mine", corpus, 10, "", "text")
+            caller.call("mine", file=corpus, column="text")
         elif chance < 0.98:
-            caller.call("evaluate", scored, "", "auto")
+            caller.call("evaluate", file=scored)
         else:
-            caller.call("map", corpus, "auto", 2, "", "text")
+            caller.call("map", file=corpus, column="text")
         time.sleep(draw.uniform(0.2, 2.0))
     caller.close()
 

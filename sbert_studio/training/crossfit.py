@@ -23,7 +23,7 @@ from .general import GeneralProbe
 from .judge import Judge, hold_out
 from .marks import Marks
 from .members import Member, members
-from .pooling import Candidate, pooled
+from .pooling import Candidate, nested, pooled
 from .prepare import reshape
 from .processes import Processes
 from .spec import TrainSpec
@@ -93,8 +93,10 @@ def cross_fitted(
 ) -> Outcome:
     """Judge by ``folds``, then train on all rows for the share of the steps, and leave the blend, that did best in them.
 
-    ``after`` has, beside what one training has: ``folds``, and ``by_fold``, the score of each. Scores are means over the folds, weighted
-    by their rows; the bootstrap draws rows within each fold, so that similarities of different models are never ranked together.
+    ``after`` has, beside what one training has: ``folds``, ``by_fold``, the score of each, and ``nested``, the score where the choice for
+    each fold is made on the others: by so much less does choosing on the rows that give the score flatter it. Scores are means over the
+    folds, weighted by their rows; the bootstrap draws rows within each fold, so that similarities of different models are never ranked
+    together.
 
     Raises:
         StudioError: as :func:`~sbert_studio.training.trainer.train`.
@@ -184,14 +186,16 @@ class _CrossFit:
             ends = [{**before, "gain_interval": [0.0, 0.0], "strength": 0.0}, *between, tuned]
         kept = best(ends)
         after: dict[str, Any] = {**kept, "strengths": [in_brief(mark) for mark in ends], "folds": len(self.folds)}
-        share = 1.0
+        share, tried = 1.0, list(ends)
         for place in range(min(map(len, steps)) - 1):
             early = judged([f"step-{own[place]}" for own in steps]) | {"strength": 1.0}
+            tried.append(early)
             if early["score"] > after["score"]:
                 share = steps[0][place] / steps[0][-1]
                 ends = [ends[0], early] if len(ends) > 1 else [early]
                 after = {**early, "strengths": [in_brief(mark) for mark in ends], "folds": len(self.folds)}
-        return after, share
+        rows = [len(fold.held) if fold.held is not None else 0 for fold in self.folds]
+        return after | {"nested": nested([one["by_fold"] for one in tried], rows)}, share
 
     def _take(self, number: int, member: Member, place: Path, given: Assignment, reasons: Sequence[str]) -> Outcome:
         self._say(Part(number, len(self.folds) + 1, member.title))

@@ -48,6 +48,18 @@ def pooled(folds: Sequence[Candidate], untuned: Sequence[np.ndarray | None] = ()
     return found
 
 
+def nested(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:
+    """The score over all folds where each fold takes the candidate that did best in the others, so that no row helps to choose its own.
+
+    Args:
+        candidates: of each its scores in the k folds.
+        rows: of each fold.
+    """
+    scores, weights = np.asarray(candidates, np.float64), np.asarray(rows, np.float64)
+    others = (scores @ weights)[:, None] - scores * weights
+    return float(np.average(scores[others.argmax(axis=0), np.arange(len(weights))], weights=weights))
+
+
 def _confused(folds: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """The pairs of categories that were taken for each other, over all folds, most often first; as many as the longest list has."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
