@@ -101,7 +101,9 @@ def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, t
     from sbert_studio.ui.tuning import settled
 
     steps = iter([False, False, True])
-    run = page.studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), should_stop=lambda: next(steps, True))
+    run = page.studio.train(
+        TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(judge="folds")), should_stop=lambda: next(steps, True)
+    )
     options = (
         Option("turn it round", "--scale 5-0", {"scale": [5.0, 0.0]}),
         Option("leave it", "", {}),
