@@ -41,7 +41,7 @@ class Unanswered(StudioError):
     def of_run(cls, run_id: str, question: Question) -> Unanswered:
         """A run that an alarm has stopped."""
         message = f"the run {run_id} stopped and asks: {question.text}"
-        return cls(message, [question], f"leave it. The answer goes behind the same command, or behind train --resume {run_id}")
+        return cls(message, [question], "leave it. The answer goes behind the same command")
 
     def lines(self) -> list[str]:
         """Every question with its rows and its answers, a line each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_POINTS = 1200
 _SMOOTHING = 0.9
+_MINUS = re.compile(r"-(?=\d)")
 _WORDS = {
     "queued": "Waiting for its turn",
     "running": "Training",
@@ -57,6 +59,10 @@ class Follow:
     part: str = ""
     ended: tuple[tuple[str, float, float], ...] = ()
     status: str = ""
+
+    def __hash__(self) -> int:
+        """What is known follows from the run and how far it was read; Gradio tells by this whether a ``gr.State`` has changed."""
+        return hash((self.run_id, self.cursor, self.status))
 
     def absorb(self, events: Iterable[tuple[int, Mapping[str, Any]]]) -> Follow:
         """This and the events after the cursor."""
@@ -158,7 +164,7 @@ def before_after(run: Run) -> Value | None:
         "before": float(before),
         "after": float(after),
         "intervals": [run.before.get("interval"), run.after.get("interval")],
-        "gain": " ".join(sentence(words.replace("-", "−")) for words in outcome_in_words(run.before, run.after)),
+        "gain": " ".join(sentence(_MINUS.sub("−", words)) for words in outcome_in_words(run.before, run.after)),
         "found": sentence(found_in_words(run.after, run.before)),
         "confused": [sentence(words) for words in confused_in_words(run.after)],
     }

@@ -37,7 +37,7 @@ def test_a_file_is_mended_converted_downloaded_and_brought_back(visit: Callable[
     page.press("#tune-high input", "Enter")
     wait_for(visitor, "divided by 10")
     wait_for(visitor, "--scale 0-10", "#tune-command")
-    page.fill("#tune-high input", "-3")
+    page.fill("#tune-high input", "0")
     page.press("#tune-high input", "Enter")
     wait_for(visitor, "is empty", "#tune-findings")
     page.fill("#tune-high input", "20")

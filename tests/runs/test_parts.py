@@ -88,7 +88,7 @@ def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path
     assert run.after["kept"]["score"] == max(each)
     assert run.step == run.steps, "the steps of all trainings"
     folder = studio.workspace.run(run.id)
-    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["model", "tensorboard"]
+    assert sorted(path.name for path in folder.iterdir() if path.is_dir()) == ["checkpoints", "model", "tensorboard"]
 
 
 def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studio, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(320)
 def test_runs_killed_at_random_moments_end_in_the_same_bits(tmp_path: Path) -> None:
     script = Path(__file__).with_name("killed.py")
     done = subprocess.run(

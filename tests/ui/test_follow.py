@@ -106,3 +106,11 @@ def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_ar
     done = follow.panel(RunView(run(status="finished", before={"score": 0.5}, after=after, dev_rows=9), ()))
     assert done["part"] == ""
     assert done["scores"]["metric"] == "Cosine Spearman on 9 held-out rows, mean of 2 (± 0.0125)"
+
+
+def test_a_page_can_keep_what_it_follows_in_a_state_that_others_listen_to() -> None:
+    from gradio.utils import deep_hash
+
+    now = Follow("run-1").absorb([(1, {"type": "step", "step": 1, "steps": 2, "loss": 0.5})])
+    assert deep_hash(now) != deep_hash(Follow("run-1"))
+    assert deep_hash(now) == deep_hash(Follow("run-1").absorb([(1, {"type": "step", "step": 1, "steps": 2, "loss": 0.5})]))
