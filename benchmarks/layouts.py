@@ -159,7 +159,8 @@ def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     except StudioError as error:
         return "misread", str(error)
     roles = found.roles
-    shown = f"{roles.kind} {roles.texts} {roles.target} {list(roles.labels[:5])}{'' if roles.ordered else ' unordered'} {roles.low}–{roles.high}"
+    labels = f"{list(roles.labels[:5])}{'' if roles.ordered else ' unordered'}"
+    shown = f"{roles.kind} {roles.texts} {roles.target} {labels} {roles.low}–{roles.high}"
     if not found.questions:
         return ("right" if meant(layout, roles) else "misread"), f"{shown}; {' | '.join(found.why)}"
     told = f"{found.questions[0].text} [{found.questions[0].why}] read {shown}"

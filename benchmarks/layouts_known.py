@@ -175,11 +175,29 @@ LAYOUTS: tuple[Layout, ...] = (
     _words("zat", "abra"),
     _words("B", "A", "two letters: B / A"),
     _words("keep apart", "merge"),
-    Layout("hard pairs, unknown words", "mrpc", _pairs(verdict=lambda rows: rows.named({"0": "zug", "1": "fam"})), "labelled_pairs", _S, "verdict",
-           ("zug", "fam"), True),
-    Layout("0 and 1 under is_duplicate", "mrpc", _same_or_not, "labelled_pairs", ("question1", "question2"), "is_duplicate", ("0", "1"), True),
-    Layout("1 means different", "stsb", lambda rows: (c := rows.clear()) and {"a": c.a, "b": c.b, "different": c.cut("1", "0")}, "labelled_pairs",
-           ("a", "b"), "different", ("1", "0"), True),
+    Layout(
+        "hard pairs, unknown words",
+        "mrpc",
+        _pairs(verdict=lambda rows: rows.named({"0": "zug", "1": "fam"})),
+        "labelled_pairs",
+        _S,
+        "verdict",
+        ("zug", "fam"),
+        True,
+    ),
+    Layout(
+        "0 and 1 under is_duplicate", "mrpc", _same_or_not, "labelled_pairs", ("question1", "question2"), "is_duplicate", ("0", "1"), True
+    ),
+    Layout(
+        "1 means different",
+        "stsb",
+        lambda rows: (c := rows.clear()) and {"a": c.a, "b": c.b, "different": c.cut("1", "0")},
+        "labelled_pairs",
+        ("a", "b"),
+        "different",
+        ("1", "0"),
+        True,
+    ),
     Layout("1 means different, called label", "stsb", _two("1", "0"), "labelled_pairs", _S, "label", ("1", "0"), True),
     # degrees and inference
     _degrees("low", "medium", "high"),
@@ -200,13 +218,30 @@ LAYOUTS: tuple[Layout, ...] = (
     _scored("human_score, date", _pairs(human_score=_score, date=_dates), _S, "human_score"),
     _scored("human_score, comment", _pairs(human_score=_score, comment=_remarks), _S, "human_score"),
     _scored("human_score, annotator", _pairs(human_score=_score, annotator=_people), _S, "human_score"),
-    Layout("similarity_label, split", "stsb", _pairs(similarity_label=lambda rows: rows.cut("low", "high"), split=_splits), "labelled_pairs", _S,
-           "similarity_label", ("low", "high"), True),
+    Layout(
+        "similarity_label, split",
+        "stsb",
+        _pairs(similarity_label=lambda rows: rows.cut("low", "high"), split=_splits),
+        "labelled_pairs",
+        _S,
+        "similarity_label",
+        ("low", "high"),
+        True,
+    ),
     _scored("sim_mean, sim_std", _MEAN, ("text_1", "text_2"), "sim_mean"),
-    _scored("ids, lengths, genre", _named(("pair_id", "len_a", "genre", "text_a", "text_b", "gold"), _ids, _lengths, _people, _a, _b, _score),
-            ("text_a", "text_b"), "gold"),
+    _scored(
+        "ids, lengths, genre",
+        _named(("pair_id", "len_a", "genre", "text_a", "text_b", "gold"), _ids, _lengths, _people, _a, _b, _score),
+        ("text_a", "text_b"),
+        "gold",
+    ),
     _scored("German", _named(("Satz 1", "Satz 2", "Bewertung", "Datum"), _a, _b, _score, _dates), ("Satz 1", "Satz 2"), "Bewertung"),
-    _scored("French", _named(("phrase_a", "phrase_b", "similarité", "annotateur"), _a, _b, _score, _people), ("phrase_a", "phrase_b"), "similarité"),
+    _scored(
+        "French",
+        _named(("phrase_a", "phrase_b", "similarité", "annotateur"), _a, _b, _score, _people),
+        ("phrase_a", "phrase_b"),
+        "similarité",
+    ),
     _scored("Spanish", _named(("oración 1", "oración 2", "puntuación"), _a, _b, _score), ("oración 1", "oración 2"), "puntuación"),
     _scored("Russian", _named(_RU, _a, _b, _score), _RU[:2], _RU[2]),
     _scored("Chinese", _named(("编号", "句子一", "句子二", "相似得分"), _ids, _a, _b, _score), ("句子一", "句子二"), "相似得分", "stsb-zh"),
@@ -229,20 +264,45 @@ LAYOUTS: tuple[Layout, ...] = (
     _written("JSON lines", lambda s: f"{s:.1f}", (0.0, 5.0), "score", "jsonl"),
     # pairs without a target
     Layout("question, answer, year", "stsb", _alike(a="question", b="answer", year="year"), "positive_pairs", ("question", "answer")),
-    Layout("question, answer, user_id", "stsb", _alike(a="question", b="answer", user_id="user_id"), "positive_pairs", ("question", "answer")),
-    Layout("German question and answer", "stsb", _alike(a="Frage", b="Antwort", author="Autor", date="Datum"), "positive_pairs", ("Frage", "Antwort")),
+    Layout(
+        "question, answer, user_id", "stsb", _alike(a="question", b="answer", user_id="user_id"), "positive_pairs", ("question", "answer")
+    ),
+    Layout(
+        "German question and answer",
+        "stsb",
+        _alike(a="Frage", b="Antwort", author="Autor", date="Datum"),
+        "positive_pairs",
+        ("Frage", "Antwort"),
+    ),
     Layout("a pair and a comment", "stsb", _alike(a="text_en", b="text_de", comment="comment"), "positive_pairs", ("text_en", "text_de")),
     Layout("query, passage, length", "stsb", _alike(a="query", b="passage", length="length"), "positive_pairs", ("query", "passage")),
     # triplets
-    Layout("anchor, positive, negative", "stsb", _triplets("anchor", "positive", "negative"), "triplets", ("anchor", "positive", "negative")),
+    Layout(
+        "anchor, positive, negative", "stsb", _triplets("anchor", "positive", "negative"), "triplets", ("anchor", "positive", "negative")
+    ),
     Layout("text1, text2, text3", "stsb", _triplets("text1", "text2", "text3"), "triplets", ("text1", "text2", "text3")),
     # texts with a category
     Layout("text, category", "banking77", _named(("text", "category"), _a, _label), "labelled_texts", ("text",), "category"),
-    Layout("German text and category", "banking77", _named(("Anfrage", "Kategorie"), _a, _label), "labelled_texts", ("Anfrage",), "Kategorie"),
-    Layout("intent in front, with an id", "banking77", _named(("id", "intent", "utterance"), _ids, _label, _a), "labelled_texts", ("utterance",),
-           "intent"),
-    Layout("a category under another name", "banking77", _named(("message", "zuordnung"), _a, _label), "labelled_texts", ("message",), "zuordnung"),
+    Layout(
+        "German text and category", "banking77", _named(("Anfrage", "Kategorie"), _a, _label), "labelled_texts", ("Anfrage",), "Kategorie"
+    ),
+    Layout(
+        "intent in front, with an id",
+        "banking77",
+        _named(("id", "intent", "utterance"), _ids, _label, _a),
+        "labelled_texts",
+        ("utterance",),
+        "intent",
+    ),
+    Layout(
+        "a category under another name",
+        "banking77",
+        _named(("message", "zuordnung"), _a, _label),
+        "labelled_texts",
+        ("message",),
+        "zuordnung",
+    ),
     Layout("numbers for labels", "trec", _named(("text", "label"), _a, _label), "labelled_texts", ("text",), "label"),
     Layout("text, author, date", "banking77", _named(("text", "author", "date"), _a, _people, _dates), "sentences", ("text",)),
     Layout("text, language", "banking77", _named(("text", "lang"), _a, lambda rows: _repeat(["en", "de"], rows)), "sentences", ("text",)),
-)  # fmt: skip
+)

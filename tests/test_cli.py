@@ -27,7 +27,8 @@ from sbert_studio.cli.answers import Answer, duration, plain, write
 from sbert_studio.cli.main import app, run
 from sbert_studio.data.samples import sample
 
-QUICK = ["--objective", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3", "--set", "precision=float32"]
+QUICK = ["--objective", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3"]
+QUICK += ["--set", "precision=float32", "--set", "judge=split"]
 AS_FOUND = ["--epochs", "0.5", "--batch-size", "8"]
 
 
@@ -392,18 +393,18 @@ def test_settings_of_the_spec_and_of_the_objective_go_through_set(cli: Any, pair
 
 def test_train_says_which_rows_it_left_out_and_why(cli: Any, pairs: Path, tmp_path: Path) -> None:
     lines = pairs.read_text(encoding="utf-8").splitlines()
-    lines[5], lines[9], lines[20] = "", "cat dog,red blue,high", "cat dog,red blue,none"
+    lines[5], lines[15], lines[20] = "", f"{lines[15].rpartition(',')[0]},high", f"{lines[20].rpartition(',')[0]},none"
     pairs.write_text("\n".join(lines) + "\n", encoding="utf-8")
     dev = tmp_path / "dev.csv"
     dev.write_text("\n".join([lines[0], ",moon,1", *lines[30:40]]) + "\n", encoding="utf-8")
     scored = ["--kind", "scored_pairs", "--scale", "0-5"]
-    told = cli("train", pairs, *QUICK, *scored, "--json")
+    told = cli("train", pairs, *QUICK, *scored, "--set", "judge=split", "--json")
     account = ok(told)["accounts"]["data"]
     assert (account["read"], account["left_out"]) == (60, 3) and account["held_out"] > 0
     assert account["used"] + account["held_out"] + account["left_out"] == account["read"]
     assert [(reason["why"], reason["rows"]) for reason in account["reasons"]] == [
         ("blank", [6]),
-        ("the score is not a number, such as 'high', 'none'", [10, 21]),
+        ("the score is not a number, such as 'high', 'none'", [16, 21]),
     ]
     told = cli("train", pairs, "--dev", dev, *QUICK, *scored)
     assert told.code == 0, told.err

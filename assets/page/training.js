@@ -29,7 +29,8 @@
       ...(value.part ? [el("p", { class: "sb-note" }, value.part[0].toUpperCase() + value.part.slice(1))] : []),
       ...(value.parts && value.parts.length ? [parts(value.parts)] : []),
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
-      ...(value.scores ? [scores(value.scores)] : []));
+      ...(value.scores ? [scores(value.scores)] : []),
+      ...(value.rows || []).map((words) => el("p", { class: "sb-note" }, words)));
   };
 
   // What waits or trains beside the run that is followed; each row can be followed and stopped.

@@ -71,10 +71,10 @@ def train(
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
         told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
         run = studio.train(request, **told) if resume is None else studio.go_on(resume, request, **told)
+        if not is_main():
+            return None
         studio.require_no_alarm(run.id)
         accounts = studio.accounts(run.id)
-    if not is_main():
-        return None
     tuned = str(out) if out is not None else str(run.model_path)
     found = {
         "run": run.id,

@@ -66,7 +66,7 @@ def find_categories(profiles: Sequence[ColumnProfile], text: str, evidence: Evid
         weight = _EVIDENCE[said.strength] if said is not None else 0.0
         if said is not None and said.order[-1] != "same":
             weight = -1.5
-        total = _NAMES[standing] + 0.5 + weight + (0.9 if said is None and standing == "unknown" else 0.0)
+        total = _NAMES[standing] + 0.5 + weight + (0.9 if standing == "unknown" and (said is None or said.strength == "open") else 0.0)
         found.append(Category(profile.name, profile.distinct, standing, total, said))
     return sorted(found, key=lambda one: (-round(one.total, 1), -(one.said.effect if one.said else 0.0)))
 

@@ -19,10 +19,11 @@ from .roles import KINDS, Kind, Roles
 from .scales import describe_labels, describe_scale, detect_scale, find_classes, same_class
 from .tables import Table
 from .targets import ENOUGH, WORTH_ASKING, Target, find_targets, reads_as_scores
-from .vocabulary import FIRST, GROUP, LABEL, NEGATIVE, category_standing, is_aside, is_reversed, target_standing
+from .vocabulary import CATEGORY, FIRST, GROUP, LABEL, NEGATIVE, category_standing, is_aside, is_reversed, target_standing
 
 _INFERENCE = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
 _FEW_CLASSES = 12
+_WORDS_OF_A_NAME = 3
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,12 @@ class _View:
 
     @property
     def texts(self) -> list[ColumnProfile]:
-        return [profile for profile in self.profiles if profile.is_text]
+        return [profile for profile in self.profiles if profile.is_text and not _a_name(profile)]
+
+
+def _a_name(profile: ColumnProfile) -> bool:
+    """Whether a column of a few words holds persons, places and the like, by what it is called."""
+    return profile.words <= _WORDS_OF_A_NAME and not profile.named_text and target_standing(profile.name) == "never"
 
 
 def detect_roles(
@@ -104,18 +110,31 @@ def read_columns(
     view = _View(table, profile_table(table), Evidence(table, similar), order, scale)
     if kind is None and columns is not None and len(columns) != 2:
         kind = "triplets" if len(columns) > 2 else "labelled_texts" if target else "sentences"
-    if kind == "sentences":
-        return Reading(_sentences(view, columns, target))
-    if kind == "labelled_texts":
-        return _labelled_texts(view, columns, target)
-    if kind == "triplets":
-        return Reading(_triplets(view, columns))
+    if kind in ("sentences", "labelled_texts", "triplets"):
+        return _of_a_kind(view, kind, columns, target)
     texts = [text for text in view.texts if text.name != target]
     if kind is None and columns is None and target is None and (reading := _found_triplets(view)):
         return reading
-    if kind is None and columns is None and len(texts) < 2:
+    if kind is None and columns is None and (len(texts) < 2 or (target is None and _a_name_and_a_text(view, texts))):
         return _one_text(view, target)
     return _pairs(view, columns, kind, target)
+
+
+def _of_a_kind(view: _View, kind: Kind, columns: Sequence[str] | None, target: str | None) -> Reading:
+    if kind == "labelled_texts":
+        return _labelled_texts(view, columns, target)
+    return Reading(_sentences(view, columns, target) if kind == "sentences" else _triplets(view, columns))
+
+
+def _a_name_and_a_text(view: _View, texts: Sequence[ColumnProfile]) -> bool:
+    """Whether of two columns one holds a few words that have nothing to do with the text beside them."""
+    if len(texts) != 2:
+        return False
+    short, long = sorted(texts, key=lambda text: text.words)
+    if short.words > _WORDS_OF_A_NAME or long.words < 2 * short.words or pairings(texts)[0].names >= SURE:
+        return False
+    aligned = view.evidence.aligned(short.name, long.name)
+    return aligned is not None and aligned < 0.6
 
 
 # ---------------------------------------------------------------------------------------------------------------- one column of text
@@ -127,7 +146,9 @@ def _sentences(view: _View, columns: Sequence[str] | None, target: str | None) -
 
 
 def _main_text(view: _View, target: str | None = None) -> str:
-    texts = sorted((text for text in view.texts if text.name != target), key=lambda text: (is_aside(text.name), not text.named_text))
+    found = [text for text in view.texts if text.name != target]
+    longest = max((text.words for text in found), default=0.0)
+    texts = sorted(found, key=lambda text: (is_aside(text.name), not text.named_text, text.words < longest / 2))
     if not texts:
         names = ", ".join(view.table.columns[:20])
         raise StudioError(f"no column of {view.table.name} looks like text", f"name one of its columns: {names}")
@@ -488,7 +509,7 @@ def _given(classes: Sequence[str], order: Sequence[str], target: str) -> Orderin
 
 def _group(view: _View, used: Sequence[str], labels: bool = False) -> str | None:
     """The column of topics: by its name; for sentences a column of labels will do too."""
-    for names in (GROUP, LABEL) if labels else (GROUP,):
+    for names in (GROUP, LABEL | CATEGORY) if labels else (GROUP, CATEGORY - LABEL):
         for profile in view.profiles:
             small = profile.is_category or (profile.is_number and profile.distinct <= max(2, 0.2 * profile.filled))
             if profile.name not in used and profile.key in names and small and not profile.sequence:

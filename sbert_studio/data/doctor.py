@@ -13,6 +13,7 @@ from .asked import Asked, read_roles
 from .checks.amounts import imbalance, lonely, too_few
 from .checks.columns import constant_columns, swapped_cells, swapped_columns
 from .checks.leaks import leaks
+from .checks.numbers import mixed_forms
 from .checks.patient import Patient
 from .checks.repeats import contradictions, duplicates, same_on_both_sides
 from .checks.texts import mojibake, truncated, wrong_language
@@ -32,6 +33,7 @@ __all__ = ["Diagnosis", "diagnose", "mend"]
 _CHECKS: tuple[Callable[[Patient], list[Finding]], ...] = (
     swapped_columns,
     swapped_cells,
+    mixed_forms,
     constant_columns,
     contradictions,
     same_on_both_sides,

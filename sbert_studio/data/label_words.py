@@ -164,7 +164,7 @@ def is_no(label: str) -> bool:
 
 def order_by_words(labels: Sequence[str]) -> NamedOrder | None:
     """The order of labels by what their words mean, least alike first; None where the words are silent."""
-    for way in (_nli, _yes_and_no, _numbered, _negated, _degrees, _relations):
+    for way in (_nli, _yes_and_no, _numbered, _negated, _beginning_with_numbers, _degrees, _relations):
         if len(set(labels)) > 1 and (found := way(list(dict.fromkeys(labels)))):
             return found
     return None
@@ -174,6 +174,12 @@ def neutral_of_three(labels: Sequence[str]) -> str | None:
     """The label in the middle of three by its name (neutral, нейтрально, 中立), whatever the other two are called."""
     middle = [label for label in labels if nli_class(label) == "neutral" and len(squeeze(label)) > 1]
     return middle[0] if len(labels) == 3 and len(middle) == 1 else None
+
+
+def rising(order: Sequence[str]) -> bool:
+    """Whether at least two of the labels are known degrees, and those that are rise in this order."""
+    ranks = [rank for label in order if (rank := _degree(label)) is not None]
+    return len(ranks) > 1 and ranks == sorted(set(ranks))
 
 
 def _nli(labels: list[str]) -> NamedOrder | None:
@@ -198,6 +204,17 @@ def _numbered(labels: list[str]) -> NamedOrder | None:
     order = tuple(sorted(labels, key=lambda label: numbers[label]))
     known = set(numbers.values()) in ({0.0, 1.0}, {-1.0, 1.0}) or len(order) > 3
     return NamedOrder(order, "certain" if known else "guess", "numbers")
+
+
+def _beginning_with_numbers(labels: list[str]) -> NamedOrder | None:
+    """``0 - nothing in common``, ``1 (related)``, ``2: the same``."""
+    found = {label: re.match(r"\W*(\d+)\W+\w", label) for label in labels}
+    if not all(found.values()):
+        return None
+    numbers = {label: int(match[1]) for label, match in found.items() if match}
+    if len(set(numbers.values())) < len(labels):
+        return None
+    return NamedOrder(tuple(sorted(labels, key=lambda label: numbers[label])), "guess", "numbers")
 
 
 def _negated(labels: list[str]) -> NamedOrder | None:

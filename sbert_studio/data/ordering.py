@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from .evidence import Separated
-from .label_words import NamedOrder, neutral_of_three, nli_class, order_by_words
+from .label_words import NamedOrder, neutral_of_three, nli_class, order_by_words, rising
 from .scales import label_key
 
 _FAR = 0.3  # as far against the words as to be asked
@@ -74,7 +74,9 @@ def _without_words(names: tuple[str, ...], evidence: Separated | None, named: bo
         return _around_neutral(names, middle, evidence)
     order = _covering(evidence.order, names)
     apart = evidence.distinct and len(evidence.means) == len(names)
-    enough = evidence.effect >= (0.3 if named else 0.5) if len(names) == 2 else evidence.effect >= 0.6
+    # Three may be those of inference, of which contradictions can be more alike than what is neutral.
+    many = evidence.effect >= 0.6 and (len(names) > 3 or rising(order))
+    enough = evidence.effect >= (0.3 if named else 0.5) if len(names) == 2 else many
     certain = evidence.strength == "strong" and apart and enough
     return Ordering(order, True, certain, evidence.in_words())
 

@@ -165,17 +165,22 @@ def sides(first: str, second: str) -> bool:
 
 def _by_name(first: ColumnProfile, second: ColumnProfile) -> float:
     total = 0.0
+    leads, follows = first.key in FIRST, second.key in SECOND or _bare(second) in POSITIVE
     if sides(first.name, second.name):
-        total += 3.0
-    elif first.key in FIRST and second.key in SECOND:
+        total += 3.0 + 0.5 * (leads and follows) - 1.0 * (_bare(first) in POSITIVE)
+    elif leads and follows:
         total += 2.5
     else:
-        total += 0.75 * (first.key in FIRST) + 0.75 * (second.key in SECOND)
+        total += 0.75 * leads + 0.75 * follows
         total += 0.25 * (first.named_text + second.named_text)
     for one in (first, second):
         if is_aside(one.name) and not (one.key in FIRST | SECOND and total >= SURE):
             total -= 1.5
     return total - 1.0 * (NEGATIVE.fullmatch(first.key) is not None or NEGATIVE.fullmatch(second.key) is not None)
+
+
+def _bare(profile: ColumnProfile) -> str:
+    return profile.key.rstrip("0123456789")
 
 
 def _marked(name: str) -> list[tuple[str, str]]:

@@ -40,6 +40,7 @@ _COMBINED = frozenset(
 ENOUGH = 2.4  # what makes a target
 WORTH_ASKING = 0.9
 _CLASSES = 12
+_DESPITE_ITS_NAME = 0.5
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,7 @@ class Target:
     @property
     def size(self) -> float:
         """How closely it follows the similarity, in [0, 1]."""
-        if self.said is None:
-            return 0.0
-        return abs(self.said.rho) if isinstance(self.said, Ranked) else self.said.effect
+        return _size(self.said)
 
     @property
     def certain(self) -> bool:
@@ -82,6 +81,12 @@ class Target:
         if self.standing == "likely":
             return self.evidence >= 0 and self.values > 0
         return self.evidence >= _EVIDENCE["strong"]
+
+
+def _size(said: Ranked | Separated | None) -> float:
+    if said is None:
+        return 0.0
+    return abs(said.rho) if isinstance(said, Ranked) else said.effect
 
 
 def find_targets(profiles: Sequence[ColumnProfile], texts: tuple[str, str], evidence: Evidence, *, inference: bool = False) -> list[Target]:
@@ -114,6 +119,8 @@ def reads_as_scores(profile: ColumnProfile, inference: bool = False) -> bool:
     if values <= {0.0, 1.0} or values <= {-1.0, 1.0} or inference_numbers:
         return len(values) == 1 and profile.key in SCORE
     whole = len(values) <= 3 and all(value % 1 == 0 for value in values)
+    if whole and len(values) == 2:
+        return False  # two answers, whatever they are called
     return not (whole and (profile.key in LABEL or "label" in parts(profile.name)))
 
 
@@ -142,14 +149,19 @@ def _weighed(profile: ColumnProfile, texts: tuple[str, str], evidence: Evidence,
     else:
         if profile.is_text and not profile.nli and not (profile.few and profile.words <= 4):
             return None
-        scores, values = False, _of_classes(profile)
+        words = order_by_words(sorted(profile.values)) if len(profile.values) <= _CLASSES else None
+        scores, values = False, _of_classes(profile, words is not None)
         said = None
         if profile.distinct <= 4 * _CLASSES:
             try:
                 said = evidence.separated(texts, profile.name, find_classes(evidence.table.column(profile.name)))
             except StudioError:
                 said = None
+        if words is not None and words.family == "relations" and standing in ("certain", "likely"):
+            said = None  # kinds of relations need not differ in how alike the texts are
     weight = _EVIDENCE[said.strength] if said is not None else 0.0
+    if standing == "never" and weight == _EVIDENCE["strong"] and _size(said) >= _DESPITE_ITS_NAME:
+        names = _NAMES["never"] / 2  # enough to be asked for, never to be read without
     if profile.named_text and not profile.is_number and not profile.nli:
         names -= 1.0
     # Scores come before the labels beside them.
@@ -168,12 +180,11 @@ def _of_numbers(profile: ColumnProfile) -> float:
     return 1.0 if profile.least >= 0 and profile.most <= 100.0 + 1e-3 and span > 10 else 0.0
 
 
-def _of_classes(profile: ColumnProfile) -> float:
+def _of_classes(profile: ColumnProfile, known: bool) -> float:
     if profile.distinct < 2:
         return -2.0
-    words = order_by_words(sorted(profile.values)) if len(profile.values) <= _CLASSES else None
-    if words is not None or profile.nli:
+    if known or profile.nli:
         return 2.0
     if profile.distinct <= _CLASSES:
-        return 0.7
+        return 1.0 if profile.distinct <= 5 else 0.7
     return -0.5 if profile.distinct <= 3 * _CLASSES else -2.0

@@ -102,7 +102,8 @@ IDENTIFIER = _words(
 # What stands in the name of a column that is a target, as a part of it; those of five letters and more also within a word.
 _TARGET_PARTS = _words(
     """
-    score scores similarity similarities sim relatedness related gold rating ratings sts grade label labels class target duplicate dup
+    score scores similarity similarities sim similar alike close relatedness related gold rating ratings sts grade label labels class
+    target duplicate dup
     paraphrase entailment judgment judgement judgments relation match equivalent equivalence same human mean avg average median quality
     relevance relevant agreement closeness semantic points verdict answer decision annotation mos likert stars punkte punktzahl
     ähnlichkeit aehnlichkeit ähnlich bewertung note wert urteil gleich dublette etikett klasse grad nähe similitude similarité
@@ -141,6 +142,7 @@ _NEVER_SIGNS = _listed("""
     编号 序号 日期 时间 年份 长度 标准差 方差 作者 用户 标注者 标注员 标注人 来源 语言 日付 時刻 年 長さ 標準偏差 作成者 出典 言語 날짜
     년도 길이 작성자 출처 언어 작업자
 """)
+_SPREAD = _words("std sd stdev stddev deviation variance var stderr sem confidence conf kappa")
 _MACHINE = _words(
     """
     model predicted prediction pred bert bm25 tfidf cosine jaccard bleu rouge overlap baseline auto automatic system levenshtein edit
@@ -193,9 +195,8 @@ def is_reversed(name: str) -> bool:
 
 
 def is_spread(name: str) -> bool:
-    """Whether a column is a deviation, a confidence or a machine's own score beside a score."""
-    words = set(parts(name))
-    return bool(words & _MACHINE) or bool(words & _words("std sd stdev stddev deviation variance var stderr sem confidence conf"))
+    """Whether a column is a deviation or a confidence, such as stands beside a score."""
+    return bool(set(parts(name)) & _SPREAD)
 
 
 def category_standing(name: str) -> Standing:

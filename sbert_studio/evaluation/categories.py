@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,3 +138,13 @@ def _confused(truth: np.ndarray, found: np.ndarray, names: Sequence[str], texts:
         }
         for (one, two), places in most
     ]
+
+
+def confused_together(parts: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The ``confused`` of several reports on different texts as one: counts are added, as far as each report told them."""
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    for pair in (pair for part in parts for pair in part):
+        known = found.setdefault(tuple(pair["categories"]), {"categories": list(pair["categories"]), "count": 0, "texts": []})
+        known["count"] += pair["count"]
+        known["texts"] = [*known["texts"], *pair["texts"]][:_SHOWN]
+    return sorted(found.values(), key=lambda pair: (-pair["count"], pair["categories"]))[:_MOST_PAIRS]

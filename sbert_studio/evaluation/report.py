@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..data.accounts import RowAccount
 from ..errors import StudioError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..data.accounts import RowAccount
 
 # task → where the one score lies that says which of two models is better, and what it is called.
 _PRIMARY: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -38,7 +38,7 @@ class SupervisedContrastive(Objective):
         """τ."""
 
         temperature: float = setting(
-            0.1, "τ: the smaller, the more the nearest texts of other categories count.", min=0.005, max=1, step=0.005
+            0.07, "τ: the smaller, the more the nearest texts of other categories count.", min=0.005, max=1, step=0.005
         )
 
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:

@@ -34,12 +34,13 @@ def agreed(make: Callable[[], str], device: str) -> str:
     from accelerate.utils import broadcast_object_list
 
     told: list[Any] = ["", None]
+    own: StudioError | None = None
     if state.is_main_process:
         try:
             told[0] = make()
         except StudioError as error:
-            told[1] = (error.message, error.hint, error.rows)
+            own, told[1] = error, (error.message, error.hint, error.rows)
     broadcast_object_list(told)
     if told[1] is not None:
-        raise StudioError(*told[1])
+        raise own or StudioError(*told[1])
     return str(told[0])

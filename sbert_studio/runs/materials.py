@@ -73,7 +73,7 @@ class Materials:
         write_json(self.folder / "roles.json", files["data"].roles.to_json())
         if "first" in files:
             write_json(self.folder / "first_roles.json", files["first"].roles.to_json())
-        write_json(self.folder / "account.json", {part: given.account.to_json() for part, given in files.items()})
+        self.keep_accounts({part: given.account for part, given in files.items()})
         write_json(self.folder / "plan.json", dict(plan or {}))
         write_json(self.folder / "reasons.json", list(reasons))
         write_json(self.folder / "spec.json", spec.to_json())
@@ -102,6 +102,10 @@ class Materials:
     def accounts(self) -> dict[str, RowAccount]:
         """What became of every row of each file, by its part; empty of runs of earlier versions."""
         return {part: RowAccount.from_json(found) for part, found in (self._json("account.json", {})).items()}
+
+    def keep_accounts(self, accounts: Mapping[str, RowAccount]) -> None:
+        """Write what became of every row of each file."""
+        write_json(self.folder / "account.json", {part: account.to_json() for part, account in accounts.items()})
 
     def plan(self) -> dict[str, Any]:
         """What was found, asked and answered; empty of runs of earlier versions."""

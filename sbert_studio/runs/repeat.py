@@ -10,6 +10,7 @@ from typing import Any
 from ..data.asking import NO_ORDER, in_one_line, scale_in_words
 from ..data.roles import Roles
 from ..encoders.card import plain_text
+from ..training.export import HELD_OUT
 from ..training.spec import TrainSpec
 from .materials import Materials
 
@@ -41,8 +42,10 @@ def section(materials: Materials) -> str:
     """
     files = "".join(f"- {plain_text(entry['name'])}, SHA-256 `{entry['sha256']}`\n" for entry in materials.source().values())
     line = command(materials).replace("\n", " ").replace("`", "")
-    measured = "`python verify.py` measures the model on the held-out rows again, with sentence-transformers alone."
-    again = f"{measured} It was trained on\n\n{files}\nand with these files the same training is\n\n```sh\n{line}\n```\n"
+    measured = "`python verify.py` measures the model on the held-out rows again, with sentence-transformers alone. "
+    if not (materials.folder / HELD_OUT).is_file():  # every row was held out from one of several models, of which none is left
+        measured = ""
+    again = f"{measured}It was trained on\n\n{files}\nand with these files the same training is\n\n```sh\n{line}\n```\n"
     return f"{_rows(materials)}\n## Again\n\n{again}"
 
 

@@ -48,6 +48,8 @@ class Store:
         self._database = Database(path, self._fill)
         self._leases = Leases(self._runs)
         self._waiting: list[tuple[str, str | None, float, dict[str, Any]]] = []
+        self._done: set[str] = set()  # runs to be let go when what waits is written
+        self._given_up: dict[str, dict[str, Any]] = {}  # how runs ended that nobody has, while it cannot be written
         self._told_of_trouble, self._next_try = False, 0.0
         self._guard = threading.RLock()
 
@@ -176,7 +178,11 @@ class Store:
         return self._leases.has(run_id) or self._leases.take(run_id)
 
     def release(self, run_id: str) -> None:
-        """Say that this process does no more to a run."""
+        """Say that this process does no more to a run; it is let go once all that was told of it is written."""
+        with self._guard:
+            if any(item[0] == run_id for item in self._waiting):
+                self._done.add(run_id)
+                return
         self._leases.release(run_id)
 
     def ask_to_stop(self, run_id: str) -> None:
@@ -206,6 +212,7 @@ class Store:
                 continue
             free = self._leases.free(run_id)
             if free is False or (free is None and is_alive(process, birth)):
+                self._given_up.pop(run_id, None)
                 continue
             try:
                 if self._give_up(run_id):
@@ -246,11 +253,10 @@ class Store:
         query = f"UPDATE runs SET {names} WHERE id = ? AND status IN {ACTIVE}"
         try:
             changed = self._database.change(lambda db: db.execute(query, (*row.values(), run_id)).rowcount, _SHORT)
-        except StudioError:
-            with self._guard:
-                if not any(item[0] == run_id and "status" in item[3] for item in self._waiting):
-                    self._waiting.append((run_id, None, time.time(), row))
-            return True
+        except StudioError:  # until it can be written, it is only shown: someone else may take the run up meanwhile
+            self._given_up[run_id] = row
+            return False
+        self._given_up.pop(run_id, None)
         if changed and not ended:
             self._mirror(run_id).change(row)
         return bool(changed)
@@ -258,7 +264,8 @@ class Store:
     def _as_told(self, run: Run) -> Run:
         """A run with what was told of it and is not written yet."""
         with self._guard:
-            changes = {name: value for item in self._waiting if item[0] == run.id for name, value in item[3].items()}
+            changes = dict(self._given_up.get(run.id, {})) if run.active else {}
+            changes |= {name: value for item in self._waiting if item[0] == run.id for name, value in item[3].items()}
         known = {name: value for name, value in changes.items() if name in COLUMNS}
         if not known:
             return run
@@ -273,6 +280,8 @@ class Store:
             try:
                 self._database.change(lambda db: [_write(db, *item) for item in items], _SHORT)
                 self._told_of_trouble = False
+                while self._done:
+                    self._leases.release(self._done.pop())
             except StudioError as error:
                 self._waiting = items + self._waiting
                 self._next_try = time.monotonic() + _AGAIN

@@ -8,16 +8,18 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..training.events import Event, Failed, Notice, to_json
+from ..training.events import Asks, Event, Failed, Notice, to_json
 from ..workspace import Workspace
 from .materials import Materials
 from .store import Store
 from .tensorboard import TensorBoardLog
+from .turned import with_turns
 
 if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
@@ -152,10 +154,15 @@ def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit
 
     materials = Materials(folder)
     examples, dev = materials.examples()
-    return run_course(
+    roles = materials.roles()
+
+    def tell(event: Event) -> None:
+        emit(replace(event, question=with_turns(event.question, roles)) if isinstance(event, Asks) else event)
+
+    outcome = run_course(
         materials.spec(),
         examples,
-        emit,
+        tell,
         should_stop,
         load=partial(fresh, catalog),
         folder=folder,
@@ -163,6 +170,7 @@ def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit
         first=materials.first(),
         reasons=materials.reasons(),
     )
+    return replace(outcome, question=with_turns(outcome.question, roles))
 
 
 def _changes(body: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,22 @@
 """The verbs that the page, the command line and the API share."""
 
-from .facade import Studio
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .plans import TrainPlan, TrainRequest
 from .questions import Unanswered
 
+if TYPE_CHECKING:
+    from .facade import Studio
+
 __all__ = ["Studio", "TrainPlan", "TrainRequest", "Unanswered"]
+
+
+def __getattr__(name: str) -> Any:
+    """``Studio``, loaded when it is asked for: the command line shows its help without NumPy."""
+    if name == "Studio":
+        from .facade import Studio
+
+        return Studio
+    raise AttributeError(name)

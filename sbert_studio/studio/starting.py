@@ -98,7 +98,8 @@ def _told(plan: TrainPlan) -> dict[str, Any]:
     from dataclasses import asdict
 
     request = plan.request
-    findings = [finding.to_json() for finding in (*plan.diagnosis.findings, *(plan.earlier.findings if plan.earlier else ()))]
+    found = (*plan.diagnosis.findings, *(plan.earlier.findings if plan.earlier else ()))
+    findings = [{"severity": one.severity, "message": one.message, "rows": len(one.rows)} for one in found]
     return {
         "choices": {part: asdict(source.choices) for part, source in plan.sources.items() if part != "dev"},
         "overrides": dict(request.overrides),

@@ -211,6 +211,7 @@ class Tuning(Planning):
         from ..runs.export import export_run
 
         run = self.store.get(run_id)
+        self.accounts(run_id)  # with the rows that were held out, for the card
         target = self.workspace.exports() / f"{file_name(run.name, 'model')}-{run.id}.zip" if path is None else Path(path)
         export_run(run, self.workspace.run(run_id), target)
         return Exported(target, target.stat().st_size)

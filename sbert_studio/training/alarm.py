@@ -5,11 +5,13 @@ An alarm stops the run and asks. Only an answer that is given to this very alarm
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.asked import in_one_line
 from ..data.questions import Option, Question, Shown
 from ..encoders.transformer import TransformerEncoder
 from ..evaluation.bootstrap import interval
@@ -99,7 +101,13 @@ def _turns(held: Examples) -> tuple[Option, ...]:
     if held.kind == "labelled_pairs":
         order = tuple(reversed(held.labels))
         words = ", ".join(order)
-        turned = (Option(f"no, turn them round: {words}, from least to most alike", f"--order {','.join(order)}", {"order": list(order)}),)
+        turned = (
+            Option(
+                f"no, turn them round: {words}, from least to most alike",
+                f"--order {shlex.quote(in_one_line(order))}",
+                {"order": list(order)},
+            ),
+        )
     return (*turned, _go_on(OPPOSITE), _STOP)
 
 

@@ -66,7 +66,8 @@ def _measured_elsewhere(parts: Parts, blend: Blend, after: Any) -> dict[str, Any
         strengths = [{**mark} for mark in after.get("strengths", ())] or [{"strength": 1.0}]
         for mark in strengths:
             blend.put(mark["strength"])
-            general = parts.general(parts.encoder)
+            same = {**parts.general.untuned, "change_interval": [0.0, 0.0]}
+            general = parts.general(parts.encoder) if mark["strength"] else same
             mark["general"] = general["score"]
             if mark["strength"] == after.get("strength", 1.0):
                 found["general"] = general

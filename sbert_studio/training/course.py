@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.questions import Question
 from ..data.splitting import leaking
+from ..encoders.transformer import TransformerEncoder
+from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
 from .alarm import OPPOSITE, accepted, below_chance
 from .assignment import Assignment, Load
 from .blend import unblended
-from .checkpoint import disk_space
+from .checkpoint import Checkpoints, disk_space
 from .crossfit import cross_fitted, in_folds
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from .export import HELD_OUT, KNOWN
 from .general import GeneralProbe
-from .judge import Judge
+from .judge import Judge, hold_out
 from .members import Member, members, summary
 from .prepare import reshape
 from .processes import Processes
@@ -62,6 +64,10 @@ def run_course(
     """
     if dev is not None and (known := int(leaking(examples, dev).sum())):
         emit(Notice(f"{known:,} rows to learn from hold a text of the held-out file, so the scores flatter"))
+    if (question := _opposite_of_its_base(spec, examples, dev, load, folder)) is not None:
+        asks = Outcome("asks", folder / "model", None, {}, {}, 0, 0.0, 0.0, question.to_json())
+        emit(asks.event())
+        return asks
     if first is None and (folds := in_folds(spec, examples, dev, folder)):
         return cross_fitted(
             spec, examples, folds, emit, should_stop, load=load, folder=folder, resume=resume, reasons=reasons
@@ -89,6 +95,20 @@ def run_course(
         if taken[-1].status != "finished":
             break
     return course.conclude(taken, taken[1:] if first is not None else taken, identity)
+
+
+def _opposite_of_its_base(spec: TrainSpec, examples: Examples, dev: Examples | None, load: Load, folder: Path) -> Question | None:
+    """What an alarm asks of a cross-encoder, whose head is new and knows nothing: its model, read as a sentence encoder, is asked."""
+    if spec.architecture != "cross" or accepted(spec, OPPOSITE) or Checkpoints(folder).newest() is not None:
+        return None
+    held = hold_out(spec, examples, dev)[1]
+    try:
+        encoder = load(spec.replace(architecture="siamese", objective="auto"), examples, None) if held is not None else None
+    except StudioError:  # it is a cross-encoder already
+        return None
+    if held is None or not isinstance(encoder, TransformerEncoder):
+        return None
+    return below_chance(encoder, [held], [Judge(held)(encoder)])
 
 
 class _Course:

@@ -23,7 +23,7 @@ from .general import GeneralProbe
 from .judge import Judge, hold_out
 from .marks import Marks
 from .members import Member, members
-from .pooling import Candidate, pooled
+from .pooling import Candidate, nested, pooled
 from .prepare import reshape
 from .processes import Processes
 from .spec import TrainSpec
@@ -38,8 +38,11 @@ _FEWEST = 20
 _MOST_IN_ONE = 0.6  # of the rows; where most hang together by shared texts, a fold would learn from next to nothing
 
 
-def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: Path) -> list[Member]:
+def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: Path | None = None) -> list[Member]:
     """The folds that judge a run, where it is judged by folds; nothing where one part of the rows judges it.
+
+    Args:
+        folder: the run's, where it may have begun; one that an earlier version began goes on as it did.
 
     Raises:
         StudioError: folds are asked for, and cannot be had.
@@ -52,10 +55,8 @@ def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: 
                 "leave one of the two out",
             )
         return []
-    mine = (folder / _PARTS).is_dir() or (folder / _OUTCOME).is_file()
-    begun = Checkpoints(folder).newest() is not None and not mine
-    if not asked and (begun or not _FEWEST <= len(examples) < _FEW):
-        return []  # begun: by a version that judged by one part; it goes on as it began
+    if not asked and (not _FEWEST <= len(examples) < _FEW or (folder is not None and _begun_by_a_split(folder))):
+        return []
     if hold_out(spec, examples, None)[1] is None:
         return []
     try:
@@ -66,6 +67,11 @@ def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: 
         return []
     fits = all(member.held is not None and 1 < len(member.held) <= _MOST_IN_ONE * len(examples) for member in found)
     return found if fits or asked else []
+
+
+def _begun_by_a_split(folder: Path) -> bool:
+    mine = (folder / _PARTS).is_dir() or (folder / _OUTCOME).is_file()
+    return not mine and Checkpoints(folder).newest() is not None
 
 
 def _folds(rows: int) -> int:
@@ -87,14 +93,17 @@ def cross_fitted(
 ) -> Outcome:
     """Judge by ``folds``, then train on all rows for the share of the steps, and leave the blend, that did best in them.
 
-    ``after`` has, beside what one training has: ``folds``, and ``by_fold``, the score of each. Scores are means over the folds, weighted
-    by their rows; the bootstrap draws rows within each fold, so that similarities of different models are never ranked together.
+    ``after`` has, beside what one training has: ``folds``, ``by_fold``, the score of each, and ``nested``, the score where the choice for
+    each fold is made on the others: by so much less does choosing on the rows that give the score flatter it. Scores are means over the
+    folds, weighted by their rows; the bootstrap draws rows within each fold, so that similarities of different models are never ranked
+    together.
 
     Raises:
         StudioError: as :func:`~sbert_studio.training.trainer.train`.
     """
     identity = identity_of(spec, examples)
     if resume and (ended := read_outcome(folder, identity, _OUTCOME)) is not None:
+        shutil.rmtree(folder / _PARTS, ignore_errors=True)
         emit(ended.event())
         return ended
     if not resume:
@@ -177,14 +186,16 @@ class _CrossFit:
             ends = [{**before, "gain_interval": [0.0, 0.0], "strength": 0.0}, *between, tuned]
         kept = best(ends)
         after: dict[str, Any] = {**kept, "strengths": [in_brief(mark) for mark in ends], "folds": len(self.folds)}
-        share = 1.0
+        share, tried = 1.0, list(ends)
         for place in range(min(map(len, steps)) - 1):
             early = judged([f"step-{own[place]}" for own in steps]) | {"strength": 1.0}
+            tried.append(early)
             if early["score"] > after["score"]:
                 share = steps[0][place] / steps[0][-1]
                 ends = [ends[0], early] if len(ends) > 1 else [early]
                 after = {**early, "strengths": [in_brief(mark) for mark in ends], "folds": len(self.folds)}
-        return after, share
+        rows = [len(fold.held) if fold.held is not None else 0 for fold in self.folds]
+        return after | {"nested": nested([one["by_fold"] for one in tried], rows)}, share
 
     def _take(self, number: int, member: Member, place: Path, given: Assignment, reasons: Sequence[str]) -> Outcome:
         self._say(Part(number, len(self.folds) + 1, member.title))

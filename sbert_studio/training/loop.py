@@ -114,6 +114,7 @@ class Loop:
             if self.question is not None:
                 return "asks"
         self._settle()
+        self._count()
         return "finished"
 
     def _begin(self) -> None:
@@ -175,9 +176,14 @@ class Loop:
             return self.state.step % self._parts.spec.checkpoint_every == 0
         return self._processes.any(time.perf_counter() - self._saved_at > self._wait)
 
+    def _count(self) -> None:
+        """Put into the state what the run has taken so far."""
+        total = time.perf_counter() - self._began
+        self.state = replace(self.state, rows=self._pace.rows, seconds=self._pace.seconds, total_seconds=total)
+
     def _save(self) -> None:
         start = time.perf_counter()
-        self.state = replace(self.state, rows=self._pace.rows, seconds=self._pace.seconds, total_seconds=start - self._began)
+        self._count()
         if self._judge is None:
             self.state = replace(self.state, best=self.state.step)
         if self._processes.main:

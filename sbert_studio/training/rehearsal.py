@@ -12,6 +12,7 @@ import numpy as np
 from ..encoders.runtime import resolve_precision
 from ..errors import StudioError
 from .advisor import settled
+from .crossfit import in_folds
 from .judge import Judge, hold_out
 from .memory import PeakMemory
 from .optimiser import Optimiser
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _STEPS = 5
 _MOST_STEPS, _SECONDS = 40, 2.0  # where steps are short, more of them are taken
 _JUDGED = 256  # held-out rows
+_PROBED = 126  # pairs of the general probe that a model of one language reads
 
 
 @dataclass(frozen=True)
@@ -75,21 +77,28 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Tuned, dev: Exampl
     times = spec.seeds * max(1, spec.folds)
     if spec.folds:
         spec, dev = spec.replace(dev_fraction=min(0.9, 1 / spec.folds), folds=0), None
-    learned, held, _ = hold_out(spec, examples, dev)
+    folds = in_folds(spec, examples, dev)
+    learned, held = (folds[0].learned, folds[0].held) if folds else hold_out(spec, examples, dev)[:2]
     if not len(learned):
         raise StudioError("there are no rows to learn from", "give a larger file")
     processes = Processes(encoder.device)
     with PeakMemory(processes.device) as memory:
         seconds_a_row, seconds_a_judged_row = _try(spec, learned, held, encoder, processes)
     weights = sum(parameter.numel() for parameter in encoder.parameters() if parameter.requires_grad)
-    # A checkpoint, weights and both of Adam's moments in float32, is put together in memory before it is written.
-    peak = memory.bytes + (0 if processes.device.type == "cuda" else 3 * 4 * weights)
+    # A checkpoint, weights and both of Adam's moments in float32, is put together in memory before it is written; the untuned weights stay.
+    peak = memory.bytes + (0 if processes.device.type == "cuda" else 4 * 4 * weights)
     schedule = Schedule.plan(
         Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count), spec.epochs, spec.evaluations_per_epoch
     )
-    judged = 0 if held is None else len(held) * (len(schedule.evaluations) + 1)
-    seconds = len(learned) * spec.epochs * seconds_a_row + judged * seconds_a_judged_row
-    return Estimate(seconds * times, peak, 1 / seconds_a_row, schedule.steps * times)
+    # Untuned, at each evaluation, and the blends; everyday pairs as often, and once more for each mark of a model that folds have judged.
+    often = len(schedule.evaluations) + 4
+    judged = 0 if held is None else (len(held) + _PROBED) * often
+    rows = len(learned)
+    if folds:
+        judged = len(examples) * often + _PROBED * (often + 5)
+        rows = sum(len(fold.learned) for fold in folds) + len(examples)
+    seconds = rows * spec.epochs * seconds_a_row + judged * seconds_a_judged_row
+    return Estimate(seconds * times, peak, 1 / seconds_a_row, schedule.steps * times * (len(folds) + 1))
 
 
 def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Tuned, processes: Processes) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,6 +143,8 @@ def train(
     if objective.in_batch and len(rows.ids) > 1:
         objective.know(Relation.of(rows.ids, siblings(learned), processes.device))
     judge = Judge(held, folder, learned=learned) if held is not None else None
+    asks = bool(state.alarm) and not accepted(spec, FORGETS)
+    state = state if asks else replace(state, alarm={})
     parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks)
     blend = Blend(parts.learning()[0], assignment.weights)
     precision = resolve_precision(spec.precision, processes.device)
@@ -158,7 +160,7 @@ def train(
     )  # fmt: skip
     for remark in (*damaged, *_remarks(spec, processes, "" if held is not None or assignment.verdict else unjudged)):
         parts.say(Notice(remark))
-    if state.alarm and not accepted(spec, FORGETS):
+    if asks:
         return _finish(parts, loop, "asks", base, blend, assignment)
     if resume:
         loop.resume()

@@ -234,11 +234,17 @@ def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
         after: only events numbered above this are returned; pass the last answer's cursor, at first 0.
 
     Returns:
-        the run with its status, step, scores and time; its new events; and the cursor for the next call.
+        the run with its status, step, scores and time; what became of every row; its new events, and the cursor for the next call.
+        A run of status "asks" was stopped by an alarm: its last event holds the question, whose answers go into a new /train.
     """
     seen = studio.run(run_id, int(after)).to_json()
     # Folders of this machine are nobody's business, and a client would try to fetch what is called a path.
-    return {**seen, "events": [{name: value for name, value in event.items() if name not in _FOLDERS} for event in seen["events"]]}
+    accounts = {part: account.to_json() for part, account in studio.accounts(run_id).items()}
+    return {
+        **seen,
+        "accounts": accounts,
+        "events": [{name: value for name, value in event.items() if name not in _FOLDERS} for event in seen["events"]],
+    }
 
 
 def stop(studio: Studio, run_id: str, token: str) -> dict[str, Any]:

@@ -95,6 +95,15 @@ def test_confused_categories_are_counted_both_ways_with_two_of_their_texts() -> 
     assert (second["categories"], second["count"]) == (["c", "d"], 1)
 
 
+def test_confusions_of_several_reports_are_added() -> None:
+    def pair(one: str, two: str, count: int, text: str) -> dict[str, Any]:
+        return {"categories": [one, two], "count": count, "texts": [{"text": text, "category": one, "found": two}]}
+
+    found = categories.confused_together([[pair("a", "b", 2, "first")], [pair("c", "d", 3, "second"), pair("a", "b", 2, "third")]])
+    assert [(one["categories"], one["count"]) for one in found] == [(["a", "b"], 4), (["c", "d"], 3)]
+    assert [text["text"] for text in found[0]["texts"]] == ["first", "third"]
+
+
 def texts_of(rows: int, offset: int = 0) -> tuple[tuple[str, ...], np.ndarray]:
     subjects = ["refund money card", "river boat water"]
     return tuple(f"{subjects[place % 2]} {place + offset}" for place in range(rows)), np.arange(rows, dtype=np.int64) % 2

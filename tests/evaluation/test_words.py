@@ -1,6 +1,15 @@
 from __future__ import annotations
 
-from sbert_studio.evaluation.words import cost_in_words, gain_in_words, kept_in_words, outcome_in_words, points, scores_in_words
+from sbert_studio.evaluation.words import (
+    confused_in_words,
+    cost_in_words,
+    found_in_words,
+    gain_in_words,
+    kept_in_words,
+    outcome_in_words,
+    points,
+    scores_in_words,
+)
 
 
 def test_a_score_is_said_with_its_interval_or_with_its_deviation() -> None:
@@ -39,3 +48,20 @@ def test_what_a_training_costs_elsewhere_stands_beside_the_gain() -> None:
     assert cost_in_words(before, {"score": 0.561, "general": {"score": 0.896}}) == "yours +6.1, general −0.4"
     assert cost_in_words(before, {"score": 0.561}) == ""
     assert points(0.0) == points(-0.0001) == "±0.0"
+
+
+def test_categories_are_said_as_texts_out_of_a_hundred() -> None:
+    after = {"task": "categories", "score": 0.9149}
+    assert found_in_words(after, {"score": 0.845}) == "of 100 new texts, 85 → 91 land in the right category"
+    assert found_in_words(after) == "of 100 new texts, 91 land in the right category"
+    assert found_in_words(after, {"score": 0.911}) == "of 1,000 new texts, 911 → 915 land in the right category"
+    assert found_in_words({"task": "sts", "score": 0.9}, {"score": 0.8}) == ""
+
+
+def test_the_most_confused_categories_are_named_with_a_text() -> None:
+    texts = [{"text": "where is it", "category": "card_arrival", "found": "lost_card"}]
+    pair = {"categories": ["card_arrival", "lost_card"], "count": 3, "texts": texts}
+    (line,) = confused_in_words({"confused": [pair]})
+    assert line == "“card_arrival” and “lost_card” are taken for each other 3 times, such as “where is it” (card_arrival)"
+    assert "once" in confused_in_words({"confused": [{**pair, "count": 1}]})[0]
+    assert confused_in_words({"task": "sts"}) == []

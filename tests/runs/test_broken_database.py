@@ -241,3 +241,36 @@ def test_the_mirror_keeps_the_owner_and_no_path_of_this_machine(kept: Store) -> 
     text = (kept.path.parent / "runs" / run.id / "run.json").read_text()
     assert json.loads(text)["owner"] == "ann"
     assert str(kept.path.parent) not in text
+
+
+def test_a_run_is_let_go_only_when_what_was_told_of_it_is_written(kept: Store, locked: sqlite3.Connection) -> None:
+    run = added(kept)
+    kept.record(run.id, status="running")
+    locked.execute("BEGIN EXCLUSIVE")
+    kept.tell(run.id, status="failed", message="no memory")
+    kept.release(run.id)
+    locked.execute("ROLLBACK")
+    other = Store(kept.path)
+    assert other.recover() == []
+    kept._write_waiting(at_once=True)
+    assert other.take(run.id).status == "queued"
+    kept._write_waiting(at_once=True)
+    assert other.get(run.id).status == "queued"
+
+
+def test_a_lost_run_is_shown_as_such_though_that_cannot_be_written(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = added(kept)
+    kept.record(run.id, status="running")
+    kept.close()
+    other = Store(kept.path)
+    other.runs()
+    with monkeypatch.context() as patch:
+
+        def refuse(*_: object, **__: object) -> None:
+            raise StudioError("the disk is full", "make room")
+
+        patch.setattr(database.Database, "change", refuse)
+        assert other.recover() == []
+        assert other.get(run.id).status == "interrupted"
+    assert other.recover() == [run.id]
+    assert other.take(run.id).status == "queued"

@@ -107,6 +107,11 @@ def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny: Path
         known, _, _ = models.details(page, None, broken.id)
         assert known is not None and any("damaged" in note for note in known["notes"])
         assert broken.id not in [name for _, name in page.model_choices(None)]
+        assert "damaged" not in str(models.blank(page))
+        studio.store.close()
+        studio.settings.home.joinpath("studio.db").write_bytes(b"no database" * 1000)
+        assert len(studio.runs()) == 2
+        assert "studio.db.damaged-1" in str(models.blank(page))
 
 
 def test_the_command_line_lists_it_too(runs: Path, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

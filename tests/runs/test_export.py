@@ -12,8 +12,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tiny_studio import quick, write_pairs
+from tiny_studio import WORDS, quick, sentences, write_pairs
 
+from sbert_studio.data.asked import Asked
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.record import Run
 from sbert_studio.studio import Studio, TrainRequest
@@ -156,3 +157,26 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
         studio.export(run.id)
     with pytest.raises(StudioError, match="there is no run"):
         studio.export("run-0000000000")
+
+
+def _verified(folder: Path) -> str:
+    return subprocess.run([sys.executable, "-I", str(folder / "verify.py")], capture_output=True, text=True, check=True, cwd="/").stdout
+
+
+def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(studio: Studio, tmp_path: Path) -> None:
+    texts = [f"{' '.join(WORDS[5 * (row % 3) : 5 * (row % 3) + 2])} {text}" for row, text in enumerate(sentences(120))]
+    kinds = {"texts": ["text", "category"], "labels": ["sentence1", "sentence2", "label"]}
+    for name, columns in kinds.items():
+        path = tmp_path / f"{name}.csv"
+        with path.open("w", newline="", encoding="utf-8") as target:
+            writer = csv.writer(target)
+            writer.writerow(columns)
+            writer.writerows(
+                [*([text] if name == "texts" else [text, sentences(120, 5)[row]]), "xyz"[row % 3]] for row, text in enumerate(texts)
+            )
+        asked = Asked(kind="labelled_texts") if name == "texts" else Asked(kind="labelled_pairs", order=())
+        run = studio.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))
+        assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
+        with zipfile.ZipFile(studio.export(run.id, tmp_path / f"{name}.zip").path) as archive:
+            archive.extractall(tmp_path)
+        assert f"reported {run.after['score']:.4f}: the same" in _verified(tmp_path / name)

@@ -21,7 +21,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from sbert_studio.training import pace, trainer
+from sbert_studio.training import course, pace, trainer
 from sbert_studio.training.tuned import Tuned
 from tests.training.tiny import labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
 from tests.training.tiny_cross import cross_spec, tiny_cross
@@ -34,6 +34,7 @@ RUNS: dict[str, Any] = {
     "cross": lambda: (cross_spec(head="mlp", epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
     "cross lora": lambda: (cross_spec(epochs=6, method="lora", checkpoint_every=5, dev_fraction=0), scored_pairs(80), None),
 }
+COURSES: dict[str, Any] = {"folds": lambda: (small_spec(epochs=2, checkpoint_every=2), scored_pairs(40), None)}
 LOADS: dict[str, Callable[[], Tuned]] = {"cross": lambda: tiny_cross(head="mlp"), "cross lora": tiny_cross}
 
 
@@ -46,10 +47,12 @@ def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], 
         try:
             torch.set_num_threads(1)
             pace._SHOWN_EVERY = 0.0
-            spec, examples, dev = RUNS[name]()
-            trainer.train(
-                spec, examples, lambda _: os.write(writer, b"."), never, encoder=load(), folder=folder, dev=dev, resume=True
-            )  # fmt: skip
+            spec, examples, dev = (RUNS | COURSES)[name]()
+            given: dict[str, Any] = {"folder": folder, "dev": dev, "resume": True}
+            if name in COURSES:
+                course.run_course(spec, examples, lambda _: os.write(writer, b"."), never, load=lambda *_: load(), **given)
+            else:
+                trainer.train(spec, examples, lambda _: os.write(writer, b"."), never, encoder=load(), **given)
             code = 0
         except BaseException:
             traceback.print_exc()

@@ -53,7 +53,7 @@ def test_batches_are_a_function_of_seed_and_epoch() -> None:
 
 def test_a_last_batch_too_small_for_all_processes_joins_the_one_before() -> None:
     classes = np.repeat(np.arange(9), 4)
-    assert sorted(map(len, ClassSampler(classes, 8, 0).batches(0))) == [8, 8, 8, 12], "a single class teaches nothing"
+    assert sorted(map(len, ClassSampler(classes, 8, 0, together=4).batches(0))) == [8, 8, 8, 12], "a single class teaches nothing"
     two = np.repeat(np.arange(18), 2)
     assert sorted(map(len, ClassSampler(two, 16, 0).batches(0))) == [4, 16, 16]
     assert sorted(map(len, ClassSampler(two, 16, 0, smallest=5).batches(0))) == [16, 20]

@@ -8,13 +8,14 @@ import pytest
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+@pytest.mark.timeout(300)
 def test_runs_killed_at_random_moments_end_in_the_same_bits(tmp_path: Path) -> None:
     script = Path(__file__).with_name("killed.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), "4", "full", "lora", "softmax", "cross", "cross lora"],
+        [sys.executable, str(script), str(tmp_path), "4", "full", "lora", "softmax", "cross", "cross lora", "folds"],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=290,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]

@@ -46,7 +46,7 @@ def test_the_loss_goes_down_and_the_held_out_score_up(tmp_path: Path) -> None:
 def test_the_best_checkpoint_is_the_one_that_is_kept(tmp_path: Path) -> None:
     """A rate far too high ruins the model in the end; what is saved must score as the best evaluation said."""
     told, dev = Told(), scored_pairs(60, seed=7)
-    spec = small_spec(epochs=6, learning_rate=0.05, warmup_ratio=0.6, evaluations_per_epoch=2)
+    spec = small_spec(epochs=6, learning_rate=0.05, warmup_ratio=0.6, evaluations_per_epoch=2, blend=False)
     outcome = train(spec, scored_pairs(64), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=dev)
     judged = told.of(Evaluated)[1:]
     best = max(judged, key=lambda event: event.score)

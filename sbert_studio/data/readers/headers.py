@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from ..cells import parse_number
@@ -16,8 +17,9 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of some rows names the columns.
 
     A number in the first row says no. Well-known column names say yes, unless they come again below; a cell may then be
-    empty. Else the first row is a header if it differs in kind from the rows below: text above numbers, or a few short
-    words above sentences. A row of long questions, as forms write them, is one above numbers only.
+    empty. Else the first row is a header if it differs in kind from the rows below: text above numbers, a few short words
+    above sentences, or a word above a few others that come again and again. A row of long questions, as forms write them,
+    is one above numbers only.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     named = [cell for cell in first if cell]
@@ -36,7 +38,7 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
         return False
     another = len(rest[0]) > 1 and all(familiar_name(cell.strip()) for cell in rest[0])  # a second header row
     above = any(cell and mostly_numbers(texts) for cell, texts in zip(first, below, strict=True))
-    return another or above or _short_above_long(named, rest)
+    return another or above or _above_categories(first, below) or _short_above_long(named, rest)
 
 
 def uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
@@ -74,6 +76,17 @@ def is_sentence(cell: str) -> bool:
 def mostly_numbers(texts: Sequence[str]) -> bool:
     """Whether three in four of the cells, or more, are numbers."""
     return bool(texts) and sum(not math.isnan(parse_number(text)) for text in texts) >= 0.75 * len(texts)
+
+
+def _above_categories(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether a few short words stand above a column of a few values, each there several times, that is none of them."""
+    if any(cell.endswith((".", "。", "!")) or len(cell.split()) > 4 for cell in first):
+        return False
+    for cell, texts in zip(first, below, strict=True):
+        times = Counter(texts)
+        if cell and len(texts) >= 5 and 4 * len(times) <= 2 * len(texts) and len(times) <= 20 and min(times.values()) > 1:
+            return True
+    return False
 
 
 def _asks_above_numbers(rows: Sequence[Sequence[str]]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..follow import METHOD_WORDS, Follow, before_after
+from ..follow import METHOD_WORDS, Follow, before_after, sentence
 from ..forms import shown_number
 from ..page import Page, download_button, guarded
 from ..tuning.run_panel import look, use, write_zip
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 TITLE = "Models"
 ORDER = 6
 _BLANK = nothing("Choose a model or a run to see it whole.")
+
+
+def blank(page: Page) -> Value:
+    """What stands where nothing is chosen: what to do, and what happened to the list of runs that a person should know."""
+    notices = [sentence(notice) for notice in page.studio.store.notices]
+    return nothing(" ".join((*notices, "Choose a model or a run to see it whole."))) if notices else _BLANK
+
+
 _NO_RUNS = "No runs yet. Tune a model in the Fine-tune tab, and it stands here."
 
 
@@ -116,7 +124,7 @@ def build(studio: Studio, page: Page) -> None:
     def show(owner: Any, name: str) -> list[Any]:
         listed, value = listing(page, owner, name)
         if name not in listed:
-            return ["", value, listed, _BLANK, None, None, *[gr.update(visible=False)] * 4]
+            return ["", value, listed, blank(page), None, None, *[gr.update(visible=False)] * 4]
         known, panel, lines = details(page, owner, name)
         status = panel["status"] if panel else "built in"
         damaged = any(card["id"] == name and card["badge"] == "damaged" for card in value["cards"])

@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from ...errors import StudioError
+from ...studio.accounting import in_sentences
 from ..follow import Follow, no_run
 from ..page import Page, download_button, guarded
 from ..views import Value, plain, view
@@ -35,7 +36,8 @@ def look(page: Page, follow: Follow) -> tuple[Follow, Value, Value | None, bool]
     now = follow.absorb(seen.events)
     changed = bool(seen.events) or seen.run.status != follow.status
     now = replace(now, status=seen.run.status)
-    return now, now.panel(seen), plain(now.curves()), changed
+    rows = [] if seen.run.active else list(in_sentences(page.studio.accounts(seen.run.id)))
+    return now, now.panel(seen) | {"rows": rows}, plain(now.curves()), changed
 
 
 def write_zip(page: Page, run_id: str) -> Path:
@@ -101,9 +103,10 @@ class RunPanel:
             page.studio.resume(follow.run_id)
             return self.show(follow)
 
-        def on_answer(follow: Follow, event: gr.SelectData) -> Any:
+        def on_answer(follow: Follow, owner: Any, event: gr.SelectData) -> Any:
             run = settled.answer(page.studio, follow.run_id, event.index)
-            return self.show(follow if run.id == follow.run_id else Follow(run.id))
+            browser = {**(owner if isinstance(owner, dict) else {}), "job": run.id}
+            return [*self.show(follow if run.id == follow.run_id else Follow(run.id)), browser]
 
         def on_strength(follow: Follow, changes: int, event: gr.SelectData) -> Any:
             run = page.studio.set_strength(follow.run_id, settled.chosen(event.index))
@@ -130,7 +133,8 @@ class RunPanel:
         self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
         loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
         self.stop.click(guarded(on_stop), self.follow, self.outputs, queue=False, **quiet)
-        self.asking.select(guarded(on_answer), self.follow, self.outputs, **private, show_progress_on=self.asking)
+        answered = [*self.outputs, page.owner]
+        self.asking.select(guarded(on_answer), [self.follow, page.owner], answered, **private, show_progress_on=self.asking)
         changed = [*self.outputs, page.runs_changed]
         self.dial.select(guarded(on_strength), [self.follow, page.runs_changed], changed, **private, show_progress_on=self.dial)
         self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)

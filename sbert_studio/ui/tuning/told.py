@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.asked import Asked, in_one_line, scale_in_words
 from ...errors import StudioError, describe_rows
+from ...studio.accounting import in_sentences
 from ...studio.plans import FIRST, Answered
 from ...studio.questions import answered, in_words
 from ..follow import sentence
@@ -95,7 +96,7 @@ def reasons(draft: Draft) -> Value | None:
     """Why the settings are as they are, and what becomes of every row."""
     if draft.plan is None:
         return None
-    return {"title": "Why these settings", "reasons": list(draft.plan.reasons)}
+    return {"title": "The rows, and why these settings", "reasons": [*in_sentences(draft.plan.accounts), *draft.plan.reasons]}
 
 
 def command(draft: Draft, model: str, default_model: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ...findings import Finding, count
@@ -23,6 +24,7 @@ _DOCUMENT = frozenset({"texts", "sentences"})
 _TEXT_KEYS = ("text", "content", "sentence", "passage", "body", "title")
 _IGNORED = frozenset({"posscores", "negscores", "posid", "negid", "posids", "negids", "idxs", "type"})
 _WRAPPER = "row"
+_NESTED = (dict, list, tuple)
 
 
 @dataclass
@@ -45,7 +47,10 @@ class Spreading:
 
     def spread(self, line: int, value: Any) -> Iterator[Row]:
         """The rows, of plain values, that one value of a file stands for."""
-        row = self._flat(_as_row(value))
+        if type(value) is dict and not any(type(cell) in _NESTED for cell in value.values()):
+            yield _as_row(value)  # by far the most rows are plain
+            return
+        row = {key: cell for key, cell in self._flat(_as_row(value)).items() if cell is not None or _squeezed(key) not in _IGNORED}
         lists = [key for key, cell in row.items() if isinstance(cell, list | tuple)]
         if not lists:
             yield self._plain(line, row)
@@ -144,7 +149,7 @@ def _role(key: str, cell: Any, row: Mapping[str, Any]) -> str:
     ``rows``: each text a row of its own; ``star``: each but the first a row together with the first; ``columns``: a column
     each; ``side``: columns of texts side by side; ``ignored``; ``""`` where it is no list of texts.
     """
-    name = squeeze(key)
+    name = _squeezed(key)
     if name in _IGNORED or not _are_texts(cell):
         return "ignored" if name in _IGNORED else ""
     negative = bool(NEGATIVE.fullmatch(name)) or name in _NEGATIVE
@@ -162,6 +167,11 @@ def _are_texts(cell: Any) -> bool:
     return isinstance(cell, list | tuple) and all(
         isinstance(part, str) or (isinstance(part, Mapping) and _text_of(part) is not None) for part in cell
     )
+
+
+@lru_cache(maxsize=4096)
+def _squeezed(key: str) -> str:
+    return squeeze(key)
 
 
 def _text(part: Any) -> Any:

@@ -109,6 +109,8 @@ def _dialect_notes(dialect: Dialect, suffix: str, width: int) -> list[Finding]:
         notes.append(Finding("info", f"the columns are separated by {WORDS.get(dialect.delimiter, repr(dialect.delimiter))}"))
     if dialect.quote != '"':
         notes.append(Finding("info", "single quotation marks around cells were taken off"))
+    if dialect.curly:
+        notes.append(Finding("info", "typographic quotation marks around cells were taken off"))
     if dialect.strip and dialect.delimiter != "|":
         notes.append(Finding("info", "blanks beside the separators were taken off"))
     return notes

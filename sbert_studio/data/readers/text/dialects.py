@@ -22,6 +22,8 @@ _NAMED = {
     "comma": ",", "tab": "\t", "\\t": "\t", "semicolon": ";", "bar": "|", "pipe": "|", "blanks": "  ", "spaces": "  ", "none": NONE,
     "decimal-comma": ",",
 }  # fmt: skip
+_RARE = "^~¦§#&"
+_CURLY = {"“": "”", "„": "“", "«": "»", "”": "”"}
 _EXPECTED = {".tsv": "\t", ".tab": "\t", ".csv": ",", ".txt": "\t"}
 _CONSISTENT = 0.6
 _RULE = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
@@ -36,6 +38,7 @@ class Dialect:
         quote: the quotation mark around cells that hold the delimiter.
         strip: blanks beside the delimiter do not belong to the cells.
         escaped: a backslash before a quotation mark inside a cell stands for a second one.
+        curly: typographic quotation marks stand around the cells.
         framed: every line begins and ends with the delimiter, as in Markdown.
         decimals: commas between digits may be decimal commas: None – found out, else as the owner says.
     """
@@ -44,13 +47,14 @@ class Dialect:
     quote: str = '"'
     strip: bool = False
     escaped: bool = False
+    curly: bool = False
     framed: bool = False
     decimals: bool | None = None
 
     @property
     def plain(self) -> bool:
         """Lines need no preparation."""
-        return not (self.escaped or self.framed or self.delimiter in _RUNS)
+        return not (self.escaped or self.curly or self.framed or self.delimiter in _RUNS)
 
     @property
     def character(self) -> str:
@@ -61,6 +65,9 @@ class Dialect:
         """A line as the csv module takes it."""
         if self.escaped:
             line = line.replace("\\" + self.quote, self.quote * 2)
+        if self.curly:
+            mark = re.escape(self.delimiter)
+            line = re.sub(rf"(^|{mark})[“„«”]", rf"\1{self.quote}", re.sub(rf"[”“»](?={mark}|\s*$)", self.quote, line))
         if self.framed:
             bare = line.strip()
             line = "" if _RULE.fullmatch(bare) else bare.removeprefix(self.delimiter).removesuffix(self.delimiter)
@@ -118,6 +125,8 @@ def survey(start: Sequence[str], suffix: str = ".csv") -> list[Survey]:
     found += [one for run in ("|||", "||", "::") if run in joined and (one := _look(start, Dialect(run), suffix)) and one.share > 0.9]
     if not found and (one := _look(start, Dialect("  "), suffix)) and one.share > 0.9:
         found = [one]
+    if not found:
+        found = [one for mark in _RARE if mark in joined and (one := _look(start, Dialect(mark), suffix)) and one.score >= 1.28]
     if len(found) > 1:
         found = [one for one in found if not (one.dialect.delimiter == "," and _inside_numbers(start))] or found
     return sorted((_refined(start, one, suffix) for one in found), key=lambda one: (-one.score, -one.width))
@@ -222,7 +231,9 @@ def _refined(start: Sequence[str], one: Survey, suffix: str) -> Survey:
             and not any(f"\\{dialect.quote}{dialect.delimiter}{dialect.quote}" in line for line in lines)
         ):
             dialect = escaped.dialect
-    if dialect.delimiter in ",;" and (spaced := _spaced(start, dialect)):
+    if sum(line[:1] in _CURLY and line[-1:] in _CURLY.values() for line in lines) >= 0.8 * len(lines):
+        dialect = replace(dialect, curly=True)
+    if len(dialect.delimiter) == 1 and (spaced := _spaced(start, dialect)):
         dialect = spaced
     return (_look(start, dialect, suffix) or one) if dialect != one.dialect else one
 

@@ -53,7 +53,7 @@ def one_column_doubt(start: Sequence[str], found: Survey) -> tuple[Question, ...
         Option(f"{found.width} columns", f"--delimiter {flag}", {"delimiter": flag}),
     )
     shown = tuple(Shown(place + 1, tuple(row)) for place, row in enumerate(records(start[:50], found.dialect)[:2]))
-    why = f"every line has as many {words}, each before a blank, as sentences have them"
+    why = f"every line has as many {words}, but sentences have them too"
     return (Question("delimiter", f"Do the {words} separate columns?", options, why, shown),)
 
 

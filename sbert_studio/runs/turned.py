@@ -1,0 +1,30 @@
+"""The answers to an alarm that only the roles of the table's columns can spell out: its scores, or its columns, the other way round."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from ..data.asked import in_one_line, scale_in_words
+from ..data.questions import Option
+from ..data.roles import Roles
+from ..training.alarm import OPPOSITE
+
+
+def with_turns(question: Mapping[str, Any], roles: Roles) -> dict[str, Any]:
+    """``question``, as :class:`~sbert_studio.training.events.Asks` has it, with the answer that turns round what ``roles`` say."""
+    asked = dict(question)
+    options = list(asked.get("options", ()))
+    if not any(option["choice"].get("accept_alarm") == OPPOSITE for option in options):
+        return asked
+    if roles.kind == "scored_pairs" and roles.low is not None and roles.high is not None:
+        low, high = roles.high, roles.low
+        answer = f"no, turn the scores round: {high:g} counts as most alike"
+        options = [Option(answer, f"--scale {shlex.quote(scale_in_words(low, high))}", {"scale": [low, high]}).to_json(), *options]
+    if roles.kind == "triplets" and len(roles.texts) == 3:
+        anchor, positive, negative = roles.texts
+        columns = (anchor, negative, positive)
+        answer = f"no, {negative} holds what belongs to {anchor}"
+        options[0] = Option(answer, f"--columns {shlex.quote(in_one_line(columns))}", {"columns": list(columns)}).to_json()
+    return {**asked, "options": options}

@@ -1,0 +1,146 @@
+"""Lists and objects in JSON and Parquet become rows and columns, and nothing becomes JSON text in silence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sbert_studio.data.doctor import diagnose
+from sbert_studio.data.tables import Table, read_table
+from sbert_studio.errors import StudioError
+
+FLAG = [{"query": "q1", "pos": ["p1", "p2"], "neg": ["n1", "n2"], "pos_scores": [0.9, 0.8]}, {"query": "q2", "pos": ["p3"], "neg": ["n3"]}]
+Rows = list[list[str]]
+
+LINES: dict[str, tuple[list[Any], tuple[str, ...], Rows, list[int]]] = {
+    "FlagEmbedding": (
+        FLAG, ("query", "pos", "neg", "neg_2"), [["q1", "p1", "n1", "n2"], ["q1", "p2", "n1", "n2"], ["q2", "p3", "n3", ""]], [1, 1, 2],
+    ),
+    "query and pos": ([{"query": "q", "pos": ["a", "b"]}], ("query", "pos"), [["q", "a"], ["q", "b"]], [1, 1]),
+    "set of two": ([{"set": ["a", "b"]}, {"set": ["c", "d"]}], ("text1", "text2"), [["a", "b"], ["c", "d"]], [1, 2]),
+    "set of three": ([{"set": ["a", "b", "c"]}], ("text1", "text2"), [["a", "b"], ["a", "c"]], [1, 1]),
+    "texts and score": ([{"texts": ["a", "b"], "score": 3}], ("text1", "text2", "score"), [["a", "b", "3"]], [1]),
+    "negatives": (
+        [{"anchor": "a", "positive": "p", "negatives": ["x", "y"]}],
+        ("anchor", "positive", "negatives", "negatives_2"), [["a", "p", "x", "y"]], [1],
+    ),
+    "translation": ([{"translation": {"en": "hello", "de": "hallo"}}], ("en", "de"), [["hello", "hallo"]], [1]),
+    "passages": (
+        [{"question": "q", "positive_ctxs": [{"title": "T", "text": "p"}], "hard_negative_ctxs": [{"title": "U", "text": "n"}]}],
+        ("question", "positive_ctxs", "hard_negative_ctxs"), [["q", "p", "n"]], [1],
+    ),
+    "arrays with a header": ([["sentence1", "sentence2"], ["a", "b"]], ("sentence1", "sentence2"), [["a", "b"]], [2]),
+    "lists of one": ([{"text": "a", "label": [1]}, {"text": "b", "label": [0]}], ("text", "label"), [["a", "1"], ["b", "0"]], [1, 2]),
+}  # fmt: skip
+
+
+def contents(table: Table) -> Rows:
+    return table.head(99)
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("suffix", [".jsonl", ".json"])
+def test_lists_are_spread(tmp_path: Path, name: str, suffix: str) -> None:
+    values, columns, rows, lines = LINES[name]
+    path = tmp_path / f"rows{suffix}"
+    path.write_text("\n".join(map(json.dumps, values)) if suffix == ".jsonl" else json.dumps(values), encoding="utf-8")
+    table = read_table(path)
+    assert (table.columns, contents(table), table.lines.tolist()) == (columns, rows, lines)
+    assert not any("[" in cell or "{" in cell for row in contents(table) for cell in row)
+
+
+DOCUMENTS: dict[str, tuple[Any, tuple[str, ...], Rows]] = {
+    "the Hub's viewer": (
+        {"features": [{"name": "a"}], "rows": [{"row_idx": 0, "row": {"a": "x", "b": 1.5}, "truncated_cells": []}], "num_rows_total": 1},
+        ("a", "b"), [["x", "1.5"]],
+    ),
+    "data": ({"version": "1", "data": [{"text": "a"}, {"text": "b"}]}, ("text",), [["a"], ["b"]]),
+    "columns": ({"text": ["a", "b"], "label": ["x", "y"]}, ("text", "label"), [["a", "x"], ["b", "y"]]),
+    "pandas columns": ({"text": {"0": "a", "1": "b"}, "n": {"0": 1, "1": 2}}, ("text", "n"), [["a", "1"], ["b", "2"]]),
+    "pandas index": ({"0": {"text": "a"}, "1": {"text": "b"}}, ("text",), [["a"], ["b"]]),
+    "pandas split": ({"columns": ["text", "n"], "index": [0], "data": [["a", 1]]}, ("text", "n"), [["a", "1"]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_documents_of_rows_are_found(tmp_path: Path, name: str, indent: int | None) -> None:
+    value, columns, rows = DOCUMENTS[name]
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(value, indent=indent), encoding="utf-8")
+    table = read_table(path)
+    assert (table.columns, contents(table)) == (columns, rows)
+
+
+def test_parquet_lists_and_structs_are_spread_as_those_of_json(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.Table.from_pylist(FLAG), tmp_path / "flag.parquet")
+    table = read_table(tmp_path / "flag.parquet")
+    assert contents(table) == [["q1", "p1", "n1", "n2"], ["q1", "p2", "n1", "n2"], ["q2", "p3", "n3", ""]]
+    assert table.lines.tolist() == [2, 2, 3]
+    pq.write_table(pa.table({"translation": [{"en": "hello", "de": "hallo"}]}), tmp_path / "pairs.parquet")
+    assert contents(read_table(tmp_path / "pairs.parquet")) == [["hello", "hallo"]]
+
+
+def test_flag_embeddings_file_becomes_triplets(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"query": f"what is number {n}?", "pos": [f"it is the number {n}.", f"a number, {n}."], "neg": [f"a colour {n}", f"a day {n}"]}
+        for n in range(30)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    found = diagnose(read_table(path))
+    assert (found.roles.kind, found.roles.texts) == ("triplets", ("query", "pos", "neg", "neg_2"))
+    assert len(found.examples) == 60
+
+
+def test_what_cannot_be_spread_is_said_with_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"text": "a b", "tags": ["x", "y"]}\n{"text": "c d", "tags": []}\n{"text": "e", "tags": ["z", "w"]}\n', encoding="utf-8"
+    )
+    table = read_table(path)
+    assert [(note.severity, note.rows) for note in table.notes] == [("warning", (1, 3))]
+    assert "'tags'" in table.notes[0].message
+
+
+def test_a_float_of_32_bits_has_the_digits_that_it_was_given(tmp_path: Path) -> None:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "scores.parquet"
+    pq.write_table(pa.table({"text": ["a", "b", "c"], "score": pa.array(np.array([0.1, 4.2, 5.0], np.float32))}), path)
+    assert read_table(path).column("score") == ["0.1", "4.2", "5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[{"a": 1}, {"a": 2} {"a": 3}]', "missing"),
+        ('[{"a": 1}] [', "follows"),
+        ('[{"a": 1},', "valid JSON"),
+        ('[{"a": "x', "valid JSON"),
+        ('{"train": [{"text": "a"}], "test": [{"text": "b"}]}', "several lists"),
+    ],
+)
+def test_a_broken_or_ambiguous_document_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(StudioError, match=words):
+        read_table(path)
+
+
+def test_an_array_is_the_same_wherever_its_pieces_are_cut() -> None:
+    from sbert_studio.data.readers.nested.stream import elements
+
+    values = [{"a": 1, "b": ["x]", '"']}, "t,[", 12, [], {}, None, 1.5e3, "é\\"]
+    text = " " + json.dumps(values, indent=1) + "\n"
+    for size in (1, 2, 3, 7, 50, 1000):
+        parts = [text[at : at + size] for at in range(0, len(text), size)]
+        assert list(elements(parts, json.JSONDecoder(), lambda reason, place: StudioError(reason))) == values

@@ -1,0 +1,50 @@
+"""Numbers are read as people write them, and a column that mixes their forms is named."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sbert_studio.data.cells import number_form, parse_number
+from sbert_studio.data.doctor import diagnose
+from sbert_studio.data.tables import table_from_columns
+
+MINUS = "-\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d"
+BLANKS = " \u00a0\u2009\u202f"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("−0.5", -0.5), ("–1", -1.0), ("－３．５", -3.5), ("\u00a04,2\u202f", 4.2), ("85 %", 85.0), ("85\u202f%", 85.0), ("８５％", 85.0),
+        ("4/5", 0.8), ("4 / 5", 0.8), ("3,5/5", 0.7), ("0/10", 0.0), ("½", 0.5), ("3½", 3.5), ("1,234.5", 1234.5), ("1.234,5", 1234.5),
+        ("1 234,5", 1234.5), ("1\u202f234", 1234.0), ("1'234.5", 1234.5), ("1,234,567", 1234567.0), ("1,234", 1.234), ("\u200e5", 5.0),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_as_people_write_them(text: str, number: float) -> None:
+    assert parse_number(text) == pytest.approx(number)
+
+
+@pytest.mark.parametrize("text", ["24/12", "1/2/2024", "5/0", "12:30", "1,23,4", "1 23", "3x", "−", "%", "³", "①", "Ⅳ", "1.2.3.4", "5 %%"])
+def test_what_is_no_number_stays_none(text: str) -> None:
+    assert math.isnan(parse_number(text))
+    assert number_form(text) is None
+
+
+@given(st.floats(-999, 999).map(lambda value: round(value, 3)), st.sampled_from(MINUS), st.sampled_from(BLANKS), st.sampled_from(".,"))
+def test_any_minus_blank_and_decimal_mark_give_the_same_number(value: float, minus: str, blank: str, mark: str) -> None:
+    text = repr(value)
+    if "e" not in text:
+        assert parse_number(blank + text.replace("-", minus).replace(".", mark) + blank) == value
+
+
+def test_scores_in_two_forms_are_named_with_their_rows() -> None:
+    scores = ["0.8", "0.2", "85%", "0.5", "4/5", "0", "0.9", "0.1", "0.3", "0.7"]
+    columns = {"sentence1": [f"a b {n}" for n in range(10)], "sentence2": [f"c d {n}" for n in range(10)], "score": scores}
+    found = [finding for finding in diagnose(table_from_columns("t", columns)).findings if "two scales" in finding.message]
+    assert [finding.rows for finding in found] == [(4,), (6,)]
+    columns["score"] = [f"{place * 10}%" for place in range(10)]
+    assert not any("two scales" in finding.message for finding in diagnose(table_from_columns("t", columns)).findings)

@@ -1,0 +1,39 @@
+"""An alarm's answers, as the columns of the table spell them out."""
+
+from __future__ import annotations
+
+from sbert_studio.data.asked import parse_columns, parse_scale
+from sbert_studio.data.roles import Roles
+from sbert_studio.runs.turned import with_turns
+
+ASKED = {
+    "name": "alarm",
+    "options": [
+        {"answer": "swapped", "flag": "", "choice": {}},
+        {"answer": "go on", "flag": "--set accept_alarm=below_chance", "choice": {"accept_alarm": "below_chance"}},
+    ],
+}
+
+
+def test_scores_are_turned_by_their_scale() -> None:
+    found = with_turns(ASKED, Roles("scored_pairs", ("a", "b"), "distance", low=0.0, high=5.0))
+    first = found["options"][0]
+    assert (first["flag"], first["choice"]) == ("--scale 5-0", {"scale": [5.0, 0.0]})
+    assert parse_scale("5-0") == (5.0, 0.0)
+    assert found["options"][1:] == ASKED["options"]
+
+
+def test_triplets_are_turned_by_their_columns() -> None:
+    found = with_turns(ASKED, Roles("triplets", ("a", "far one", "near")))
+    first = found["options"][0]
+    assert first["choice"] == {"columns": ["a", "near", "far one"]}
+    assert first["flag"] == "--columns 'a,near,far one'"
+    assert parse_columns("a,near,far one") == ("a", "near", "far one")
+    assert len(found["options"]) == 2
+
+
+def test_no_other_question_is_changed() -> None:
+    roles = Roles("scored_pairs", ("a", "b"), "score", low=0.0, high=5.0)
+    assert with_turns({}, roles) == {}
+    forgets = {"options": [{"answer": "go on", "flag": "", "choice": {"accept_alarm": "general"}}]}
+    assert with_turns(forgets, roles) == forgets
