@@ -71,15 +71,23 @@
   const grouped = (value) => Number(value).toLocaleString("en-US");
 
   // A Cancel button shows once its work has gone on for a moment, so that quick answers do not make the page jump.
-  const waiting = {};
-  function busy(id, on) {
+  // Several events may be one work, such as an upload and the search after it: each has a number.
+  const works = {}, waiting = {};
+  function busy(id, number, on) {
+    const under = (works[id] ||= new Set());
+    if (on) under.add(number);
+    else under.delete(number);
     clearTimeout(waiting[id]);
-    const show = () => document.getElementById(id)?.classList.toggle("sb-on", on);
-    if (on) waiting[id] = setTimeout(show, 800);
+    const show = () => document.getElementById(id)?.classList.toggle("sb-on", under.size > 0);
+    if (under.size) waiting[id] = setTimeout(show, 800);
     else show();
   }
+  function idle(id) {
+    works[id]?.clear();
+    busy(id, -1, false);
+  }
 
-  window.SB = { busy, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  window.SB = { busy, idle, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
     watchTheme();

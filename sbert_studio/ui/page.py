@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import html
+import itertools
 import logging
 from collections import Counter
 from collections.abc import Callable
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 FILE_TYPES = [".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".parquet"]
 _EACH = 4  # visitors who may fill their part of the room at the same time
+_NUMBERS = itertools.count()
 # The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.
 PROGRESS = gr.Progress()
 
@@ -205,7 +207,7 @@ def cancel_button(work: str) -> Any:
     def on_cancel() -> None:
         VISITS.stop(session(), work)
 
-    button.click(on_cancel, None, None, **quiet)
+    button.click(on_cancel, None, None, js=f"() => SB.idle('{work}-cancel')", **quiet)
     return button
 
 
@@ -217,9 +219,11 @@ def long_work(
     Returns:
         the event, for what follows it.
     """
-    listen(None, js=f"() => SB.busy('{work}-cancel', true)")
+    number = next(_NUMBERS)
+    listen(None, js=f"() => SB.busy('{work}-cancel', {number}, true)")
     event = listen(guarded(handler, stop=stop, work=work), inputs, outputs, api_visibility="private", **more)
-    event.then(None, js=f"() => SB.busy('{work}-cancel', false)")
+    for end in (event.then, event.failure):
+        end(None, js=f"() => SB.busy('{work}-cancel', {number}, false)")
     return event
 
 
