@@ -213,7 +213,7 @@ def test_check_names_kind_rows_and_findings_with_their_rows_and_mends(cli: Any, 
     with pairs.open("a") as target:
         target.write(",red,2.0\n")
     found = ok(cli("check", pairs, "--json"))
-    assert set(found) == {"kind", "certain", "questions", "roles", "rows", "account", "findings", "offers"}
+    assert set(found) == {"kind", "certain", "questions", "usable", "why", "roles", "rows", "account", "findings", "offers"}
     assert (found["kind"], found["rows"]) == ("scored_pairs", 61)
     blank = [finding for finding in found["findings"] if 62 in finding["rows"]]
     assert blank
@@ -249,7 +249,7 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--mend", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
         (["--mend", "--out", "pairs.csv"], "is the file that is read"),
         (["--scale", "wide"], "is no scale"),
-        (["--scale", "5-0"], "is empty"),
+        (["--scale", "5-5"], "is empty"),
         (["--kind", "quadruplets"], "no kind of examples"),
         (["--columns", "sentence1,"], "names no columns"),
         (["--columns", "sentence1,nothing"], "no column 'nothing'"),
