@@ -61,11 +61,12 @@
     const [first, second] = value.intervals || [];
     const gain = value.after - value.before;
     return el("div", { class: "sb-scores" },
+      el("p", { class: `sb-said${{ better: " sb-up", worse: " sb-down" }[value.verdict] || ""}` }, value.said),
+      ...(value.more ? [el("p", {}, value.more)] : []),
       el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
         el("span", { class: gain >= 0 ? "sb-up" : "sb-down" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
-      ...(value.found ? [el("p", {}, value.found)] : []),
       bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
-      ...(value.gain ? [el("p", { class: "sb-dim" }, `${value.gain} In brackets: the 95% interval over resampled rows.`)] : []),
+      ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "Lines on the bars and “between”: where the score lies with 95% certainty.")] : []),
       ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
   }
 

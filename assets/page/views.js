@@ -20,6 +20,8 @@
 
   views.empty = (root) => (value) => root.replaceChildren(empty(value.text));
 
+  views.note = (root) => (value) => root.replaceChildren(el("p", { class: "sb-fineprint sb-dim" }, value.text));
+
   views.facts = (root) => (value) => {
     if (value.empty) return root.replaceChildren(empty(value.empty));
     root.replaceChildren(

@@ -109,6 +109,19 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
             changes.changed(page.studio, draft, action, which, None)
 
 
+def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "formulas.csv"
+    row = "=cat dog {0},-mat park {0},{1}.0"
+    path.write_text("sentence1,sentence2,score\n" + "\n".join(row.format(n, n % 6) for n in range(40)) + "\n" + row.format(0, 0) + "\n")
+    draft = data_panel.take(page, path, None)
+    assert draft.diagnosis is not None
+    number = next(n for n, found in enumerate(draft.diagnosis.findings) if found.mend)
+    mended = changes.mended(page.studio, draft, number, None)
+    again = page.studio.read(data_panel.write_mended(page, page.drafts.put(mended)))
+    assert [list(again.column(name)) for name in again.columns] == [list(mended.table.column(name)) for name in mended.table.columns]
+    assert again.column("sentence1")[0].startswith("=cat")
+
+
 def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:
     draft = changes.changed(page.studio, data_panel.take(page, pairs, None), "convert", "scored_to_labelled", None)
     planned = drafts.planned(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax"})
