@@ -454,7 +454,7 @@ _SCORED = [
         ("alumno", "solución"),
         "nota",
         0,
-        10,
+        1,  # "8/10" is eight tenths
     ),
     _scored(
         "cosines in float32",
