@@ -72,8 +72,9 @@ class Told:
 def tell(sample: bytes) -> Told:
     """The likeliest code page of ``sample``, lines that hold bytes beyond ASCII and are not UTF-8.
 
-    The statistics are chardet's, among the code pages under which the bytes read as words of one script. A rival counts as one if its confidence comes near, its text differs, and it does not
-    put signs or capitals into the middle of words, as a wrong code page does.
+    The statistics are chardet's, among the code pages under which the bytes read as words of one script. A rival counts as
+    one if its confidence comes near, its text differs, and it does not put signs or capitals into the middle of words, as a
+    wrong code page does.
     """
     import chardet
 

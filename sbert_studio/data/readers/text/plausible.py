@@ -18,7 +18,7 @@ _HEBREW_RARE = frozenset("װױײ")
 # The lead bytes of the frequent ideographs, which each national set puts first; both bytes lie above 0xA0 but in Shift JIS and Big5.
 _FREQUENT = {"cp932": (0x88, 0x97), "euc_jp": (0xB0, 0xCF), "gb18030": (0xB0, 0xD7), "big5hkscs": (0xA4, 0xC6)}
 _MOST_WORDS = 2_000
-_WRONG, _RARE, _OPEN, _LIKELY = 0.0, 0.3, 0.5, 0.8
+_WRONG, _RARE, _OPEN, _LIKELY = 0.0, 0.3, 0.5, 0.9
 
 
 def words_beyond_ascii(text: str) -> list[str]:
@@ -74,41 +74,47 @@ def _of_word(word: str, codec: str) -> float:
     scripts = {_script(sign) for sign in word}
     if scripts & _EASTERN:
         return _of_eastern(word, codec)
-    if "" in scripts:
-        if scripts == {""} or _MEASURE.fullmatch(word):
-            return _LIKELY if codec in _FREQUENT or codec == "cp949" else _OPEN
-        return _WRONG
+    if scripts == {""}:
+        return _LIKELY if codec in _FREQUENT or codec == "cp949" else _OPEN
     if len(scripts) > 1:
-        return _WRONG
-    script = scripts.pop()
-    if script == "LATIN":
-        return _of_latin(word)
-    if script in ("CYRILLIC", "GREEK"):
-        return _of_two_cases(word, script)
-    if script == "HEBREW":
-        odd = any(sign in _HEBREW_RARE or unicodedata.combining(sign) for sign in word) or any(sign in _HEBREW_FINAL for sign in word[:-1])
-        return _RARE if odd else 1.0
-    if script == "THAI":
-        return _RARE if unicodedata.category(word[0]) == "Mn" else 1.0
-    return 1.0 if script == "ARABIC" else _RARE
+        return 1.0 if _MEASURE.fullmatch(word) else _WRONG
+    return _OF_SCRIPT.get(scripts.pop(), _of_others)(word)
 
 
 def _of_latin(word: str) -> float:
-    accented = sum(not sign.isascii() for sign in word)
     if any(sign in "ªº" for sign in word):
         return _OPEN
-    return (1.0 if accented <= max(1, len(word) / 2) else _RARE) if _cased(word) else _RARE
+    accented = sum(not sign.isascii() for sign in word)
+    ending = any(sign in "ìòù" for sign in word[:-1].lower())  # Italian, and French where, end with them
+    return 1.0 if _cased(word) and accented <= max(1, len(word) / 2) and not ending else _RARE
 
 
-def _of_two_cases(word: str, script: str) -> float:
-    lower = word.lower()
-    if not _cased(word):
+def _of_cyrillic(word: str) -> float:
+    letters = set(word.lower())
+    if not _cased(word) or letters <= _CYRILLIC_RARE:
         return _RARE
-    if script == "CYRILLIC":
-        if set(lower) <= _CYRILLIC_RARE:
-            return _RARE
-        return 1.0 if len(word) < 3 or set(lower) & _CYRILLIC_VOWELS else _RARE
-    return _RARE if "ς" in word[:-1] or sum(sign in _GREEK_ACCENTED for sign in lower) > 1 else 1.0
+    return 1.0 if len(word) < 3 or letters & _CYRILLIC_VOWELS else _RARE
+
+
+def _of_greek(word: str) -> float:
+    odd = not _cased(word) or "ς" in word[:-1] or sum(sign in _GREEK_ACCENTED for sign in word.lower()) > 1
+    return _RARE if odd else 1.0
+
+
+def _of_hebrew(word: str) -> float:
+    odd = any(sign in _HEBREW_RARE or unicodedata.combining(sign) for sign in word) or any(sign in _HEBREW_FINAL for sign in word[:-1])
+    return _RARE if odd else 1.0
+
+
+def _of_thai(word: str) -> float:
+    return _RARE if unicodedata.category(word[0]) == "Mn" else 1.0
+
+
+def _of_others(word: str) -> float:
+    return 1.0 if _script(word[0]) == "ARABIC" else _RARE
+
+
+_OF_SCRIPT = {"LATIN": _of_latin, "CYRILLIC": _of_cyrillic, "GREEK": _of_greek, "HEBREW": _of_hebrew, "THAI": _of_thai}
 
 
 def _cased(word: str) -> bool:
