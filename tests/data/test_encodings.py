@@ -103,7 +103,7 @@ def test_bytes_that_do_not_fit_the_chosen_encoding_are_named(tmp_path: Path) -> 
     ("codec", "words"),
     [
         ("cp1251", ("Метка", "верно", "неверно")),
-        ("cp1251", ("Фраза", "Итог")),
+        ("cp1251", ("Итог", "мимо", "годится")),
         ("koi8_r", ("Вопрос", "да", "нет")),
         ("cp932", ("文1", "違う", "同じ")),
         ("cp932", ("判定", "○", "×")),
@@ -116,7 +116,7 @@ def test_bytes_that_do_not_fit_the_chosen_encoding_are_named(tmp_path: Path) -> 
 )
 def test_a_few_words_among_english_ones_are_enough_or_asked_for(tmp_path: Path, codec: str, words: tuple[str, ...]) -> None:
     path = tmp_path / "pairs.csv"
-    rows = [f"A man walks on road {place}.,She isn’t at home.,{words[1 + place % 2 if len(words) > 2 else 0]}" for place in range(40)]
+    rows = [f"A man walks on road {place}.,She isn’t at home.,{words[1 + place % 2]}" for place in range(40)]
     path.write_bytes("\n".join([f"a,b,{words[0]}", *rows]).encode(codec, "ignore"))
     table = read_table(path)
     offered = [option.choice["encoding"] for doubt in table.doubts for option in doubt.options]

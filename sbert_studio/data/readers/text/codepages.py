@@ -50,6 +50,7 @@ _FEW = frozenset({"mac_roman", "cp850", "cp852", "cp866"})
 _WITHIN = 0.94
 _SURE_LETTERS = 400
 _ALWAYS = ("cp932", "gb18030", "big5hkscs", "cp949", "euc_jp", "cp1251", "koi8_r", "cp1252", "cp1250")  # tried whatever the detector says
+_SELDOM = 0.2  # what is taken from a code page of DOS or of the old Macintosh
 _AS_WELL = 0.15  # as much less plausible as a code page may read
 _NEARLY = 0.05
 _FEW_WORDS = 30
@@ -86,7 +87,7 @@ def tell(sample: bytes) -> Told:
     texts = {codec: text for codec in dict.fromkeys((*scores, *_ALWAYS)) if (text := _decoded(sample, codec)) is not None}
     if not texts:
         return Told("cp1252")
-    reads = {codec: plausibility(text, codec) for codec, text in texts.items()}
+    reads = {codec: plausibility(text, codec) - _SELDOM * (codec in _FEW) for codec, text in texts.items()}
     top = max(reads.values())
     texts = {codec: text for codec, text in texts.items() if reads[codec] >= top - _AS_WELL}
     scores = {codec: scores.get(codec, 0.0) for codec in texts}
