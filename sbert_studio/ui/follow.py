@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words
+from ..evaluation.words import confused_in_words, outcome_in_words, verdict
 from .views import Value, nothing, plain
 
 if TYPE_CHECKING:
@@ -159,13 +159,15 @@ def before_after(run: Run) -> Value | None:
     rows = f" on {run.dev_rows:,} held-out rows" if run.dev_rows else " on held-out rows"
     if "sd" in run.after:
         rows += f", mean of {len(run.after['each'])} (± {run.after['sd']:.4f})"
+    said = [sentence(_MINUS.sub("−", words)) for words in outcome_in_words(run.before, run.after)]
     return {
         "metric": metric_words(str(run.after.get("metric", "score"))) + rows,
         "before": float(before),
         "after": float(after),
         "intervals": [run.before.get("interval"), run.after.get("interval")],
-        "gain": " ".join(sentence(_MINUS.sub("−", words)) for words in outcome_in_words(run.before, run.after)),
-        "found": sentence(found_in_words(run.after, run.before)),
+        "verdict": verdict(run.after),
+        "said": said[0],
+        "more": " ".join(said[1:]),
         "confused": [sentence(words) for words in confused_in_words(run.after)],
     }
 
