@@ -44,6 +44,13 @@ def test_a_file_is_understood_and_planned(page: Page, pairs: Path) -> None:
     assert "60 rows" in told.findings(draft)["verdict"]
 
 
+def test_what_is_not_learned_from_is_said(page: Page, pairs: Path, tmp_path: Path) -> None:
+    head, *rows = pairs.read_text(encoding="utf-8").splitlines()
+    more = tmp_path / "more.csv"
+    more.write_text("\n".join([f"{head},remark", *(f"{row},seen by {number}" for number, row in enumerate(rows))]), encoding="utf-8")
+    assert "not learned from: remark" in told.findings(data_panel.take(page, more, None))["why"]
+
+
 def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
     class Bar(list[str]):
         """Empty at first, as Gradio's own is: an object that counts as false."""
