@@ -77,7 +77,9 @@ class Layout:
         labels: the classes from least to most alike; not looked at where it is None.
         ordered: whether they have an order; None: not looked at.
         scale: the scores of least and most alike; None: not looked at.
-        write: how it is written: csv, tsv, semicolon, jsonl, or an encoding behind csv, such as ``csv utf-16``.
+        write: how it is written: csv, tsv, semicolon, pipe, jsonl, json, parquet, or an encoding behind csv, such as ``csv utf-16``.
+        above: lines that stand above the header.
+        header: whether the names of the columns are written.
     """
 
     name: str
@@ -90,6 +92,8 @@ class Layout:
     ordered: bool | None = None
     scale: tuple[float, float] | None = None
     write: str = "csv"
+    above: tuple[str, ...] = ()
+    header: bool = True
 
 
 @cache
@@ -119,13 +123,23 @@ def write(layout: Layout, data: Path, folder: Path) -> Path:
     columns = layout.columns(rows_of(data, layout.source))
     rows = list(zip(*columns.values(), strict=True))
     how, _, encoding = layout.write.partition(" ")
-    path = folder / f"layout.{'jsonl' if how == 'jsonl' else 'tsv' if how == 'tsv' else 'csv'}"
+    path = folder / f"layout.{how if how in ('jsonl', 'json', 'tsv', 'parquet') else 'csv'}"
+    if how == "parquet":
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table({name: list(column) for name, column in columns.items()}), path)
+        return path
     with path.open("w", encoding=encoding or "utf-8", newline="") as file:
-        if how == "jsonl":
+        if how == "json":
+            json.dump([dict(zip(columns, row, strict=True)) for row in rows], file, ensure_ascii=False, indent=1)
+        elif how == "jsonl":
             file.writelines(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
         else:
-            writer = csv.writer(file, delimiter={"tsv": "\t", "semicolon": ";"}.get(how, ","))
-            writer.writerow(columns)
+            writer = csv.writer(file, delimiter={"tsv": "\t", "semicolon": ";", "pipe": "|"}.get(how, ","))
+            file.writelines(f"{line}\r\n" for line in layout.above)
+            if layout.header:
+                writer.writerow(columns)
             writer.writerows(rows)
     return path
 

@@ -97,3 +97,37 @@ def test_bytes_that_do_not_fit_the_chosen_encoding_are_named(tmp_path: Path) -> 
     path.write_bytes("text,label\nschön,a\nplain,b\n".encode("cp1252"))
     table = read_table(path, encoding="utf-8")
     assert [note.rows for note in table.notes if "do not fit" in note.message] == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("codec", "words"),
+    [
+        ("cp1251", ("Метка", "верно", "неверно")),
+        ("cp1251", ("Итог", "мимо", "годится")),
+        ("koi8_r", ("Вопрос", "да", "нет")),
+        ("cp932", ("文1", "違う", "同じ")),
+        ("cp932", ("判定", "○", "×")),
+        ("gb18030", ("句子1", "相似", "不同")),
+        ("big5hkscs", ("句子1", "相似", "不同")),
+        ("cp949", ("문장1", "같음", "다름")),
+        ("cp1250", ("zdanie", "podobieństwo", "różne")),
+        ("cp1255", ("שאלה", "דומה", "תשובה")),
+    ],
+)
+def test_a_few_words_among_english_ones_are_enough_or_asked_for(tmp_path: Path, codec: str, words: tuple[str, ...]) -> None:
+    path = tmp_path / "pairs.csv"
+    rows = [f"A man walks on road {place}.,She isn’t at home.,{words[1 + place % 2]}" for place in range(40)]
+    path.write_bytes("\n".join([f"a,b,{words[0]}", *rows]).encode(codec, "ignore"))
+    table = read_table(path)
+    offered = [option.choice["encoding"] for doubt in table.doubts for option in doubt.options]
+    assert table.columns[2] == words[0] or codec in offered
+    assert codec not in ("cp1251", "cp932", "gb18030", "cp949") or table.columns[2] == words[0]
+
+
+def test_curly_apostrophes_alone_are_no_ideographs(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    rows = "".join(f"He doesn’t know {place}.,It’s m² {place}.,{place % 6}\n" for place in range(60))
+    path.write_bytes(f"a,b,score\n{rows}".encode("cp1252"))
+    table = read_table(path)
+    assert table.column("a")[0] == "He doesn’t know 0."
+    assert table.doubts == ()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 
+from .plausible import plausibility, script_of, words_beyond_ascii
+
 LABELS = {
     "cp949": "CP949 (Korean)",
     "cp932": "Shift JIS (Japanese)",
@@ -47,6 +49,12 @@ _ASKED_FOR = {
 _FEW = frozenset({"mac_roman", "cp850", "cp852", "cp866"})
 _WITHIN = 0.94
 _SURE_LETTERS = 400
+_ALWAYS = ("cp932", "gb18030", "big5hkscs", "cp949", "euc_jp", "cp1251", "koi8_r", "cp1252", "cp1250")  # tried whatever the detector says
+_SELDOM = 0.2  # what is taken from a code page of DOS or of the old Macintosh
+_AS_WELL = 0.15  # as much less plausible as a code page may read
+_NEARLY = 0.05
+_FEW_WORDS = 30
+_MOST_RIVALS = 3
 
 
 @dataclass(frozen=True)
@@ -65,8 +73,9 @@ class Told:
 def tell(sample: bytes) -> Told:
     """The likeliest code page of ``sample``, lines that hold bytes beyond ASCII and are not UTF-8.
 
-    The statistics are chardet's. A rival counts as one if its confidence comes near, its text differs, and it does not
-    put signs or capitals into the middle of words, as a wrong code page does.
+    The statistics are chardet's, among the code pages under which the bytes read as words of one script. A rival counts as
+    one if its confidence comes near, its text differs, and it does not put signs or capitals into the middle of words, as a
+    wrong code page does.
     """
     import chardet
 
@@ -75,11 +84,15 @@ def tell(sample: bytes) -> Told:
         codec = _ASKED_FOR.get(str(guess["encoding"]).lower())
         if codec and codec not in scores:
             scores[codec] = float(guess["confidence"])
-    texts = {codec: text for codec in scores if (text := _decoded(sample, codec)) is not None}
+    texts = {codec: text for codec in dict.fromkeys((*scores, *_ALWAYS)) if (text := _decoded(sample, codec)) is not None}
     if not texts:
         return Told("cp1252")
+    reads = {codec: plausibility(text, codec) - _SELDOM * (codec in _FEW) for codec, text in texts.items()}
+    top = max(reads.values())
+    texts = {codec: text for codec, text in texts.items() if reads[codec] >= top - _AS_WELL}
+    scores = {codec: scores.get(codec, 0.0) for codec in texts}
     spoilt = {codec: _spoilt(text) for codec, text in texts.items()}
-    ranked = sorted(texts, key=lambda codec: -scores[codec])
+    ranked = sorted(texts, key=lambda codec: (-scores[codec], -reads[codec]))
     near = [codec for codec in ranked if scores[codec] >= _WITHIN * scores[ranked[0]]]
     best = min(near, key=lambda codec: (codec in _FEW, spoilt[codec] - spoilt[ranked[0]] > 0, near.index(codec)))
     if best in _FEW or (spoilt[best] and spoilt[best] > spoilt[ranked[0]]):
@@ -93,7 +106,18 @@ def tell(sample: bytes) -> Told:
         rivals = ["cp1252", *(codec for codec in rivals if codec != "cp1252")]
     if sum(not character.isascii() for character in texts[best]) >= _SURE_LETTERS and best not in _FEW:
         rivals = [codec for codec in rivals if scores[codec] >= 0.98 * scores[best]]
-    return Told(best, tuple(rivals[:2]))
+    if len(words_beyond_ascii(texts[best])) < _FEW_WORDS:
+        rivals += [codec for codec in _of_other_scripts(best, texts, reads) if codec not in rivals]
+    return Told(best, tuple(rivals[:_MOST_RIVALS]))
+
+
+def _of_other_scripts(best: str, texts: dict[str, str], reads: dict[str, float]) -> list[str]:
+    """Code pages under which a few words read as letters of another script, one a script: statistics say little of a few words."""
+    found = {script_of(texts[best]): best}
+    for codec in sorted((codec for codec in _ALWAYS if codec in texts), key=lambda codec: -reads[codec]):
+        if reads[codec] >= reads[best] - _NEARLY:
+            found.setdefault(script_of(texts[codec]), codec)
+    return [codec for script, codec in found.items() if codec != best and script]
 
 
 def _decoded(sample: bytes, codec: str) -> str | None:
