@@ -16,6 +16,7 @@ from ..vocabulary import FIRST, is_topic
 from .one_text import categorised, main_text
 from .reading import Reading, View, group_of, unused
 from .targeted import is_inference, with_target
+from .triplets import ask_third, comparable
 
 
 def pairs(view: View, columns: Sequence[str] | None, kind: Kind | None, target: str | None) -> Reading:
@@ -148,6 +149,12 @@ def _of_targets(view: View, pairing: Pairing, targets: Sequence[Target]) -> Read
             question = asking.about_target(view.table, texts, [one.name for one in maybe[:3]], why)
             return replace(reading, questions=(question, *reading.questions))
         return Reading(roles, (asking.about_target(view.table, texts, [one.name for one in maybe[:3]], why, none=True),), (why,))
+    return _without_target(view, pairing, roles)
+
+
+def _without_target(view: View, pairing: Pairing, roles: Roles) -> Reading:
+    """Pairs that belong together, if nothing speaks against it."""
+    texts = pairing.texts
     aligned = view.evidence.aligned(*texts)
     if aligned is not None and aligned < 0.6 and pairing.names < SURE:
         why = "the untuned model finds the two texts of a row hardly more alike than any others"
@@ -155,8 +162,16 @@ def _of_targets(view: View, pairing: Pairing, targets: Sequence[Target]) -> Read
             view.table, roles, [("sentences", (main_text(view),), None)], "Do the two texts of a row belong together?", why
         )
         return Reading(roles, (question,), (why,))
+    if (third := _unread(view, texts)) is not None:
+        roles, question = ask_third(view, texts, third)
+        return Reading(roles, (question,), (question.why,))
     told = () if aligned is None else (f"the two texts of a row are more alike than those of two rows in {aligned:.0%} of comparisons",)
     return Reading(roles, (), (*told, *unused(view, roles)))
+
+
+def _unread(view: View, texts: tuple[str, str]) -> str | None:
+    """A further column of texts like the two that are read."""
+    return next((text.name for text in view.texts if text.name not in texts and comparable(view, text, texts)), None)
 
 
 def _a_group(one: Target) -> bool:

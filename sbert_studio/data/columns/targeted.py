@@ -12,7 +12,7 @@ from ..evidence import Evidence, Ranked
 from ..ordering import Ordering, order_classes
 from ..profile import numbers_of
 from ..roles import Kind, Roles
-from ..scales import describe_labels, describe_scale, detect_scale, find_classes, same_class
+from ..scales import blank_is_a_class, classes_of, describe_labels, describe_scale, detect_scale, same_class
 from ..targets import reads_as_scores
 from ..vocabulary import is_reversed, target_standing
 from .reading import Reading, View, group_of, unused
@@ -30,6 +30,7 @@ def is_inference(view: View, texts: Sequence[str]) -> bool:
 def with_target(view: View, texts: tuple[str, str], target: str, kind: Kind | None) -> Reading:
     """Pairs whose target is known: read as scores or as labels."""
     scored = kind == "scored_pairs" if kind is not None else reads_as_scores(view.of(target), is_inference(view, texts))
+    scored = scored and not (kind is None and blank_is_a_class(view.table.column(target)))
     return _scored(view, texts, target) if scored else _labelled(view, texts, target)
 
 
@@ -65,7 +66,7 @@ def _wrong_way(view: View, said: Ranked | None, roles: Roles) -> str:
 
 def _labelled(view: View, texts: tuple[str, str], target: str) -> Reading:
     cells = view.table.column(target)
-    classes = find_classes(cells)
+    classes = classes_of(cells)
     evidence = view.evidence
     inference = is_inference(view, texts)
     named = target_standing(target) in ("certain", "likely")
@@ -97,8 +98,16 @@ def _labelled(view: View, texts: tuple[str, str], target: str) -> Reading:
     )
     told = (f"{target}: {found.why}",) if found.why else ()
     if not found.certain:
-        return Reading(roles, (asking.about_order(view.table, roles, found.why),), told)
+        return Reading(roles, (asking.about_order(view.table, roles, found.why, _other_orders(view, roles)),), told)
     return Reading(roles, (), (*told, *unused(view, roles)))
+
+
+def _other_orders(view: View, roles: Roles) -> list[tuple[str, ...]]:
+    """Orders with two neighbours exchanged that the model hardly tells apart."""
+    assert roles.target is not None
+    said = view.evidence.closer.separated(roles.texts, roles.target, roles.labels)
+    orders = said.swapped if said is not None and set(said.order) == set(roles.labels) else ()
+    return [order for order in orders if order not in (roles.labels, roles.labels[::-1])]
 
 
 def _given(classes: Sequence[str], order: Sequence[str], target: str) -> Ordering:
