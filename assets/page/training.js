@@ -27,9 +27,11 @@
         el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
       el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact)))),
       ...(value.part ? [el("p", { class: "sb-note" }, value.part[0].toUpperCase() + value.part.slice(1))] : []),
-      ...(value.parts && value.parts.length ? [parts(value.parts)] : []),
+      ...(value.parts && value.parts.length && value.live ? [parts(value.parts)] : []),
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
       ...(value.scores ? [scores(value.scores)] : []),
+      ...(value.parts && value.parts.length && !value.live ? [el("details", { class: "sb-more" },
+        el("summary", {}, `Its ${value.parts.length === 1 ? "training" : `${value.parts.length} trainings`} one by one`), parts(value.parts))] : []),
       ...(value.rows || []).map((words) => el("p", { class: "sb-note" }, words)));
   };
 
@@ -64,9 +66,9 @@
       el("p", { class: `sb-said${{ better: " sb-up", worse: " sb-down" }[value.verdict] || ""}` }, value.said),
       ...(value.more ? [el("p", {}, value.more)] : []),
       el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
-        el("span", { class: gain >= 0 ? "sb-up" : "sb-down" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
+        el("span", { class: { better: "sb-up", worse: "sb-down" }[value.verdict] || "sb-dim" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
       bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
-      ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "Lines on the bars and “between”: where the score lies with 95% certainty.")] : []),
+      ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "The lines on the bars, and “between”: 95% intervals over resampled rows.")] : []),
       ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
   }
 

@@ -114,15 +114,17 @@ def conclusion_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     if after.get("strength") == 0:
         return "no gain: the untuned model is kept"
     then, now = float(before["score"]), float(after["score"])
-    digits = 2 if round(then, 2) != round(now, 2) or then == now else 4  # two would hide that the two differ
+    interval = after.get("gain_interval") or ()
+    bounds = [bound for bound in interval if bound is not None]
+    # As few digits as show that the two differ, and on which side of zero the gain lies.
+    telling = (places for places in (2, 3) if round(then, places) != round(now, places) and all(round(bound, places) for bound in bounds))
+    digits = next(telling, 4) if then != now else 2
     found = found_in_words(after, before) or f"{then:.{digits}f} → {now:.{digits}f} on rows it had not seen"
     gain = f"gain {now - then:+.{digits}f}"
-    low, high = after.get("gain_interval") or (None, None)
     if "sd" in after:
         gain += f", mean of {len(after['each'])} trainings that differ by ± {after['sd']:.{digits}f}"
-    elif low is not None and high is not None:
-        digits = max(digits, 2 if min(abs(low), abs(high)) >= 0.005 else 4)  # a bound is not to look like zero
-        gain = f"gain {now - then:+.{digits}f}, between {low:+.{digits}f} and {high:+.{digits}f}"
+    elif len(bounds) == 2:
+        gain += f", between {bounds[0]:+.{digits}f} and {bounds[1]:+.{digits}f}"
     words = verdict(after)
     return f"{words}: {found} ({gain})" if words else f"{found} ({gain})"
 

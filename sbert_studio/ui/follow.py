@@ -133,6 +133,7 @@ class Follow:
         """The value of a ``curves`` view: loss, the same smoothed, and the scores on the held-out rows."""
         steps = [step for step, _ in self.losses]
         losses = [loss for _, loss in self.losses]
+        coming = "judged after each part of an epoch" if self.status in ("", "queued", "running") else "not judged along the way"
         return {
             "loss": {"x": steps, "y": losses},
             "smooth": {"x": steps, "y": smoothed(losses)},
@@ -140,7 +141,7 @@ class Follow:
                 "x": [step for step, _ in self.scores],
                 "y": [score for _, score in self.scores],
                 "name": metric_words(self.metric),
-                "empty": "no rows are held out" if self.dev_rows == 0 else "judged after each part of an epoch",
+                "empty": "no rows are held out" if self.dev_rows == 0 else coming,
             },
         }
 

@@ -66,9 +66,9 @@ def test_what_a_training_came_to_is_one_sentence() -> None:
     assert conclusion_in_words(before, after) == "better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)"
     assert conclusion_in_words(before, {"score": 0.85}) == "0.81 → 0.85 on rows it had not seen (gain +0.04)"
     sure = conclusion_in_words(before, {**after, "gain_interval": [0.002, 0.06]})
-    assert sure.endswith("between +0.0020 and +0.0600)"), "a sure gain does not begin at zero"
+    assert sure.endswith("(gain +0.040, between +0.002 and +0.060)"), "a sure gain does not begin at zero"
     near = conclusion_in_words(before, {"score": 0.812, "gain_interval": [-0.02, 0.03]})
-    assert near.startswith("no difference beyond chance: 0.8100 → 0.8120"), "what differs does not look the same"
+    assert near.startswith("no difference beyond chance: 0.810 → 0.812"), "what differs does not look the same"
     several = conclusion_in_words(before, {"score": 0.85, "sd": 0.01, "each": [0.84, 0.85, 0.86]})
     assert several.endswith("(gain +0.04, mean of 3 trainings that differ by ± 0.01)")
     categories = conclusion_in_words({"score": 0.845}, {"task": "categories", "score": 0.9149, "gain_interval": [0.04, 0.1]})

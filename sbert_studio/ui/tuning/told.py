@@ -49,7 +49,10 @@ def findings(draft: Draft) -> Value:
         }
         for number, item in enumerate(diagnosis.findings)
     ]
-    offers = [{"name": offer.name, "label": offer.label, "rows": f"{offer.rows:,} row{'s' if offer.rows != 1 else ''}"} for offer in diagnosis.offers]
+    offers = [
+        {"name": offer.name, "label": offer.label, "rows": f"{offer.rows:,} row{'s' if offer.rows != 1 else ''}"}
+        for offer in diagnosis.offers
+    ]
     return plain({"verdict": verdict, "why": why, "findings": shown, "offers": offers, **more})  # type: ignore[no-any-return]
 
 
