@@ -10,26 +10,9 @@ import pytest
 from sbert_studio.data.asked import Asked, parse_order, read_roles
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.scales import detect_scale
-from sbert_studio.data.tables import Table
+from sbert_studio.data.tables import Table, table_from_columns
 
-WORDS = [
-    "river",
-    "stone",
-    "cloud",
-    "green",
-    "light",
-    "paper",
-    "horse",
-    "music",
-    "bread",
-    "glass",
-    "winter",
-    "garden",
-    "engine",
-    "ticket",
-    "silver",
-    "market",
-]
+WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree") for last in ("ver", "ne", "ud", "mos")]
 
 
 def _similar(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
@@ -48,9 +31,7 @@ def _mixed(text: list[str], share: float, generator: np.random.Generator) -> str
 
 
 def _table(columns: dict[str, list[str]]) -> Table:
-    return Table(
-        "pairs.csv", tuple(columns), {name: cells for name, cells in columns.items()}, np.arange(2, 2 + len(next(iter(columns.values()))))
-    )
+    return table_from_columns("pairs.csv", columns)
 
 
 def _three(names: Sequence[str], pool: bool = True) -> Table:
