@@ -11,6 +11,7 @@ from sbert_studio.data.asked import Asked, parse_order, read_roles
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.scales import detect_scale
 from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.training.advisor import default_objective
 
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree") for last in ("ver", "ne", "ud", "mos")]
 
@@ -89,3 +90,8 @@ def test_grades_far_apart_are_read_and_tied_ones_offered_both_ways() -> None:
 
 def test_a_scale_of_whole_steps_has_the_ends_of_its_answers() -> None:
     assert detect_scale(np.array([1.0, 2, 3, 4, 5, 6])) == (1.0, 6.0)
+
+
+def test_two_labels_without_an_order_are_learned_as_classes() -> None:
+    assert default_objective("labelled_pairs", ("cause", "contrast"), ordered=False) == "softmax"
+    assert default_objective("labelled_pairs", ("no", "yes")) == "cosent"
