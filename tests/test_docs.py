@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import typer
 
 from sbert_studio.cli.main import app
+from sbert_studio.data.asked import Asked
 from sbert_studio.objectives import OBJECTIVES
 from sbert_studio.registry import fields_of
 from sbert_studio.training.spec import TrainSpec
@@ -29,7 +31,8 @@ def test_the_guide_names_every_objective_and_its_settings() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(document: str) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    settings = {item.name for item in TrainSpec.settings()} | {"first.epochs", "first.objective"}
+    own = {item.name for item in TrainSpec.settings()}
+    settings = own | {f"first.{name}" for name in own | {item.name for item in fields(Asked)}}
     text = (ROOT / document).read_text(encoding="utf-8")
     shown = re.findall(r"^sbert-studio (\w+)(.*)$", text, re.MULTILINE)
     assert shown

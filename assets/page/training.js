@@ -27,9 +27,11 @@
         el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
       el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact)))),
       ...(value.part ? [el("p", { class: "sb-note" }, value.part[0].toUpperCase() + value.part.slice(1))] : []),
-      ...(value.parts && value.parts.length ? [parts(value.parts)] : []),
+      ...(value.parts && value.parts.length && value.live ? [parts(value.parts)] : []),
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
       ...(value.scores ? [scores(value.scores)] : []),
+      ...(value.parts && value.parts.length && !value.live ? [el("details", { class: "sb-more" },
+        el("summary", {}, `Its ${value.parts.length === 1 ? "training" : `${value.parts.length} trainings`} one by one`), parts(value.parts))] : []),
       ...(value.rows || []).map((words) => el("p", { class: "sb-note" }, words)));
   };
 
@@ -61,11 +63,12 @@
     const [first, second] = value.intervals || [];
     const gain = value.after - value.before;
     return el("div", { class: "sb-scores" },
+      el("p", { class: `sb-said${{ better: " sb-up", worse: " sb-down" }[value.verdict] || ""}` }, value.said),
+      ...(value.more ? [el("p", {}, value.more)] : []),
       el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
-        el("span", { class: gain >= 0 ? "sb-up" : "sb-down" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
-      ...(value.found ? [el("p", {}, value.found)] : []),
+        el("span", { class: { better: "sb-up", worse: "sb-down" }[value.verdict] || "sb-dim" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
       bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
-      ...(value.gain ? [el("p", { class: "sb-dim" }, `${value.gain} In brackets: the 95% interval over resampled rows.`)] : []),
+      ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "The lines on the bars, and “between”: 95% intervals over resampled rows.")] : []),
       ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
   }
 
@@ -99,10 +102,12 @@
       el("div", { class: "sb-strength" }, el("span", { class: "sb-dim" }, "untuned"), slider, el("span", { class: "sb-dim" }, "tuned")),
       el("datalist", { id: list }, marks.map((mark) => el("option", { value: mark.strength }))),
       el("div", { class: "sb-strength-end" }, words, choose),
-      el("div", { class: "sb-scroll" }, el("table", { class: "sb-parts" },
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Strength"), marks.map((mark) => el("th", { scope: "col" }, mark.strength.toFixed(2))))),
-        el("tbody", {}, el("tr", {}, el("th", { scope: "row" }, value.metric), marks.map((mark) => el("td", {}, number(mark.score, 4)))),
-          ...(points("general", 1) === null ? [] : [el("tr", {}, el("th", { scope: "row" }, "Everyday pairs"), marks.map((mark) => el("td", {}, number(mark.general, 4))))])))));
+      el("table", { class: "sb-parts sb-marks" },
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Strength"), el("th", { scope: "col" }, value.metric),
+          ...(points("general", 1) === null ? [] : [el("th", { scope: "col" }, "Everyday pairs")]))),
+        el("tbody", {}, marks.map((mark) => el("tr", { class: Math.abs(mark.strength - value.strength) < 1e-6 ? "sb-kept" : "" },
+          el("th", { scope: "row" }, mark.strength.toFixed(2) + (mark.strength === 0 ? ", untuned" : mark.strength === 1 ? ", tuned" : "")), el("td", {}, number(mark.score, 4)),
+          ...(points("general", 1) === null ? [] : [el("td", {}, number(mark.general, 4))]))))));
     tell();
   };
 
@@ -129,9 +134,16 @@
       const accent = token("--sb-accent"), soft = token("--sb-soft-line");
       const options = { displayModeBar: false, responsive: true };
       const line = (x, y, name, color, width, mode) => ({ x, y, name, mode: mode || "lines", type: "scatter", line: { color, width }, marker: { color, size: 6 }, hovertemplate: "%{y:.4f}" });
-      Plotly.react(left, [line(value.loss.x, value.loss.y, "loss", soft, 1), line(value.smooth.x, value.smooth.y, "smoothed", accent, 2)], layout("Loss", ".3~g"), options);
+      // Without a point the axes would show numbers that mean nothing.
+      const bare = (frame, words) => {
+        frame.xaxis.visible = frame.yaxis.visible = false;
+        frame.annotations = [{ text: words, showarrow: false, font: { size: 12, color: token("--sb-dim") }, x: 0.5, y: 0.5, xref: "paper", yref: "paper" }];
+      };
+      const loss = layout("Loss", ".3~g");
+      if (!value.loss.x.length) bare(loss, "drawn after the first steps");
+      Plotly.react(left, [line(value.loss.x, value.loss.y, "loss", soft, 1), line(value.smooth.x, value.smooth.y, "smoothed", accent, 2)], loss, options);
       const dev = layout(value.dev.name ? `${value.dev.name} on the held-out rows` : "Score on the held-out rows", ".3f");
-      if (!value.dev.x.length) dev.annotations = [{ text: value.dev.empty, showarrow: false, font: { size: 12, color: token("--sb-dim") }, x: 0.5, y: 0.5, xref: "paper", yref: "paper" }];
+      if (!value.dev.x.length) bare(dev, value.dev.empty);
       if (value.dev.x.length) dev.shapes = [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: value.dev.y[0], y1: value.dev.y[0], line: { color: token("--sb-dim"), width: 1, dash: "dot" } }];
       Plotly.react(right, [line(value.dev.x, value.dev.y, "score", accent, 2, "lines+markers")], dev, options);
     }

@@ -20,6 +20,8 @@
 
   views.empty = (root) => (value) => root.replaceChildren(empty(value.text));
 
+  views.note = (root) => (value) => root.replaceChildren(el("p", { class: "sb-fineprint sb-dim" }, value.text));
+
   views.facts = (root) => (value) => {
     if (value.empty) return root.replaceChildren(empty(value.empty));
     root.replaceChildren(
@@ -116,7 +118,7 @@
       el("span", { class: "sb-sign", role: "img", "aria-label": finding.severity }, signs[finding.severity] || "i"),
       el("div", {}, el("p", {}, finding.message), finding.where ? el("p", { class: "sb-dim" }, finding.where) : null),
       finding.mend ? el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "mend", finding.index) } }, finding.mend) : null));
-    root.replaceChildren(el("p", { class: "sb-verdict" }, value.verdict),
+    root.replaceChildren(el("p", { class: "sb-verdict" }, value.verdict), ...(value.why ? [el("p", { class: "sb-why sb-dim" }, value.why)] : []),
       items.length ? el("ul", { class: "sb-findings" }, items) : el("p", { class: "sb-fine" }, "Nothing to mend."),
       ...(value.undo ? [el("div", { class: "sb-changes" },
         el("div", {}, el("p", {}, "Changed from the file as it came:"), el("ol", {}, value.changes.map((change) => el("li", {}, change)))),

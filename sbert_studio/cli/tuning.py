@@ -55,7 +55,7 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
-    from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words, scores_in_words
+    from ..evaluation.words import confused_in_words, outcome_in_words, scores_in_words
     from ..runs.companions import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
@@ -93,7 +93,6 @@ def train(
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{run.after['metric']} on held-out rows: {scores}")
         lines += outcome_in_words(run.before, run.after)
-        lines += [words] if (words := found_in_words(run.after, run.before)) else []
         lines += confused_in_words(run.after)
     if run.status == "stopped":
         lines.append(f"go on with: sbert-studio train --resume {run.id}")

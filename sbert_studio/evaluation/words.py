@@ -84,7 +84,7 @@ def kept_in_words(after: Mapping[str, Any]) -> str:
     if best is not None and known.get(strength, best) < best - 1e-4:
         return f"strength {strength:g}, as you chose; best was {max(known, key=lambda mark: known[mark]):g} with {best:.4f}"
     if strength == 0:
-        return f"the untuned model is kept: neither the tuned one{tuned} nor a blend does better on the held-out rows"
+        return f"neither the tuned model{tuned} nor a blend does better on the held-out rows"
     if strength == 1:
         return "the tuned model is kept: no blend with the untuned one does better" if len(known) > 2 else ""
     return f"a blend is kept, {strength:.0%} of the way to the tuned weights: it does better than the tuned model{tuned}"
@@ -104,7 +104,40 @@ def points(change: float) -> str:
     return f"{100 * change:+.1f}".replace("-", "−").replace("−0.0", "±0.0").replace("+0.0", "±0.0")
 
 
+def conclusion_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """What a training came to, as a person would say it; nothing where the held-out rows did not judge both models.
+
+    ``better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)``, or of categories ``better: of 100 new texts, …``.
+    """
+    if "score" not in before or "score" not in after:
+        return ""
+    if after.get("strength") == 0:
+        return "no gain: the untuned model is kept"
+    then, now = float(before["score"]), float(after["score"])
+    interval = after.get("gain_interval") or ()
+    bounds = [bound for bound in interval if bound is not None]
+    # As few digits as show that the two differ, and on which side of zero the gain lies.
+    telling = (places for places in (2, 3) if round(then, places) != round(now, places) and all(round(bound, places) for bound in bounds))
+    digits = next(telling, 4) if then != now else 2
+    found = found_in_words(after, before) or f"{then:.{digits}f} → {now:.{digits}f} on rows it had not seen"
+    gain = f"gain {now - then:+.{digits}f}"
+    if "sd" in after:
+        gain += f", mean of {len(after['each'])} trainings that differ by ± {after['sd']:.{digits}f}"
+    elif len(bounds) == 2:
+        gain += f", between {bounds[0]:+.{digits}f} and {bounds[1]:+.{digits}f}"
+    words = verdict(after)
+    return f"{words}: {found} ({gain})" if words else f"{found} ({gain})"
+
+
+def everyday_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """``everyday language: −0.4 points``: what the training cost on pairs of no special field; nothing where that was not measured."""
+    then, now = before.get("general") or {}, after.get("kept", after).get("general") or {}
+    if "score" not in then or "score" not in now:
+        return ""
+    return f"everyday language: {points(now['score'] - then['score'])} points"
+
+
 def outcome_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """The sentences that stand below the scores of a run: gain and verdict, which model was kept, what it cost elsewhere."""
-    found = (gain_in_words(before, after), kept_in_words(after), cost_in_words(before, after))
+    """The sentences that stand beside the scores of a run: what it came to, what it cost elsewhere, which model was kept."""
+    found = (conclusion_in_words(before, after), everyday_in_words(before, after), kept_in_words(after))
     return [sentence for sentence in found if sentence]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.words import confused_in_words, found_in_words, outcome_in_words
+from ..evaluation.words import confused_in_words, outcome_in_words, verdict
 from .views import Value, nothing, plain
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class Follow:
         """The value of a ``curves`` view: loss, the same smoothed, and the scores on the held-out rows."""
         steps = [step for step, _ in self.losses]
         losses = [loss for _, loss in self.losses]
+        coming = "judged after each part of an epoch" if self.status in ("", "queued", "running") else "not judged along the way"
         return {
             "loss": {"x": steps, "y": losses},
             "smooth": {"x": steps, "y": smoothed(losses)},
@@ -140,7 +141,7 @@ class Follow:
                 "x": [step for step, _ in self.scores],
                 "y": [score for _, score in self.scores],
                 "name": metric_words(self.metric),
-                "empty": "no rows are held out" if self.dev_rows == 0 else "judged after each part of an epoch",
+                "empty": "no rows are held out" if self.dev_rows == 0 else coming,
             },
         }
 
@@ -159,13 +160,15 @@ def before_after(run: Run) -> Value | None:
     rows = f" on {run.dev_rows:,} held-out rows" if run.dev_rows else " on held-out rows"
     if "sd" in run.after:
         rows += f", mean of {len(run.after['each'])} (± {run.after['sd']:.4f})"
+    said = [sentence(_MINUS.sub("−", words)) for words in outcome_in_words(run.before, run.after)]
     return {
         "metric": metric_words(str(run.after.get("metric", "score"))) + rows,
         "before": float(before),
         "after": float(after),
         "intervals": [run.before.get("interval"), run.after.get("interval")],
-        "gain": " ".join(sentence(_MINUS.sub("−", words)) for words in outcome_in_words(run.before, run.after)),
-        "found": sentence(found_in_words(run.after, run.before)),
+        "verdict": verdict(run.after),
+        "said": said[0],
+        "more": " ".join(said[1:]),
         "confused": [sentence(words) for words in confused_in_words(run.after)],
     }
 

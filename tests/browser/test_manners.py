@@ -48,7 +48,7 @@ def test_two_runs_are_seen_followed_and_stopped(visit: Callable[..., Visitor]) -
     rows.filter(has_text="The first").get_by_role("button", name="Follow").click()
     page.locator("#tune-run .sb-run-head", has_text="The first").wait_for(timeout=LONG)
     rows.filter(has_text="The second").get_by_role("button", name="Stop").click()
-    page.wait_for_function("!document.querySelector('#tune-runs .sb-runs-row')", timeout=LONG)
+    page.wait_for_function("!document.querySelector('#tune-runs .sb-view:not([hidden])')", timeout=LONG)
     page.click("#tune-stop")
     page.locator("#tune-run", has_text="Stopping…").or_(page.locator("#tune-run .sb-stopped")).wait_for(timeout=3_000)
     visitor.see("#tune-run .sb-stopped", timeout=LONG)

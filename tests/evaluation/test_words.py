@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from sbert_studio.evaluation.words import (
+    conclusion_in_words,
     confused_in_words,
     cost_in_words,
     found_in_words,
@@ -38,7 +39,7 @@ def test_which_model_was_kept_is_said_with_the_reason() -> None:
     assert kept_in_words(blend | {"strength": 1.0, "score": 0.6}) == "strength 1, as you chose; best was 0.5 with 0.7000"
     assert "an estimate" in kept_in_words(blend | {"strength": 0.6, "score": 0.68, "interpolated": True})
     untuned = {"strength": 0.0, "score": 0.5, "gain_interval": [0.0, 0.0], "strengths": marks(untuned=0.5, half=0.4, tuned=0.3)}
-    assert kept_in_words(untuned).startswith("the untuned model is kept: neither the tuned one 0.3000 nor a blend")
+    assert kept_in_words(untuned).startswith("neither the tuned model 0.3000 nor a blend does better")
     assert outcome_in_words({"score": 0.5}, untuned)[0] == "no gain: the untuned model is kept"
     assert kept_in_words({"score": 0.5}) == ""
 
@@ -47,6 +48,7 @@ def test_what_a_training_costs_elsewhere_stands_beside_the_gain() -> None:
     before = {"score": 0.5, "general": {"score": 0.9}}
     assert cost_in_words(before, {"score": 0.561, "general": {"score": 0.896}}) == "yours +6.1, general −0.4"
     assert cost_in_words(before, {"score": 0.561}) == ""
+    assert outcome_in_words(before, {"score": 0.561, "general": {"score": 0.896}})[1] == "everyday language: −0.4 points"
     assert points(0.0) == points(-0.0001) == "±0.0"
 
 
@@ -56,6 +58,22 @@ def test_categories_are_said_as_texts_out_of_a_hundred() -> None:
     assert found_in_words(after) == "of 100 new texts, 91 land in the right category"
     assert found_in_words(after, {"score": 0.911}) == "of 1,000 new texts, 911 → 915 land in the right category"
     assert found_in_words({"task": "sts", "score": 0.9}, {"score": 0.8}) == ""
+
+
+def test_what_a_training_came_to_is_one_sentence() -> None:
+    before = {"score": 0.81}
+    after = {"score": 0.85, "gain_interval": [0.021, 0.06]}
+    assert conclusion_in_words(before, after) == "better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)"
+    assert conclusion_in_words(before, {"score": 0.85}) == "0.81 → 0.85 on rows it had not seen (gain +0.04)"
+    sure = conclusion_in_words(before, {**after, "gain_interval": [0.002, 0.06]})
+    assert sure.endswith("(gain +0.040, between +0.002 and +0.060)"), "a sure gain does not begin at zero"
+    near = conclusion_in_words(before, {"score": 0.812, "gain_interval": [-0.02, 0.03]})
+    assert near.startswith("no difference beyond chance: 0.810 → 0.812"), "what differs does not look the same"
+    several = conclusion_in_words(before, {"score": 0.85, "sd": 0.01, "each": [0.84, 0.85, 0.86]})
+    assert several.endswith("(gain +0.04, mean of 3 trainings that differ by ± 0.01)")
+    categories = conclusion_in_words({"score": 0.845}, {"task": "categories", "score": 0.9149, "gain_interval": [0.04, 0.1]})
+    assert categories.startswith("better: of 100 new texts, 85 → 91 land in the right category (gain +0.07")
+    assert conclusion_in_words({}, after) == conclusion_in_words(before, {}) == ""
 
 
 def test_the_most_confused_categories_are_named_with_a_text() -> None:

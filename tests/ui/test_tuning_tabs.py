@@ -44,6 +44,13 @@ def test_a_file_is_understood_and_planned(page: Page, pairs: Path) -> None:
     assert "60 rows" in told.findings(draft)["verdict"]
 
 
+def test_what_is_not_learned_from_is_said(page: Page, pairs: Path, tmp_path: Path) -> None:
+    head, *rows = pairs.read_text(encoding="utf-8").splitlines()
+    more = tmp_path / "more.csv"
+    more.write_text("\n".join([f"{head},remark", *(f"{row},seen by {number}" for number, row in enumerate(rows))]), encoding="utf-8")
+    assert "not learned from: remark" in told.findings(data_panel.take(page, more, None))["why"]
+
+
 def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
     class Bar(list[str]):
         """Empty at first, as Gradio's own is: an object that counts as false."""
@@ -107,6 +114,19 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
     ):
         with pytest.raises(StudioError):
             changes.changed(page.studio, draft, action, which, None)
+
+
+def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "formulas.csv"
+    row = "=cat dog {0},-mat park {0},{1}.0"
+    path.write_text("sentence1,sentence2,score\n" + "\n".join(row.format(n, n % 6) for n in range(40)) + "\n" + row.format(0, 0) + "\n")
+    draft = data_panel.take(page, path, None)
+    assert draft.diagnosis is not None
+    number = next(n for n, found in enumerate(draft.diagnosis.findings) if found.mend)
+    mended = changes.mended(page.studio, draft, number, None)
+    again = page.studio.read(data_panel.write_mended(page, page.drafts.put(mended)))
+    assert [list(again.column(name)) for name in again.columns] == [list(mended.table.column(name)) for name in mended.table.columns]
+    assert again.column("sentence1")[0].startswith("=cat")
 
 
 def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ...data.samples import Sample
 
 FIRST = nothing("Choose a file or a sample. Its columns, its kind and its faults are found at once; nothing trains until you press Start.")
+_EXACT = (
+    "Exact, cell for cell: choose it here or train on it from a terminal, and it is these very rows. "
+    "It is not made for a spreadsheet, which runs a cell that begins with = as a formula."
+)
 _PREVIEW = 4
 _NO_GROUP = [("none", "")]
 _WITH_TARGET = ("scored_pairs", "labelled_pairs", "labelled_texts")
@@ -47,10 +51,10 @@ def preview(draft: Draft) -> Value:
 
 
 def write_mended(page: Page, key: str | None) -> Path:
-    """The mended or converted file as a CSV without live formulas."""
+    """The mended or converted file as a CSV, cell for cell: chosen again, it is the same rows."""
     draft = page.drafts.get(key)
     target = page.downloads.path(draft.saved_as)
-    draft.table.to_csv(target)
+    draft.table.to_csv(target, guarded=False)
     return target
 
 
@@ -82,9 +86,9 @@ class DataPanel:
                 self.high = gr.Number(label="Highest score", elem_id="tune-high", min_width=110)
                 self.group = gr.Dropdown(_NO_GROUP, value="", label="Topic or group", elem_id="tune-group", min_width=140)
             self.findings = view("findings", elem_id="tune-findings")
-            self.save = download_button(
-                "Download the changed file", partial(write_mended, page), [draft], elem_id="tune-mended", visible=False
-            )
+            with gr.Column(visible=False, elem_classes=["sb-tight"]) as self.changed:
+                download_button("Download the changed file", partial(write_mended, page), [draft], elem_id="tune-mended")
+                view("note", {"text": _EXACT})
             with gr.Accordion("Judge by a file of my own", open=False):
                 self.dev = upload("Held-out examples with the same columns; otherwise a part of the rows is held out", "tune-dev")
             with gr.Accordion("Teach it from another file first", open=False):
@@ -93,7 +97,7 @@ class DataPanel:
     @property
     def outputs(self) -> list[Any]:
         """What :meth:`show` updates."""
-        return [self.draft, self.preview, self.roles, *self.parts, self.findings, self.save]
+        return [self.draft, self.preview, self.roles, *self.parts, self.findings, self.changed]
 
     @property
     def parts(self) -> list[Any]:

@@ -37,6 +37,8 @@ def findings(draft: Draft) -> Value:
         return {"verdict": "This file cannot be trained on as it is.", "findings": [trouble], "offers": [], **more}
     diagnosis, roles = draft.plan.diagnosis, draft.plan.roles
     verdict = f"{diagnosis.rows:,} rows · {KIND_WORDS[roles.kind]}" + (f" · {roles.note}" if roles.note else "")
+    # Of what is still asked, the question says what speaks for it.
+    why = f"Read so: {'; '.join(diagnosis.why)}." if diagnosis.why and draft.plan.certain else ""
     shown = [
         {
             "severity": item.severity,
@@ -47,8 +49,11 @@ def findings(draft: Draft) -> Value:
         }
         for number, item in enumerate(diagnosis.findings)
     ]
-    offers = [{"name": offer.name, "label": offer.label, "rows": f"{offer.rows:,} rows"} for offer in diagnosis.offers]
-    return plain({"verdict": verdict, "findings": shown, "offers": offers, **more})  # type: ignore[no-any-return]
+    offers = [
+        {"name": offer.name, "label": offer.label, "rows": f"{offer.rows:,} row{'s' if offer.rows != 1 else ''}"}
+        for offer in diagnosis.offers
+    ]
+    return plain({"verdict": verdict, "why": why, "findings": shown, "offers": offers, **more})  # type: ignore[no-any-return]
 
 
 def questions(draft: Draft) -> Value | None:
