@@ -10,26 +10,10 @@ import pytest
 from sbert_studio.data.asked import Asked, parse_order, read_roles
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.scales import detect_scale
-from sbert_studio.data.tables import Table
+from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.training.advisor import default_objective
 
-WORDS = [
-    "river",
-    "stone",
-    "cloud",
-    "green",
-    "light",
-    "paper",
-    "horse",
-    "music",
-    "bread",
-    "glass",
-    "winter",
-    "garden",
-    "engine",
-    "ticket",
-    "silver",
-    "market",
-]
+WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree") for last in ("ver", "ne", "ud", "mos")]
 
 
 def _similar(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
@@ -48,9 +32,7 @@ def _mixed(text: list[str], share: float, generator: np.random.Generator) -> str
 
 
 def _table(columns: dict[str, list[str]]) -> Table:
-    return Table(
-        "pairs.csv", tuple(columns), {name: cells for name, cells in columns.items()}, np.arange(2, 2 + len(next(iter(columns.values()))))
-    )
+    return table_from_columns("pairs.csv", columns)
 
 
 def _three(names: Sequence[str], pool: bool = True) -> Table:
@@ -108,3 +90,8 @@ def test_grades_far_apart_are_read_and_tied_ones_offered_both_ways() -> None:
 
 def test_a_scale_of_whole_steps_has_the_ends_of_its_answers() -> None:
     assert detect_scale(np.array([1.0, 2, 3, 4, 5, 6])) == (1.0, 6.0)
+
+
+def test_two_labels_without_an_order_are_learned_as_classes() -> None:
+    assert default_objective("labelled_pairs", ("cause", "contrast"), ordered=False) == "softmax"
+    assert default_objective("labelled_pairs", ("no", "yes")) == "cosent"
