@@ -57,16 +57,16 @@ def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path
             except Exception:
                 time.sleep(0.25)
         assert client is not None
-        settings = '{"epochs": 900, "batch_size": 8, "objective": "cosine"}'
+        settings = '{"epochs": 900, "batch_size": 8, "objective": "cosine", "judge": "split"}'
         run = client.predict(handle_file(write_pairs(tmp_path / "pairs.csv")), "auto", "full", settings, "", "x", api_name="/train")
         while client.predict(run["id"], 0, api_name="/run")["run"]["step"] < 5:
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
         began = time.monotonic()
-        _, words = process.communicate(timeout=40)
-        assert time.monotonic() - began < 20
-        assert process.returncode == 0
-        assert "Traceback" not in words
+        _, words = process.communicate(timeout=60)
+        assert time.monotonic() - began < 30  # of which 20 at most are waited for the training
+        assert process.returncode == 0, words
+        assert "Traceback" not in words and "terminate" not in words
     finally:
         process.kill()
     with studio_at(tmp_path / "home", model) as studio:

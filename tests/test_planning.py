@@ -123,6 +123,21 @@ def test_every_row_is_accounted_for_in_the_plan_the_run_and_the_zip(studio: Stud
     assert data["accounts"]["data"]["left_out"] == 2
 
 
+@pytest.mark.parametrize("judged", ["by a file", "by a part"])
+def test_rows_of_the_first_stage_that_hold_a_held_out_text_are_named(studio: Studio, tmp_path: Path, judged: str) -> None:
+    path, dev = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "dev.csv", 20, seed=30)
+    first = write_pairs(tmp_path / "first.csv", seed=50)
+    source = dev if judged == "by a file" else path
+    with first.open("a", encoding="utf-8") as target:
+        target.writelines(source.read_text(encoding="utf-8").splitlines(keepends=True)[1:])
+    run = studio.train(TrainRequest(path, dev if source is dev else None, first, overrides=quick(dev_fraction=0.2)))
+    account = studio.accounts(run.id)["first"]
+    (told,) = account.reasons
+    assert account.read == account.used + account.left_out and told.why == "shares a text with a held-out row"
+    assert len(told.rows) >= run.dev_rows and min(told.rows) >= 2
+    assert set(range(62, 82)) <= set(told.rows) if source is dev else account.used > 60
+
+
 def test_a_run_trains_the_rows_that_were_planned_and_says_so_where_they_are_damaged(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     plan = studio.plan(TrainRequest(path, overrides=quick()))

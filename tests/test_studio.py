@@ -79,6 +79,13 @@ def test_a_file_of_pairs_is_compared_row_by_row_with_its_own_row_numbers(studio:
     assert found.rows[2].similarity.cosine == pytest.approx(studio.similarity(found.rows[2].a, found.rows[2].b).cosine, abs=1e-5)
 
 
+def test_rows_spread_from_one_line_agree_with_their_own_scores(studio: Studio, tmp_path: Path) -> None:
+    table = studio.read(write_pairs(tmp_path / "pairs.csv", 12))
+    alone = studio.similarity_pairs(table).agreement
+    assert alone is not None and alone.rows == 12
+    assert studio.similarity_pairs(replace(table, lines=np.repeat(table.lines[:4], 3))).agreement == alone
+
+
 def test_vectors_come_from_the_cache_the_second_time(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     first = studio.vectors_of(corpus)
     encoder = studio.catalog.load(studio.settings.default_model)

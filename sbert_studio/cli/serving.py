@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Annotated
 
@@ -22,6 +25,8 @@ def app(
     share: Annotated[bool, typer.Option("--share", help="Ask Gradio for a public address.")] = False,
 ) -> None:
     """Open the studio in the browser."""
+    closed = threading.Event()
+    atexit.register(_leave_at_once, closed)  # before what is imported here registers its own: the first comes last
     from ..settings import Settings
     from ..studio import Studio
     from ..ui.app import launch
@@ -32,6 +37,16 @@ def app(
     say("opening the studio; stop it with Ctrl-C")
     with Studio(settings) as studio, _ending_politely():
         launch(studio, settings.host, settings.port, settings.share)
+    closed.set()
+
+
+def _leave_at_once(closed: threading.Event) -> None:
+    """End the process before the interpreter is torn down, once all is closed: a thread that still computes then would abort it."""
+    if closed.is_set():
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(0)
 
 
 @contextmanager

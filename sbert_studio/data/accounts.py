@@ -46,12 +46,14 @@ class RowAccount:
         used: rows learned from, encoded or judged.
         held_out: rows put aside to judge by; 0 where nothing is trained.
         reasons: the rows that were left out, by why; no row stands in two of them.
+        in_turn: whether each row that is learned from was held out once as well, from a training of its own: the folds of a run.
     """
 
     read: int
     used: int
     held_out: int = 0
     reasons: tuple[LeftOut, ...] = ()
+    in_turn: bool = False
 
     @property
     def left_out(self) -> int:
@@ -75,21 +77,22 @@ class RowAccount:
         learned, aside = _numbers(used), np.setdiff1d(_numbers(held_out), _numbers(used))
         rest = np.setdiff1d(_numbers(rows), np.union1d(learned, aside))
         reasons = (*self.reasons, LeftOut(why, tuple(rest.tolist()))) if len(rest) else self.reasons
-        return RowAccount(self.read, len(learned), len(aside), reasons)
+        return RowAccount(self.read, len(learned), len(aside), reasons, self.in_turn)
 
     def in_short(self, verb: str = "used") -> str:
         """The counts alone: ``120 rows read, 74 learned from, 46 left out``."""
-        held_out = [f"{self.held_out:,} held out"] if self.held_out else []
+        held_out = [f"{self.held_out:,} held out"] if self.held_out else ["each of them held out once"] if self.in_turn else []
         return ", ".join([f"{count(self.read, 'row')} read", f"{self.used:,} {verb}", *held_out, f"{self.left_out:,} left out"])
 
     def to_json(self) -> dict[str, Any]:
-        """``read, used, held_out, left_out, reasons`` as plain data."""
+        """``read, used, held_out, left_out, reasons`` as plain data, and ``in_turn`` where it is so."""
         return {
             "read": self.read,
             "used": self.used,
             "held_out": self.held_out,
             "left_out": self.left_out,
             "reasons": [reason.to_json() for reason in self.reasons],
+            **({"in_turn": True} if self.in_turn else {}),
         }
 
     @classmethod
@@ -101,6 +104,7 @@ class RowAccount:
             int(value["used"]),
             int(value.get("held_out", 0)),
             tuple(LeftOut(str(reason["why"]), tuple(int(row) for row in reason["rows"])) for reason in reasons),
+            bool(value.get("in_turn", False)),
         )
 
 

@@ -183,7 +183,7 @@ def parse_order(text: str) -> tuple[str, ...]:
     """
     if text.strip().casefold() in ("", NO_ORDER):
         return ()
-    labels = parse_columns(text)
+    labels = tuple(label.strip() for label in next(csv.reader([text], skipinitialspace=True), []))
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise StudioError(
             f"{text!r} is no order of labels", "write all of them with commas between them, least alike first, such as no,yes"

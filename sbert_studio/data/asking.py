@@ -12,7 +12,7 @@ import numpy as np
 from .profile import numbers_of
 from .questions import Option, Question, Shown
 from .roles import Kind, Roles
-from .scales import same_class
+from .scales import BLANK, same_class
 from .tables import Table
 
 _READABLE = 160  # characters of a text that is shown
@@ -43,22 +43,27 @@ def scale_in_words(low: float, high: float) -> str:
     return f"{first}-{last}" if low >= 0 and high >= 0 else f"{first} to {last}"
 
 
-def about_order(table: Table, roles: Roles, why: str) -> Question:
-    """Whether the classes of labelled pairs stand in the right order."""
+def about_order(table: Table, roles: Roles, why: str, others: Sequence[Sequence[str]] = ()) -> Question:
+    """Whether the classes of labelled pairs stand in the right order.
+
+    Args:
+        others: further orders to choose from.
+    """
     assert roles.target is not None
     labels = roles.labels
-    named = ", ".join(repr(label) for label in labels[:_LABELS])
+    named = ", ".join(map(_quoted, labels[:_LABELS]))
     if len(labels) == 2:
-        text = f"Pairs labelled {labels[1]!r} count as most alike, those labelled {labels[0]!r} as least: right?"
+        text = f"Pairs labelled {_quoted(labels[1])} count as most alike, those labelled {_quoted(labels[0])} as least: right?"
     else:
         text = f"From least to most alike: {named}{' …' if len(labels) > _LABELS else ''}: right?"
     options = (
         _option("yes", "--order", labels, {"order": list(labels)}),
         _option("the other way round", "--order", labels[::-1], {"order": list(labels[::-1])}),
+        *(_option(f"rather {' < '.join(map(_quoted, order))}", "--order", order, {"order": list(order)}) for order in others),
         Option("they have no order", f"--order {NO_ORDER}", {"order": []}),
     )
     if not roles.ordered:
-        options = (options[2], options[0], options[1])
+        options = (options[-1], *options[:-1])
         text = f"The labels {named}{' …' if len(labels) > _LABELS else ''} have no order, as kinds of relations have none: right?"
     cells = table.column(roles.target)
     shown = [
@@ -119,12 +124,20 @@ def about_columns(table: Table, candidates: Sequence[Sequence[str]], why: str) -
     return Question("columns", "Which columns hold the texts that are compared?", options, why, tuple(shown))
 
 
-def about_kind(table: Table, roles: Roles, others: Sequence[tuple[Kind, Sequence[str], str | None]], text: str, why: str) -> Question:
+def about_kind(
+    table: Table,
+    roles: Roles,
+    others: Sequence[tuple[Kind, Sequence[str], str | None]],
+    text: str,
+    why: str,
+    shown: Sequence[str] = (),
+) -> Question:
     """What the rows are.
 
     Args:
         roles: what is read, the first answer.
         others: kinds that they may be instead, with their texts and their target.
+        shown: the columns of text that are shown; none: those of the roles.
     """
     options = []
     for kind, texts, target in ((roles.kind, roles.texts, roles.target), *others):
@@ -134,11 +147,19 @@ def about_kind(table: Table, roles: Roles, others: Sequence[tuple[Kind, Sequence
             flag += f" --columns {shlex.quote(in_one_line(texts))}"
         if target is not None:
             flag, choice = f"{flag} --target {shlex.quote(target)}", {**choice, "target": target}
-        answer = "yes" if text.endswith("lie together?") and kind == "labelled_texts" else _KINDS[kind]
+        if [one for one, _, _ in others].count(kind) + (roles.kind == kind) > 1:
+            flag_of = f"{_KINDS[kind]}: {in_one_line(texts)}"
+        else:
+            flag_of = _KINDS[kind]
+        answer = "yes" if text.endswith("lie together?") and kind == "labelled_texts" else flag_of
         options.append(Option(answer if answer != _KINDS["sentences"] else "no, they are texts alone", flag, choice))
     target = roles.target or next((name for _, _, name in others if name), None)
     places = np.linspace(0, len(table) - 1, min(3, len(table))).astype(int).tolist()
-    return Question("kind", text, tuple(options), why, tuple(_rows(table, roles.texts, places, target)))
+    return Question("kind", text, tuple(options), why, tuple(_rows(table, shown or roles.texts, places, target)))
+
+
+def _quoted(label: str) -> str:
+    return repr(label) if label else BLANK
 
 
 def _option(answer: str, flag: str, names: Sequence[str], choice: dict[str, object]) -> Option:

@@ -175,6 +175,7 @@ def _targets(table: Table, roles: Roles, leave_out: Callable[..., None], finding
     else:
         known = {cell: same_class(cell, roles.labels) for cell in set(cells)}
     classes = np.fromiter((known[cell] for cell in cells), dtype=np.int64, count=len(cells))
+    blank &= classes < 0  # a blank may be a class
     leave_out(blank, f"without a {what}", f"no {what}")
     none = {cell for cell, found in known.items() if found < 0 and label_key(cell) in NO_LABEL}
     unlabelled = np.fromiter((cell in none for cell in cells), dtype=bool, count=len(cells))

@@ -44,7 +44,7 @@ def order_classes(
     """
     if inference and {label_key(name) for name in names} == {"0", "1", "2"}:
         return _numbered_inference(tuple(names), evidence)
-    words = order_by_words(names)
+    words = order_by_words(names) if all(names) else None
     if words is None:
         return _without_words(tuple(names), evidence, named and not inference)
     if words.family == "relations":
@@ -75,7 +75,7 @@ def _without_words(names: tuple[str, ...], evidence: Separated | None, named: bo
     order = _covering(evidence.order, names)
     apart = evidence.distinct and len(evidence.means) == len(names)
     # Three may be those of inference, of which contradictions can be more alike than what is neutral.
-    many = evidence.effect >= 0.6 and (len(names) > 3 or rising(order))
+    many = evidence.effect >= 0.6 and (len(names) > 3 or rising(order) or evidence.far_apart)
     enough = evidence.effect >= (0.3 if named else 0.5) if len(names) == 2 else many
     certain = evidence.strength == "strong" and apart and enough
     return Ordering(order, True, certain, evidence.in_words())

@@ -10,7 +10,7 @@ from itertools import permutations
 
 from .evidence import Evidence
 from .profile import ColumnProfile
-from .vocabulary import ANCHOR, FIRST, NEGATIVE, POSITIVE, SECOND, is_aside, parts
+from .vocabulary import ANCHOR, FIRST, POSITIVE, SECOND, is_anchor, is_aside, is_negative, is_positive, parts
 
 _MARKS: tuple[tuple[str, ...], ...] = (
     ("0", "1", "2", "3"),
@@ -140,15 +140,17 @@ def judged(candidates: Sequence[Pairing], evidence: Evidence, follows: Callable[
 
 def triplet_by_names(texts: Sequence[ColumnProfile]) -> tuple[str, ...]:
     """Anchor, positive and negatives, where a column is called negative and two others are left; else nothing."""
-    negatives = [text for text in texts if NEGATIVE.fullmatch(text.key)]
+    negatives = [text for text in texts if is_negative(text.name)]
     rest = [text for text in texts if text not in negatives]
     if not negatives or len(rest) < 2:
         return ()
-    named = [text for text in rest if text.key in ANCHOR | POSITIVE]
+    named = [text for text in rest if is_anchor(text.name) or is_positive(text.name)]
     rest = named if len(named) >= 2 else rest
-    anchor = next((text for text in rest if text.key in ANCHOR), rest[0])
+    anchor = next((text for text in rest if text.key in ANCHOR), None)
+    anchor = anchor or next((text for text in rest if is_anchor(text.name) and not is_positive(text.name)), None)
+    anchor = anchor or next((text for text in rest if not is_positive(text.name)), rest[0])
     others = [text for text in rest if text is not anchor]
-    positive = next((text for text in others if text.key in POSITIVE), others[0])
+    positive = next((text for text in others if is_positive(text.name)), others[0])
     return (anchor.name, positive.name, *(text.name for text in negatives))
 
 
@@ -176,7 +178,7 @@ def _by_name(first: ColumnProfile, second: ColumnProfile) -> float:
     for one in (first, second):
         if is_aside(one.name) and not (one.key in FIRST | SECOND and total >= SURE):
             total -= 1.5
-    return total - 1.0 * (NEGATIVE.fullmatch(first.key) is not None or NEGATIVE.fullmatch(second.key) is not None)
+    return total - 1.0 * (is_negative(first.name) or is_negative(second.name))
 
 
 def _bare(profile: ColumnProfile) -> str:

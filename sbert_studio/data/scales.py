@@ -23,6 +23,8 @@ _NO_LABEL = frozenset({"-", "--", "?", "n/a", "na", "null", "nan", "#n/a"})
 _NO_LABEL_IF_RARE = frozenset({"none", "-1", "unknown", "unlabeled", "unlabelled", "unsure"})
 NO_LABEL = _NO_LABEL | _NO_LABEL_IF_RARE
 """The keys of labels that may say that there is none."""
+BLANK = "(blank)"
+"""How a class without a label is shown."""
 _RARE = 0.1
 
 
@@ -47,17 +49,11 @@ def detect_scale(scores: np.ndarray) -> tuple[float, float]:
 def _narrowed(inside: np.ndarray, low: float, high: float) -> tuple[float, float]:
     top, bottom = float(inside.max()), float(inside.min())
     whole = bool((inside % 1 == 0).all())
-    if high in (5.0, 10.0) and whole and top < high and top >= 2 and top != 6:
-        high = top  # 0–2, 0–3, 0–4, 1–7: a scale of whole steps ends where its answers do
+    if high in (5.0, 10.0) and whole and top < high and top >= 2:
+        high = top  # 0–2, 0–3, 0–4, 1–6, 1–7: a scale of whole steps ends where its answers do
     if high in (5.0, 10.0, top) and low == 0.0 and bottom == 1.0 and high > 1:
         low = 1.0
     return low, high
-
-
-def is_a_guess(scores: np.ndarray, low: float, high: float) -> bool:
-    """Whether a scale's ends are nothing but the lowest and the highest score there are, so that others may be meant."""
-    named = (min(low, high), max(low, high))
-    return named not in _KNOWN_SCALES and named != (1.0, 5.0) and bool(len(scores))
 
 
 def describe_scale(low: float, high: float) -> str:
@@ -77,6 +73,19 @@ def label_key(cell: str) -> str:
     text = unicodedata.normalize("NFKC", cell).strip()
     number = parse_number(text)
     return text.casefold() if math.isnan(number) else f"{number:g}"
+
+
+def blank_is_a_class(cells: Sequence[str]) -> bool:
+    """Whether a column holds one mark or nothing, such as ``x`` and blank, each in one row of twenty or more: two answers."""
+    marks = {label_key(cell) for cell in set(cells) if cell.strip()}
+    blank = sum(not cell.strip() for cell in cells)
+    return len(marks) == 1 and min(blank, len(cells) - blank) >= max(4, len(cells) / 20)
+
+
+def classes_of(cells: Sequence[str]) -> tuple[str, ...]:
+    """As :func:`find_classes`, with the blank as a class of its own where it is one; see :func:`blank_is_a_class`."""
+    found = find_classes(cells)
+    return ("", *found) if blank_is_a_class(cells) else found
 
 
 def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
@@ -144,7 +153,7 @@ def detect_labels(cells: Sequence[str], numbered_nli: bool = False) -> tuple[tup
 
 def describe_labels(order: Sequence[str], ordered: bool = True) -> str:
     """In words: ``labels no, yes``."""
-    shown = ", ".join(order[:6]) + ("…" if len(order) > 6 else "")
+    shown = ", ".join(label or BLANK for label in order[:6]) + ("…" if len(order) > 6 else "")
     return f"labels {shown}" if ordered else f"labels {shown}, without an order"
 
 

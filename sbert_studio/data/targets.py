@@ -10,7 +10,7 @@ from ..errors import StudioError
 from .evidence import Evidence, Ranked, Separated
 from .label_words import order_by_words
 from .profile import ColumnProfile
-from .scales import find_classes
+from .scales import blank_is_a_class, classes_of
 from .vocabulary import LABEL, SCORE, Standing, is_spread, is_topic, parts, target_standing
 
 _NAMES: dict[Standing, float] = {"certain": 3.0, "likely": 2.0, "unknown": 0.0, "mixed": -1.0, "never": -4.0}
@@ -144,21 +144,19 @@ def _weighed(profile: ColumnProfile, texts: tuple[str, str], evidence: Evidence,
     names += 0.5 * bool(set(parts(profile.name)) & _COMBINED) * (standing == "likely") + 0.3 * (exactly and standing == "likely")
     if standing in ("unknown", "likely") and not exactly and is_topic(profile.name):
         names -= 2.0  # a topic beside pairs is a group
-    if profile.is_number:
+    if profile.distinct == 1 and blank_is_a_class(evidence.table.column(profile.name)):
+        scores, values = False, 1.0
+        said: Ranked | Separated | None = _separated(profile.name, texts, evidence)
+    elif profile.is_number:
         scores = reads_as_scores(profile, inference)
         values = _of_numbers(profile)
-        said: Ranked | Separated | None = evidence.ranked(texts, profile.name)
+        said = evidence.ranked(texts, profile.name)
     else:
         if profile.is_text and not profile.nli and not (profile.few and profile.words <= 4):
             return None
         words = order_by_words(sorted(profile.values)) if len(profile.values) <= _CLASSES else None
         scores, values = False, _of_classes(profile, words is not None)
-        said = None
-        if profile.distinct <= 4 * _CLASSES:
-            try:
-                said = evidence.separated(texts, profile.name, find_classes(evidence.table.column(profile.name)))
-            except StudioError:
-                said = None
+        said = _separated(profile.name, texts, evidence) if profile.distinct <= 4 * _CLASSES else None
         if words is not None and words.family == "relations" and standing in ("certain", "likely"):
             said = None  # kinds of relations need not differ in how alike the texts are
     weight = _EVIDENCE[said.strength] if said is not None else 0.0
@@ -168,6 +166,13 @@ def _weighed(profile: ColumnProfile, texts: tuple[str, str], evidence: Evidence,
         names -= 1.0
     # Scores come before the labels beside them.
     return Target(profile.name, scores, standing, names + 1.2 * (scores and standing in ("certain", "likely")), values, weight, said)
+
+
+def _separated(name: str, texts: tuple[str, str], evidence: Evidence) -> Separated | None:
+    try:
+        return evidence.separated(texts, name, classes_of(evidence.table.column(name)))
+    except StudioError:
+        return None
 
 
 def _of_numbers(profile: ColumnProfile) -> float:

@@ -224,6 +224,21 @@ def is_aside(name: str) -> bool:
     return bool(set(parts(name)) & _ASIDE) or squeeze(name) in _ASIDE or any(sign in squeeze(name) for sign in ("备注", "コメント", "비고"))
 
 
+def is_negative(name: str) -> bool:
+    """Whether a column of text is called a negative, as a whole or in one of its words: neg_passage, hardNegative2."""
+    return bool(NEGATIVE.fullmatch(squeeze(name))) or any(NEGATIVE.fullmatch(part) for part in parts(name))
+
+
+def is_positive(name: str) -> bool:
+    """Whether a column of text is called a positive, as a whole or in one of its words."""
+    return squeeze(name) in POSITIVE or bool(set(parts(name)) & POSITIVE)
+
+
+def is_anchor(name: str) -> bool:
+    """Whether a column of text is called what others are compared with, as a whole or in one of its words."""
+    return squeeze(name) in ANCHOR or any(len(part) > 1 and part in ANCHOR for part in parts(name))
+
+
 def known(name: str) -> bool:
     """Whether ``name`` is what people call a column."""
     squeezed = squeeze(name)

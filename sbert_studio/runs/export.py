@@ -27,7 +27,8 @@ def export_run(run: Run, folder: Path, target: Path) -> None:
     It holds one folder: ``model/`` (LoRA merged), ``adapter/`` of a LoRA run, ``spec.json``, ``scores.json``,
     ``data.json`` (names, sizes and SHA-256 of the files, not the files), the held-out rows as ``held_out.jsonl`` and as a
     CSV without live formulas, the model card as ``README.md``, and ``verify.py``, but for
-    a model that opens here only. No path of this machine is in it.
+    a model that opens here only. No path of this machine is in it. A run that was judged in folds has neither held-out rows nor
+    ``verify.py``: its model learned from every row, and those that gave the scores are gone.
 
     Raises:
         StudioError: the run has no model yet, or ``target`` cannot be written.
@@ -73,7 +74,10 @@ def _members(run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
     yield "data.json", _json({"files": materials.source(), **read})
     yield "scores.json", _json({"before": dict(run.before), "after": dict(run.after), "steps": run.steps, "status": run.status})
     if (folder / "model" / "README.md").is_file():
-        yield "README.md", (folder / "model" / "README.md").read_text(encoding="utf-8") + section(materials)
+        yield (
+            "README.md",
+            (folder / "model" / "README.md").read_text(encoding="utf-8") + section(materials, int(run.after.get("folds") or 0)),
+        )
     if (folder / HELD_OUT).is_file():
         yield HELD_OUT, folder / HELD_OUT
         yield "held_out.csv", _held_out_csv(folder)

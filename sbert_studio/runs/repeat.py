@@ -17,6 +17,11 @@ from .materials import Materials
 # What the advisor chose by the rows is written out, so that another version cannot choose otherwise.
 _ADVISED = ("objective", "method", "epochs", "batch_size", "learning_rate", "seed", "evaluations_per_epoch", "max_length")
 
+_IN_FOLDS = (
+    "There is no `verify.py` here, and there are no held-out rows: this model learned from all rows in the end. Its scores are those of "
+    "the models of the folds, each on the rows that it had not seen, and the same training gives them again. "
+)
+
 
 def portable(model: str) -> str:
     """A model's name without the folders of this machine."""
@@ -35,16 +40,19 @@ def command(materials: Materials) -> str:
     return shlex.join([*words, *(word for name, value in chosen.items() for word in ("--set", f"{name}={value}"))])
 
 
-def section(materials: Materials) -> str:
+def section(materials: Materials, folds: int = 0) -> str:
     """The last sections of the model card in a zip: what the files were read as, and how to train once more.
 
     What a file, its columns and its cells are called is text, and cannot end a block of code.
+
+    Args:
+        folds: in how many the run was judged, where this very model learned from all rows.
     """
     files = "".join(f"- {plain_text(entry['name'])}, SHA-256 `{entry['sha256']}`\n" for entry in materials.source().values())
     line = command(materials).replace("\n", " ").replace("`", "")
     measured = "`python verify.py` measures the model on the held-out rows again, with sentence-transformers alone. "
-    if not (materials.folder / HELD_OUT).is_file():  # every row was held out from one of several models, of which none is left
-        measured = ""
+    if not (materials.folder / HELD_OUT).is_file():
+        measured = _IN_FOLDS if folds else ""
     again = f"{measured}It was trained on\n\n{files}\nand with these files the same training is\n\n```sh\n{line}\n```\n"
     return f"{_rows(materials)}\n## Again\n\n{again}"
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..data.accounts import RowAccount
+    from ..data.examples import Examples
     from ..runs.materials import Materials
     from ..runs.record import Run
 
@@ -24,14 +25,30 @@ def run_accounts(run: Run, materials: Materials) -> dict[str, RowAccount]:
     from ..training.export import HELD_OUT
 
     found = materials.accounts()
-    known = "data" not in found or found["data"].held_out or "dev" in found
-    if known or run.active or run.spec.get("folds") or "folds" in run.after:
+    if run.active or "data" not in found or "dev" in found or found["data"].held_out or found["data"].in_turn:
         return found
     held = _held_out(materials.folder / HELD_OUT)
-    if len(held):
-        found["data"] = _split(found["data"], run, materials, held)
-        materials.keep_accounts(found)
+    if run.after and (run.spec.get("folds") or "folds" in run.after):
+        found["data"] = replace(found["data"], in_turn=True)
+        judged_by = materials.examples()[0] if "first" in found else None
+    elif len(held):
+        found["data"], judged_by = _split(found["data"], materials, held)
+    else:
+        return found
+    if (first := materials.first()) is not None and judged_by is not None and "first" in found:
+        found["first"] = unseen(found["first"], first, judged_by)
+    materials.keep_accounts(found)
     return found
+
+
+def unseen(account: RowAccount, first: Examples, held: Examples) -> RowAccount:
+    """The account of the first stage's file without the rows that hold a text of those that judge, which the stage leaves out."""
+    import numpy as np
+
+    from ..data.accounts import SHARED
+    from ..data.splitting import leaking
+
+    return account.divided(first.lines, first.lines[~leaking(first, held)], np.array([], dtype=np.int64), SHARED)
 
 
 def in_sentences(accounts: Mapping[str, RowAccount]) -> tuple[str, ...]:
@@ -41,16 +58,14 @@ def in_sentences(accounts: Mapping[str, RowAccount]) -> tuple[str, ...]:
     return tuple(f"{titles[part]}{account.in_words(verbs[part])}." for part, account in accounts.items())
 
 
-def _split(account: RowAccount, run: Run, materials: Materials, held: np.ndarray) -> RowAccount:
-    """The account once these rows were put aside; rows that share a text with them may be in neither part."""
+def _split(account: RowAccount, materials: Materials, held: np.ndarray) -> tuple[RowAccount, Examples | None]:
+    """The account once these rows were put aside, and the rows; those that share a text with them may be in neither part."""
     from ..data.accounts import SHARED
     from ..training.judge import hold_out
 
-    if run.spec.get("seeds", 1) > 1:  # each had a split of its own; the rows are those of the one that was kept
-        return replace(account, used=account.used - len(held), held_out=len(held))
     examples, _ = materials.examples()
-    learned = hold_out(materials.spec(), examples, None)[0].lines
-    return account.divided(examples.lines, learned, held, SHARED)
+    learned, judged_by, _ = hold_out(materials.spec(), examples, None)
+    return account.divided(examples.lines, learned.lines, held, SHARED), judged_by
 
 
 def _held_out(path: Path) -> np.ndarray:

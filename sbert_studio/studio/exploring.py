@@ -77,7 +77,7 @@ class Exploring(Reading):
         found = _compare(vectors[: len(lefts)], vectors[len(lefts) :])
         rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
         account = account_of(table, findings, examples.lines)
-        agreement = _agreement(table, roles, examples.lines, np.array([one.cosine for one in found]))
+        agreement = _agreement(table, roles, np.array([one.cosine for one in found]))
         notes = self.language_notes([*lefts, *rights], model)
         return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]), account, agreement, notes)
 
@@ -274,18 +274,21 @@ def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
     return found
 
 
-def _agreement(table: Table, roles: Roles, lines: np.ndarray, cosines: np.ndarray) -> Agreement | None:
-    """How the cosines of the rows of these numbers go with the scores or labels beside them."""
+def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | None:
+    """How the cosines of the rows that have both their texts go with the scores or labels beside them."""
     from ..data.examples import build_examples
     from ..evaluation.sts import pearson, spearman
 
     if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
         return None
+    # Rows that were spread from one line of the file share its number: they are told apart by their place in the table.
+    placed = replace(table, lines=np.arange(len(table)))
+    compared = build_examples(placed, Roles("positive_pairs", roles.texts[:2]))[0].lines
     try:
-        told, _ = build_examples(table, roles)
+        told, _ = build_examples(placed, roles)
     except StudioError:
         return None  # No compared row holds one.
-    found = cosines[np.searchsorted(lines, told.lines)]
+    found = cosines[np.searchsorted(compared, told.lines)]
     targets = np.asarray(told.targets)
     if roles.kind == "scored_pairs":
         return Agreement(roles.target, len(told), spearman(found, targets), pearson(found, targets))

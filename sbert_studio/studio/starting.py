@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..runs.record import Run, new_run_id, now
 from ..workspace import digest_file, file_name
-from .accounting import in_sentences
+from .accounting import in_sentences, unseen
 from .plans import FIRST, Source, TrainPlan, TrainRequest
 from .reading import existing_file
 
@@ -41,8 +42,11 @@ def new_run(plan: TrainPlan) -> Run:
 
 def write_materials(materials: Materials, plan: TrainPlan) -> None:
     """All that the run needs, as files in its folder."""
-    reasons = (*in_sentences(plan.accounts), *plan.reasons)
-    materials.write(plan.spec, {part: _given(source) for part, source in plan.sources.items()}, reasons, _told(plan))
+    files = {part: _given(source) for part, source in plan.sources.items()}
+    if plan.first is not None and plan.dev is not None:
+        files["first"] = replace(files["first"], account=unseen(plan.first.account, plan.first.examples, plan.dev.examples))
+    reasons = (*in_sentences({part: given.account for part, given in files.items()}), *plan.reasons)
+    materials.write(plan.spec, files, reasons, _told(plan))
 
 
 def require_same(run: Run, materials: Materials, said: TrainRequest | None) -> None:

@@ -80,7 +80,7 @@ def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = _SMALL
     if kind == "scored_pairs":
         return "cosine+cosent" if rows > _SMALL else "cosine"
     if kind == "labelled_pairs":
-        return "cosent" if ordered or len(labels) <= 2 else "softmax"
+        return "cosent" if ordered else "softmax"
     return {"positive_pairs": "in_batch", "triplets": "in_batch", "labelled_texts": "supcon", "sentences": "simcse"}[kind]
 
 

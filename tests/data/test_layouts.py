@@ -296,3 +296,12 @@ def test_a_file_to_train_on_reads_back_cell_for_cell(tmp_path: Path, rows: list[
     for name in ("exact.csv", "exact.parquet"):
         back = read_table(tmp_path / name)
         assert (back.columns, contents(back)) == (names, rows)
+
+
+def test_a_word_for_a_number_below_a_blank_row_begins_no_second_table(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    rows = [f"A man walks on road {place},A woman sits at table {place},{place % 6}" for place in range(30)]
+    path.write_text("\n".join(["Satz A,Satz B,Wert", *rows, "", "A dog runs on the road,A cat runs on the road,unklar", *rows]) + "\n")
+    table = read_table(path)
+    assert len(table) == 61
+    assert table.column("Wert")[30] == "unklar"

@@ -54,7 +54,7 @@ def test_a_run_is_advised_trained_judged_and_listed(studio: Studio, scored: Path
     card = next(card for card in studio.models() if card.name == trained.id)
     assert (card.reads, card.dim, card.max_length) == ("pairs", 0, 64) and card.parameters > 1000
     assert next(card for card in studio.models() if card.name != trained.id).reads == "texts"
-    advice = studio.plan(studio.check(scored), **{"architecture": "cross", "head": "mlp"})
+    advice = studio.plan(TrainRequest(scored, overrides={"architecture": "cross", "head": "mlp"}))
     assert (advice.spec.batch_size, advice.spec.learning_rate, advice.spec.objective) == (16, 5e-5, "mse")
     assert any(reason.startswith("Architecture cross") for reason in advice.reasons)
 

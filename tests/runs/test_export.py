@@ -90,6 +90,18 @@ def test_verify_measures_the_reported_score_again_with_sentence_transformers_alo
     assert done.stdout.splitlines()[-1] == "[0, 1] False", "a wrong score is called one"
 
 
+def test_a_run_judged_in_folds_brings_no_rows_to_verify_and_says_why(studio: Studio, tmp_path: Path) -> None:
+    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(judge="folds")))
+    account = studio.accounts(run.id)["data"]
+    assert run.after["folds"] == 5 and (account.used, account.held_out, account.in_turn) == (40, 0, True)
+    assert "40 learned from, each of them held out once, 0 left out" in account.in_words("learned from")
+    files = _members(studio.export(run.id).path)
+    assert "pairs/model/model.safetensors" in files
+    assert not {"pairs/verify.py", "pairs/held_out.jsonl", "pairs/held_out.csv"} & files.keys()
+    assert "There is no `verify.py` here" in files["pairs/README.md"].decode()
+    assert json.loads(files["pairs/data.json"])["accounts"]["data"]["in_turn"] is True
+
+
 def test_the_same_run_gives_the_same_zip(studio: Studio, trained: Run, tmp_path: Path) -> None:
     first, second = (studio.export(trained.id, tmp_path / name).path.read_bytes() for name in ("a.zip", "b.zip"))
     assert first == second

@@ -122,14 +122,28 @@ class _Watch:
 
 
 def _begins_table(cells: Sequence[str], layout: Layout) -> bool:
-    """Whether a row soon after a blank one names the columns of a second table: no numbers where numbers stood, or well-known names."""
+    """Whether a row soon after a blank one names the columns of a second table: well-known names, or names in every cell.
+
+    A word where a number stood is a missing score, not a header: without well-known names every cell must be a word where
+    numbers stood, or far shorter than the texts of its column.
+    """
     filled = [cell.strip() for cell in cells if cell.strip()]
     if len(filled) < 2 or not looks_like_names(cells):
         return False
     if sum(map(familiar_name, filled)) >= 2:
         return True
     places = [place for place in layout.numeric if place < len(cells)]
-    return bool(places) and len(filled) == len(cells) and all(math.isnan(parse_number(cells[place])) for place in places)
+    if not places or len(filled) < len(cells) or any(not math.isnan(parse_number(cells[place])) for place in places):
+        return False
+    texts = [place for place in range(min(len(cells), len(layout.names))) if place not in places]
+    return all(_short_for_its_column(cells[place], place, layout) for place in texts)
+
+
+def _short_for_its_column(cell: str, place: int, layout: Layout) -> bool:
+    """Whether a cell has half the words or half the letters of its column's texts at most, as a name above them has."""
+    texts = [row[place].strip() for _, row in layout.body if place < len(row) and row[place].strip()]
+    cell = cell.strip()
+    return any(texts and 2 * size(cell) <= sorted(map(size, texts))[len(texts) // 2] for size in (len, lambda text: len(text.split())))
 
 
 def _refuse_second_table(line: int, cells: Sequence[str]) -> NoReturn:

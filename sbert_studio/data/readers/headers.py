@@ -49,6 +49,8 @@ def uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
     columns = [[row[index].strip() for row in rows[1:] if len(row) > index and row[index].strip()] for index in range(len(first))]
     if any(mostly_numbers(texts) for texts in columns) or any(cell in texts for cell, texts in zip(first, columns, strict=True)):
         return False
+    if _above_categories(first, columns):
+        return False
     longest = [sorted(map(len, texts))[len(texts) // 2] for texts in columns if texts]
     return bool(longest) and max(longest) <= 3 * max(map(len, first))
 

@@ -1,0 +1,1 @@
+"""What the columns of a table are: one text, triplets, or pairs with or without a target."""

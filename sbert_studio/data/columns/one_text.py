@@ -1,0 +1,106 @@
+"""One column of text: alone, or with a category."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...errors import StudioError
+from .. import asking
+from ..categories import Category, find_categories
+from ..questions import Option, Question
+from ..roles import Kind, Roles
+from ..targets import ENOUGH, WORTH_ASKING
+from ..vocabulary import is_aside
+from .reading import Reading, View, group_of, unused
+
+
+def sentences(view: View, columns: Sequence[str] | None, target: str | None) -> Roles:
+    """Texts alone, with the column that groups them."""
+    texts = tuple(columns) if columns else (main_text(view, target),)
+    return Roles("sentences", texts, group=target or group_of(view, texts, labels=True))
+
+
+def main_text(view: View, target: str | None = None) -> str:
+    """The column of text that is meant where one is needed.
+
+    Raises:
+        StudioError: no column looks like text.
+    """
+    found = [text for text in view.texts if text.name != target]
+    longest = max((text.words for text in found), default=0.0)
+    texts = sorted(found, key=lambda text: (is_aside(text.name), not text.named_text, text.words < longest / 2))
+    if not texts:
+        names = ", ".join(view.table.columns[:20])
+        raise StudioError(f"no column of {view.table.name} looks like text", f"name one of its columns: {names}")
+    return texts[0].name
+
+
+def labelled_texts(view: View, columns: Sequence[str] | None, target: str | None) -> Reading:
+    """Texts with a category, as somebody asked for.
+
+    Raises:
+        StudioError: there is no column of categories.
+    """
+    text = columns[0] if columns else main_text(view, target)
+    if columns and len(columns) > 1:
+        Roles("labelled_texts", tuple(columns), target or "")
+    if target is None:
+        found = find_categories(view.profiles, text, view.evidence)
+        if not found:
+            raise StudioError(f"{view.table.name} has no column of categories", "name the column, or choose the kind sentences")
+        target = found[0].name
+    return Reading(categorised(view, text, target))
+
+
+def categorised(view: View, text: str, target: str) -> Roles:
+    """The roles of a text and its categories.
+
+    Raises:
+        StudioError: there are fewer than two, or each has a single text.
+    """
+    counted: dict[str, int] = {}
+    for cell in view.table.column(target):
+        if cell.strip():
+            counted[cell.strip()] = counted.get(cell.strip(), 0) + 1
+    if len(counted) < 2:
+        raise StudioError(f"the column {target!r} holds fewer than two categories", "choose another column or kind")
+    if max(counted.values()) < 2:
+        raise StudioError(f"every category of the column {target!r} has a single text", "choose another column or kind")
+    labels = tuple(sorted(counted, key=lambda name: (len(name), name) if name.isdigit() else (0, name)))
+    note = f"{len(labels):,} categories"
+    return Roles("labelled_texts", (text,), target, labels=labels, group=group_of(view, (text, target)), note=note, ordered=False)
+
+
+def one_text(view: View, target: str | None) -> Reading:
+    """A text alone, or with the category that a column holds."""
+    text = main_text(view, target)
+    if target is not None:
+        return Reading(categorised(view, text, target))
+    found = [one for one in find_categories(view.profiles, text, view.evidence) if one.total >= WORTH_ASKING]
+    if not found:
+        roles = sentences(view, None, None)
+        return Reading(roles, (), unused(view, roles))
+    best = found[0]
+    if best.total < ENOUGH:
+        roles = Roles("sentences", (text,), group=best.name)
+        return Reading(roles, (_ask_category(view, roles, best),), (best.in_words(),))
+    roles = categorised(view, text, best.name)
+    rivals = [one for one in found[1:] if one.total > best.total - 0.6]
+    questions: tuple[Question, ...] = ()
+    if rivals:
+        names = [best.name, *(one.name for one in rivals)]
+        why = "more than one column may hold them"
+        question = asking.about_target(view.table, (text,), names, why, what="categories of the texts")
+        alone = Option("none of them: they are texts alone", "--kind sentences", {"kind": "sentences"})
+        questions = (replace(question, options=(*question.options[:-1], alone)),)
+    elif not best.certain:
+        questions = (_ask_category(view, roles, best),)
+    return Reading(roles, questions, (best.in_words(), *unused(view, roles)))
+
+
+def _ask_category(view: View, roles: Roles, best: Category) -> Question:
+    text = f"{best.classes:,} categories in the column {best.name!r}: should texts of one category lie together?"
+    other: tuple[Kind, Sequence[str], str | None]
+    other = ("sentences", roles.texts, None) if roles.kind == "labelled_texts" else ("labelled_texts", roles.texts, best.name)
+    return asking.about_kind(view.table, roles, [other], text, best.in_words())

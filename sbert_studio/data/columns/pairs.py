@@ -1,0 +1,185 @@
+"""Two columns of text: which they are, and whether a third column says how alike they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...errors import StudioError
+from .. import asking
+from ..categories import find_categories
+from ..pairing import SURE, Pairing, judged, pairings
+from ..questions import Question
+from ..roles import Kind, Roles
+from ..targets import ENOUGH, WORTH_ASKING, Target, find_targets
+from ..vocabulary import FIRST, is_topic
+from .one_text import categorised, main_text
+from .reading import Reading, View, group_of, unused
+from .targeted import is_inference, with_target
+from .triplets import ask_third, comparable
+
+
+def pairs(view: View, columns: Sequence[str] | None, kind: Kind | None, target: str | None) -> Reading:
+    """Two texts: those that were named or belong together, and the score or label beside them.
+
+    Raises:
+        StudioError: the kind cannot be had from this table.
+    """
+    questions: list[Question] = []
+    if columns:
+        pairing = Pairing((columns[0], columns[1]), SURE)
+        candidates = [pairing]
+    else:
+        candidates = _candidates(view, kind, target)
+        pairing = candidates[0]
+        if (question := _ask_columns(view, candidates)) is not None:
+            questions.append(question)
+    texts = pairing.texts
+    if kind == "positive_pairs":
+        roles = Roles("positive_pairs", texts, group=group_of(view, texts))
+        return Reading(roles, tuple(questions), unused(view, roles))
+    if target is not None:
+        reading = with_target(view, texts, target, kind)
+        return replace(reading, questions=(*questions, *reading.questions))
+    targets = _fitting(find_targets(view.profiles, texts, view.evidence, inference=is_inference(view, texts)), view, kind)
+    if kind is not None:
+        if not targets:
+            what = "scores" if kind == "scored_pairs" else "labels"
+            raise StudioError(f"{view.table.name} has no column of {what}", "name the column, or choose the kind positive_pairs")
+        reading = with_target(view, texts, targets[0].name, kind)
+        return replace(reading, questions=(*questions, *reading.questions))
+    if columns is None and (category := _rather_category(view, pairing, targets)) is not None:
+        return category
+    reading = _of_targets(view, pairing, targets)
+    return replace(reading, questions=(*questions, *reading.questions))
+
+
+def _candidates(view: View, kind: Kind | None, target: str | None) -> list[Pairing]:
+    texts = [text for text in view.texts if text.name != target]
+    if len(texts) < 2:
+        found = f"one column of text ({texts[0].name!r})" if texts else "no column of text"
+        names = ", ".join(view.table.columns[:20])
+        raise StudioError(
+            f"{view.table.name} has {found}; pairs need two",
+            f"add the second text, or name two of its columns: {names}; one column trains as the kind sentences",
+        )
+    found_pairs = pairings(texts)
+
+    def follows(pair: tuple[str, str]) -> float:
+        if target is not None:
+            said = view.evidence.ranked(pair, target) if view.of(target).is_number else None
+            return abs(said.rho) if said else 0.0
+        if kind == "positive_pairs":
+            return 0.0
+        return max((one.size for one in find_targets(view.profiles, pair, view.evidence) if one.names >= -1), default=0.0)
+
+    return judged(found_pairs, view.evidence, follows)
+
+
+def _ask_columns(view: View, candidates: Sequence[Pairing]) -> Question | None:
+    """Where the names leave open which texts are meant, and the model does not tell them apart."""
+    if len(candidates) < 2 or (candidates[0].names >= SURE and candidates[1].names < candidates[0].names):
+        return None
+    first, second = candidates[:2]
+    if second.names < first.names - 1.0:
+        return None
+    if first.aligned is not None and second.aligned is not None and first.aligned - second.aligned > 0.1:
+        return None
+    return asking.about_columns(view.table, [one.texts for one in candidates[:3]], "more than two columns hold texts")
+
+
+def _fitting(targets: list[Target], view: View, kind: Kind | None) -> list[Target]:
+    if kind == "scored_pairs":
+        return [one for one in targets if view.of(one.name).is_number and one.names > -2]
+    if kind == "labelled_pairs":
+        return sorted(
+            (one for one in targets if one.names > -2), key=lambda one: (one.scores and not view.of(one.name).distinct <= 3, -one.total)
+        )
+    return targets
+
+
+def _rather_category(view: View, pairing: Pairing, targets: Sequence[Target]) -> Reading | None:
+    """A title, a text and a category: what differs with the category is what the texts are about, not how alike the two are."""
+    if pairing.names >= 3.0 or view.evidence.similar is None:
+        return None
+    text = max(pairing.texts, key=lambda name: view.of(name).words)
+    found = [one for one in find_categories(view.profiles, text, view.evidence) if one.total >= ENOUGH and one.standing == "certain"]
+    if not found or found[0].said is None or found[0].said.strength not in ("strong", "some"):
+        return None
+    own = next((one for one in targets if one.name == found[0].name), None)
+    if (own is not None and own.evidence > 0) or any(one.total >= ENOUGH and one.name != found[0].name for one in targets):
+        return None
+    if pairing.names >= SURE and (
+        pairing.texts[0] in view.table.columns and view.of(pairing.texts[0]).key in FIRST and view.of(pairing.texts[0]).key not in _TITLES
+    ):
+        return None  # a question and its answer, and what they are about
+    roles = categorised(view, text, found[0].name)
+    question = asking.about_kind(
+        view.table,
+        roles,
+        [("positive_pairs", pairing.texts, None)],
+        f"{found[0].classes:,} categories in the column {found[0].name!r}: should texts of one category lie together?",
+        found[0].in_words(),
+    )
+    return Reading(roles, (question,), (found[0].in_words(),))
+
+
+_TITLES = frozenset(["title", "titel", "titre", "título", "titolo", "标题", "headline", "subject"])
+
+
+def _of_targets(view: View, pairing: Pairing, targets: Sequence[Target]) -> Reading:
+    texts = pairing.texts
+    if targets and targets[0].total >= ENOUGH:
+        best = targets[0]
+        reading = with_target(view, texts, best.name, None)
+        rivals = [one for one in targets[1:] if one.total >= ENOUGH and one.total > best.total - 0.5 and one.scores == best.scores]
+        rivals = [] if best.standing == "certain" and all(one.standing != "certain" for one in rivals) else rivals
+        if rivals or not best.certain:
+            names = [best.name, *(one.name for one in rivals)]
+            why = "more than one column may hold it" if rivals else _doubt(best)
+            question = asking.about_target(view.table, texts, names, why)
+            return replace(reading, questions=(question, *reading.questions), why=(why, *reading.why))
+        return reading
+    roles = Roles("positive_pairs", texts, group=group_of(view, texts))
+    maybe = [one for one in targets if one.total >= WORTH_ASKING and not _a_group(one)]
+    if maybe:
+        why = _doubt(maybe[0])
+        if view.evidence.similar is None:
+            reading = with_target(view, texts, maybe[0].name, None)
+            question = asking.about_target(view.table, texts, [one.name for one in maybe[:3]], why)
+            return replace(reading, questions=(question, *reading.questions))
+        return Reading(roles, (asking.about_target(view.table, texts, [one.name for one in maybe[:3]], why, none=True),), (why,))
+    return _without_target(view, pairing, roles)
+
+
+def _without_target(view: View, pairing: Pairing, roles: Roles) -> Reading:
+    """Pairs that belong together, if nothing speaks against it."""
+    texts = pairing.texts
+    aligned = view.evidence.aligned(*texts)
+    if aligned is not None and aligned < 0.6 and pairing.names < SURE:
+        why = "the untuned model finds the two texts of a row hardly more alike than any others"
+        question = asking.about_kind(
+            view.table, roles, [("sentences", (main_text(view),), None)], "Do the two texts of a row belong together?", why
+        )
+        return Reading(roles, (question,), (why,))
+    if (third := _unread(view, texts)) is not None:
+        roles, question = ask_third(view, texts, third)
+        return Reading(roles, (question,), (question.why,))
+    told = () if aligned is None else (f"the two texts of a row are more alike than those of two rows in {aligned:.0%} of comparisons",)
+    return Reading(roles, (), (*told, *unused(view, roles)))
+
+
+def _unread(view: View, texts: tuple[str, str]) -> str | None:
+    """A further column of texts like the two that are read."""
+    return next((text.name for text in view.texts if text.name not in texts and comparable(view, text, texts)), None)
+
+
+def _a_group(one: Target) -> bool:
+    return one.evidence <= 0 and not one.scores and is_topic(one.name)
+
+
+def _doubt(one: Target) -> str:
+    told = f"; {one.said.in_words()}" if one.said is not None else ""
+    if one.standing == "unknown":
+        return f"the column {one.name!r} is not called a score or a label{told}"
+    return f"the column {one.name!r} may be something else{told}"
