@@ -715,3 +715,16 @@ def test_old_runs_are_deleted_where_that_is_asked(cli: Any, pairs: Path, home: P
     told = ok(cli("runs", "--clean", 0, "--json"))
     assert (told["deleted"], told["runs"]) == ([run_id], [])
     assert not (home / "runs" / run_id).exists()
+
+
+def test_what_a_question_leaves_open_is_neither_converted_nor_mended(cli: Any, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(sample("scored_pairs").path.open(encoding="utf-8", newline="")))
+    turned = tmp_path / "turned.csv"
+    with turned.open("w", encoding="utf-8", newline="") as target:
+        writer = csv.writer(target)
+        writer.writerow(["s1", "s2", "note"])
+        writer.writerows([row["sentence1"], row["sentence2"], f"{5 - float(row['score']):g}"] for row in rows)
+    for change in (("--convert", "labelled_to_positive"), ("--mend",)):
+        told = cli("check", turned, *change, "--out", tmp_path / "out.csv", "--model", "all-MiniLM-L6-v2")
+        assert told.code == 2 and "Traceback" not in told.err, told.err
+        assert "--scale 5-0" in told.err and not (tmp_path / "out.csv").exists()

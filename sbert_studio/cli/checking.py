@@ -71,7 +71,7 @@ def check(
         if mend:
             table, chosen, mended = studio.heal(table, dev=dev, asked=chosen, model=model)
         if convert:
-            table, chosen = studio.convert(table, convert, chosen), asked(as_read=as_read)
+            table, chosen = studio.convert(table, convert, chosen, model), asked(as_read=as_read)
         with progress("checking", "rows") as show:
             found = studio.check(table, dev=dev, roles=chosen, model=model, progress=show)
         if out is not None:

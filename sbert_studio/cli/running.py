@@ -62,7 +62,7 @@ def runs(
 
 
 def stop(run: RunId, json: Json = False) -> Answer:
-    """Stop a run that waits or trains, whichever program has it; its best model so far is kept."""
+    """Stop a run that waits or trains, whichever program has it; what it has learned is kept."""
     with open_studio() as studio:
         before = studio.run(run).run
         studio.stop(run)
@@ -70,7 +70,7 @@ def stop(run: RunId, json: Json = False) -> Answer:
     if not before.active:
         words = f"{run} had ended before: {before.status}"
     else:
-        words = f"{run} stops after the step it is in; its best model is kept" if seen.run.active else f"{run} is stopped"
+        words = f"{run} stops after the step it is in; what it has learned is kept" if seen.run.active else f"{run} is stopped"
     return Answer({"run": run, "status": seen.run.status, "stopping": seen.stopping}, [words])
 
 

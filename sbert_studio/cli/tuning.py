@@ -75,7 +75,7 @@ def train(
             return None
         studio.require_no_alarm(run.id)
         accounts = studio.accounts(run.id)
-    tuned = str(out) if out is not None else str(run.model_path)
+    tuned = None if run.model_path is None else str(out or run.model_path)
     found = {
         "run": run.id,
         "status": run.status,
@@ -87,7 +87,9 @@ def train(
         "after": dict(run.after),
         "accounts": {part: account.to_json() for part, account in accounts.items()},
     }
-    lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({run.pairs_per_second:,.0f} rows/s): {tuned}"]
+    lines = [
+        f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({run.pairs_per_second:,.1f} rows/s): {tuned or 'no model yet'}"
+    ]
     lines += in_sentences(accounts)
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"

@@ -97,8 +97,8 @@ class Diagnosis:
 
     @cached_property
     def offers(self) -> tuple[Offer, ...]:
-        """The conversions that fit, each tried."""
-        return offers(self.examples)
+        """The conversions that fit, each tried; none while something is to be asked, for they would make it come true."""
+        return () if self.questions else offers(self.examples)
 
     def to_json(self) -> dict[str, Any]:
         """``kind, certain, questions, usable, why, roles, rows, account, dev_account, findings, offers`` as plain data."""
@@ -155,7 +155,7 @@ def diagnose(
     if progress is not None:
         progress(0, len(table))
     for done, check in enumerate(_CHECKS, 1):
-        found += check(patient)
+        found += [finding if not reading.questions else replace(finding, mend=None) for finding in check(patient)]
         if progress is not None:
             progress(len(table) * done // len(_CHECKS), len(table))
     account = account_of(table, found, examples.lines)

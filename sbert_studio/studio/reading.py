@@ -10,6 +10,7 @@ from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..workspace import existing
 from .cards import languages_of
+from .questions import Unanswered
 from .services import Services
 
 if TYPE_CHECKING:
@@ -141,23 +142,37 @@ class Reading(Services):
     def heal(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: Asked, model: str | None = None
     ) -> tuple[Table, Asked, tuple[Finding, ...]]:
-        """The table with every mend applied that its findings offer, what of ``asked`` still holds, and what was mended, in order."""
+        """The table with every mend applied that its findings offer, what of ``asked`` still holds, and what was mended, in order.
+
+        Raises:
+            Unanswered: something about the file is to be asked first.
+        """
         from ..data.healing import heal
 
         judged = None if dev is None else self._table(dev)
-        return heal(self._table(path), asked, lambda table, asked: self.check(table, dev=judged, roles=asked, model=model).findings)
 
-    def convert(self, path: str | Path | Table, name: str, roles: Roles | Asked | None = None) -> Table:
+        def findings(table: Table, asked: Asked) -> tuple[Finding, ...]:
+            found = self.check(table, dev=judged, roles=asked, model=model)
+            if found.questions:
+                raise Unanswered.of_file(table.name, found.questions)
+            return found.findings
+
+        return heal(self._table(path, asked=asked), asked, findings)
+
+    def convert(self, path: str | Path | Table, name: str, roles: Roles | Asked | None = None, model: str | None = None) -> Table:
         """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversions`).
 
         Raises:
+            Unanswered: something about the file is to be asked first: a conversion would make of a guess what nobody can see any more.
             StudioError: there is no such conversion, or it does not fit.
         """
         from ..data.conversions import converted
-        from ..data.examples import build_examples
 
         table = self._table(path)
-        return converted(build_examples(table, self.roles(table, roles))[0], name, table.name)
+        found = self.check(table, roles=roles, model=model)
+        if found.questions:
+            raise Unanswered.of_file(table.name, found.questions)
+        return converted(found.examples, name, table.name)
 
     def mend(self, path: str | Path | Table, mends: Mend | Iterable[Mend]) -> Table:
         """The table with mends applied, in their order."""

@@ -22,7 +22,7 @@ _WORDS = {
     "queued": "Waiting for its turn",
     "running": "Training",
     "finished": "Finished",
-    "stopped": "Stopped; its best model was kept",
+    "stopped": "Stopped; what it has learned is kept",
     "failed": "Failed",
     "asks": "Stopped to ask you something",
     "interrupted": "Interrupted; it can go on from its last checkpoint",
@@ -103,7 +103,7 @@ class Follow:
         live = run.status in ("queued", "running")
         message = " ".join(sentence(part) for part in (run.message, run.hint) if part)
         if seen.stopping:
-            message = "Stopping… It ends after the step it is in, is judged once more, and its best model is kept."
+            message = "Stopping… It ends after the step it is in; what it has learned is kept."
         elif run.status == "queued" and seen.waiting:
             message = f"{seen.waiting} run{'s' if seen.waiting > 1 else ''} before it."
         elif seen.kept_until:

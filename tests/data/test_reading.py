@@ -238,3 +238,12 @@ def test_a_diagnosis_says_whether_it_is_certain_and_usable() -> None:
     assert diagnose(two_words("wug", "blick"), Asked(as_read=True)).certain
     short = diagnose(table_from_columns("t.csv", {"sentence1": ["a man sings"], "sentence2": ["someone sings"], "score": ["5"]}))
     assert not short.usable and short.to_json()["usable"] is False
+
+
+def test_nothing_is_offered_that_would_make_a_guess_come_true(similar: Similar) -> None:
+    table = scored("note", lambda score: f"{5 - score:g}")
+    found = diagnose(table, similar=similar)
+    assert found.questions and not found.offers and all(finding.mend is None for finding in found.findings)
+    turned = diagnose(table, Asked(scale=(5.0, 0.0)), similar=similar)
+    assert not turned.questions
+    assert turned.offers
