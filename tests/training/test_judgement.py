@@ -153,6 +153,8 @@ def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
     assert "0.6 (0 untuned, 1 tuned)" in (tmp_path / "model" / "README.md").read_text().replace("\\", "")
     kept = json.loads((tmp_path / "outcome.json").read_text())["after"]
     assert kept["strength"] == 0.6
+    back = set_strength(tmp_path, spec, outcome.after["strength"], load=tiny_encoder)
+    assert back == json.loads(json.dumps(outcome.after)), "turned back, it tells all that the run ended with"
     with pytest.raises(StudioError, match="a strength of 2 is not possible"):
         set_strength(tmp_path, spec, 2, load=tiny_encoder)
     with pytest.raises(StudioError, match="the projection is new"):
