@@ -38,7 +38,7 @@ def until(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 
 def ended(studio: Studio, run: Run) -> Run:
-    assert studio.runner.wait(run.id, 60)
+    assert studio.runner.wait(run.id, 240)
     return studio.run(run.id).run
 
 

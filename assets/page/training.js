@@ -92,7 +92,7 @@
     const tell = () => {
       const place = Number(slider.value), yours = points("score", place), general = points("general", place);
       const known = marks.some((mark) => Math.abs(mark.strength - place) < 1e-6);
-      words.replaceChildren(el("b", {}, place.toFixed(2)), ` yours ${signed(yours)}`, ...(general === null ? [] : [`, general ${signed(general)}`]),
+      words.replaceChildren(el("b", {}, place.toFixed(2)), ` yours ${signed(yours)}`, ...(general === null ? [] : [`, everyday language ${signed(general)}`]),
         el("span", { class: "sb-dim" }, known ? " points, measured" : " points, between two marks"));
       choose.disabled = Math.abs(place - value.strength) < 1e-6;
     };
@@ -104,7 +104,7 @@
       el("div", { class: "sb-strength-end" }, words, choose),
       el("table", { class: "sb-parts sb-marks" },
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Strength"), el("th", { scope: "col" }, value.metric),
-          ...(points("general", 1) === null ? [] : [el("th", { scope: "col" }, "Everyday pairs")]))),
+          ...(points("general", 1) === null ? [] : [el("th", { scope: "col" }, "Everyday language")]))),
         el("tbody", {}, marks.map((mark) => el("tr", { class: Math.abs(mark.strength - value.strength) < 1e-6 ? "sb-kept" : "" },
           el("th", { scope: "row" }, mark.strength.toFixed(2) + (mark.strength === 0 ? ", untuned" : mark.strength === 1 ? ", tuned" : "")), el("td", {}, number(mark.score, 4)),
           ...(points("general", 1) === null ? [] : [el("td", {}, number(mark.general, 4))]))))));

@@ -13,7 +13,7 @@ from ..errors import StudioError
 from .cells import parse_number
 from .label_words import nli_class, order_by_words
 
-_KNOWN_SCALES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 5.0), (0.0, 10.0), (0.0, 100.0))
+_KNOWN_SCALES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 5.0), (0.0, 10.0), (0.0, 20.0), (0.0, 100.0))
 _INSIDE = 0.98
 _MOST_CLASSES = 200
 NOISE = 1e-5
@@ -31,7 +31,7 @@ _RARE = 0.1
 def detect_scale(scores: np.ndarray) -> tuple[float, float]:
     """The lowest and highest score that the scale allows.
 
-    The first of 0–1, −1–1, 0–5, 0–10 and 0–100 that holds 98% of the scores, so that a typing error does not stretch it;
+    The first of 0–1, −1–1, 0–5, 0–10, 0–20 and 0–100 that holds 98% of the scores, so that a typing error does not stretch it;
     1–5 (or 1–4, 1–7, …) where no score is below 1 and one is exactly 1; else the lowest and highest score there are.
     Scores that are outside by no more than 32 bits round (:data:`NOISE`) are inside.
 

@@ -22,12 +22,14 @@ from .chromium import FLAGS, find_chromium
 ROOT = Path(__file__).resolve().parents[2]
 WAIT = 150_000
 _START = 120
+_LIMIT = 600  # seconds a test, with the start of the app: two busy cores train, serve and draw at the same time
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.timeout(_LIMIT))
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from sbert_studio.runs.record import Run
 from sbert_studio.studio import Studio, TrainRequest
 
 
-def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+def until(condition: Callable[[], bool], seconds: float = 240) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited too long"
@@ -25,7 +25,7 @@ def until(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 
 def ended(studio: Studio, run: Run) -> Run:
-    assert studio.runner.wait(run.id, 60)
+    assert studio.runner.wait(run.id, 240)
     return studio.run(run.id).run
 
 
