@@ -24,6 +24,7 @@ FEW, MANY = 300, 900
 _LONGEST = 1_000  # characters of a text that are looked at
 _MOST = 20_000  # rows in which texts of one category are looked for
 _LEAST = 8  # rows below which nothing is said
+_FEW_ROWS, _BY_CHANCE = 60, 0.1  # of so few rows the least sign counts: a probability of 0.05 on the one side
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,11 @@ class Ranked:
         if abs(self.rho) >= 0.15 and self.p < 1e-3:
             return "some"
         return "none" if abs(self.rho) < 0.15 and self.rows >= 150 else "open"
+
+    @property
+    def faint(self) -> bool:
+        """Whether rows too few for more say as much as so few can: what goes against the reading is then asked, not passed over."""
+        return self.rows < _FEW_ROWS and self.p < _BY_CHANCE
 
     def in_words(self) -> str:
         """``rank correlation 0.86 with the untuned model's similarity, on 300 rows``."""
@@ -95,6 +101,11 @@ class Separated:
         if self.effect >= 0.15 and self.p < 1e-3:
             return "some"
         return "none" if self.effect < 0.2 and self.rows >= 150 else "open"
+
+    @property
+    def faint(self) -> bool:
+        """Whether rows too few for more say as much as so few can: what goes against the reading is then asked, not passed over."""
+        return self.rows < _FEW_ROWS and self.p < _BY_CHANCE
 
     @property
     def distinct(self) -> bool:
@@ -249,10 +260,11 @@ class Evidence:
 
 
 def separated(classes: dict[str, np.ndarray]) -> Separated | None:
-    """The figures of classes of similarities; those of fewer than four rows are left out, and None where fewer than two are left."""
+    """The figures of classes of similarities; those of fewer than four rows (three of few) are left out; None: fewer than two stay."""
     from scipy.stats import kruskal, mannwhitneyu
 
-    kept = {label: values for label, values in classes.items() if len(values) >= 4}
+    least = 3 if sum(map(len, classes.values())) < _FEW_ROWS else 4
+    kept = {label: values for label, values in classes.items() if len(values) >= least}
     rows = sum(map(len, kept.values()))
     if len(kept) < 2 or rows < _LEAST or np.ptp(np.concatenate(list(kept.values()))) == 0:
         return None

@@ -114,15 +114,17 @@ def _contrary(order: Sequence[str], evidence: Separated | None, family: str) -> 
     """Whether the model says another order, and says it clearly.
 
     Of entailment only the ends count: contradictions are often about the same thing in the same words (SICK), and stand
-    above what is neutral; and of degrees each step that is significantly backward.
+    above what is neutral; and of degrees each step that is significantly backward. Of few rows the ends tell, and less is clear enough.
     """
-    if evidence is None or evidence.p >= 1e-3 or evidence.effect < 0.15:
+    if evidence is None or not (evidence.faint or (evidence.p < 1e-3 and evidence.effect >= 0.15)):
         return False
     means = {one.label: one for one in evidence.means}
     known = [means[label] for label in order if label in means]
     if family == "nli":
         known = [one for one in known if nli_class(one.label) != "neutral"] or known
         known = [known[0], known[-1]]
+    if evidence.faint and len(known) > 1 and known[0].mean > known[-1].mean:
+        return True
     if len(known) == 2 and family in ("nli", "yes/no", "numbers"):
         low, high = known
         return low.label != high.label and evidence.effect >= _FAR and low.mean - high.mean > 3 * (low.error**2 + high.error**2) ** 0.5

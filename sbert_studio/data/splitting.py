@@ -14,6 +14,7 @@ from .findings import count
 MOST_DEV = 2_000
 _MOST_DROPPED = 0.25
 _SCORE_BINS = 5
+_CHAINED = 0.2
 
 
 def split(
@@ -129,15 +130,35 @@ def components(examples: Examples, groups: bool = False) -> np.ndarray:
     Raises:
         StudioError: groups are asked for and there are none.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    total = len(examples)
     columns = [_codes([plain(text) for text in column]) for column in _stacked(examples.texts)]
     if groups:
         if not examples.groups:
             raise StudioError("a split by group was asked for, but the examples have no group column", "choose the group column")
         columns.append(_codes(examples.groups))
+    return _joined(columns, len(examples))
+
+
+def hanging_together(texts: Sequence[Sequence[str]]) -> np.ndarray:
+    """(n,) int64: a number for each row, 0 to the number of clusters less one, the same for rows that share a text.
+
+    Where shared texts chain a large part of the rows (:data:`_CHAINED`), which says little of how alike they are, only rows that are
+    equal in all texts have the same number.
+
+    Args:
+        texts: columns of n texts.
+    """
+    total, columns = len(texts[0]), [[plain(text) for text in column] for column in texts]
+    found = _joined([_codes([text for column in columns for text in column])], total)
+    if np.bincount(found).max() > max(1.0, _CHAINED * total):
+        found = _codes(["\0".join(row) for row in zip(*columns, strict=True)])
+    return found
+
+
+def _joined(columns: Sequence[np.ndarray], total: int) -> np.ndarray:
+    """(total,) int64: the connected component of each row; ``columns`` hold codes of the rows, once or several times over."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     rows, nodes, offset = [], [], total
     for codes in columns:
         rows.append(np.tile(np.arange(total), len(codes) // total))

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from ..data.progress import checkpoint
+from ..data.splitting import hanging_together
 
 _BLOCK = 2_000_000  # cells of a block of resamples: 16 MB a temporary
 _MOST, _FEWEST = 1000, 200
 _CELLS = 20_000_000  # of all resamples of a large set, whose interval is narrow anyhow: a second or two
 _SEED = 12
+_TOGETHER: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
+
+
+@contextmanager
+def drawn_together(*texts: Sequence[str]) -> Iterator[None]:
+    """Within this, rows that share a text are drawn together: copies of a row tell no more than the row does (cluster bootstrap).
+
+    Args:
+        texts: the columns of texts, (n,) each. Resamples of another number of rows than n draw single rows.
+    """
+    token = _TOGETHER.set(hanging_together(texts) if texts and len(texts[0]) else None)
+    try:
+        yield
+    finally:
+        _TOGETHER.reset(token)
 
 
 def resamples(rows: int) -> int:
@@ -23,11 +41,19 @@ def resamples(rows: int) -> int:
 def counts(rows: int, *, seed: int = _SEED) -> Iterator[np.ndarray]:
     """Resamples in blocks of (some, rows) float64: how often each row is drawn, with replacement.
 
-    Always the same ones for the same number of rows, so that the scores of two models on them are paired.
+    Always the same ones for the same number of rows, so that the scores of two models on them are paired. Within
+    :func:`drawn_together` whole clusters of rows are drawn, and a resample has more or fewer rows than there are.
     """
+    cluster = _TOGETHER.get()
+    if cluster is not None and len(cluster) == rows and (clusters := int(cluster.max()) + 1) < rows:
+        for block in _drawn(clusters, resamples(rows), max(1, _BLOCK // rows), seed):
+            yield block[:, cluster]
+    else:
+        yield from _drawn(rows, resamples(rows), max(1, _BLOCK // rows), seed)
+
+
+def _drawn(rows: int, many: int, at_once: int, seed: int) -> Iterator[np.ndarray]:
     rng = np.random.default_rng(seed)
-    many = resamples(rows)
-    at_once = max(1, _BLOCK // rows)
     for start in range(0, many, at_once):
         checkpoint()
         size = min(at_once, many - start)
@@ -42,7 +68,7 @@ def resampled(score: Callable[[np.ndarray], np.ndarray], rows: int) -> np.ndarra
 
 def resampled_mean(values: np.ndarray) -> np.ndarray:
     """The mean of the (n,) ``values`` in every resample."""
-    return resampled(lambda block: block @ np.asarray(values, np.float64) / len(values), len(values))
+    return resampled(lambda block: block @ np.asarray(values, np.float64) / block.sum(axis=1), len(values))
 
 
 def interval(found: np.ndarray) -> list[float]:

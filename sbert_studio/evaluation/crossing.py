@@ -104,7 +104,7 @@ def evaluate_classes(found: np.ndarray, truth: np.ndarray) -> Report:
         for one in known:
             hits, called, there = (counts @ rows.astype(np.float64) for rows in (right & (truth == one), found == one, truth == one))
             f1.append(np.divide(2 * hits, called + there, out=np.full(len(hits), np.nan), where=called + there > 0))
-        return np.stack([counts @ right.astype(np.float64) / len(truth), np.nanmean(f1, axis=0)], axis=1)
+        return np.stack([counts @ right.astype(np.float64) / counts.sum(axis=1), np.nanmean(f1, axis=0)], axis=1)
 
     accuracy, macro = (float(value) for value in judged(np.ones((1, len(truth))))[0])
     drawn = resampled(judged, len(truth))

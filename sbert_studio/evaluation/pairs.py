@@ -85,8 +85,9 @@ def resampled_decisions(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
         drawn = counts[:, order]
         hits, called = np.cumsum(drawn * truth, axis=1)[:, last], np.cumsum(drawn, axis=1)[:, last]
         positives = hits[:, -1:]
-        right = np.maximum((2 * hits - called).max(axis=1), 0) + len(truth) - positives[:, 0]
-        return np.stack([right / len(truth), (2 * hits / np.maximum(called + positives, 1)).max(axis=1)], axis=1)
+        total = called[:, -1]
+        right = np.maximum((2 * hits - called).max(axis=1), 0) + total - positives[:, 0]
+        return np.stack([right / total, (2 * hits / np.maximum(called + positives, 1)).max(axis=1)], axis=1)
 
     return resampled(best, len(scores))
 

@@ -15,6 +15,7 @@ from ..data.siblings import siblings
 from ..encoders.cross import CrossEncoder
 from ..errors import StudioError
 from . import transfer
+from .bootstrap import drawn_together
 from .categories import Known, evaluate_categories
 from .classes import ClassRoles, class_account, class_roles, classed_texts
 from .clustering import evaluate_clustering
@@ -78,7 +79,8 @@ def evaluate(encoder: Encoder | CrossEncoder, table: Table, task: str = "auto", 
             return replace(_categories(encoder, texts, labels, notes, progress), account=class_account(table, roles))
         (vectors,) = encode_columns(encoder, [texts], progress)
         judge: Callable[..., Report] = evaluate_clustering if task == "clustering" else transfer.cross_validated
-        return replace(judge(vectors, labels), notes=notes, account=class_account(table, roles))
+        with drawn_together(texts):
+            return replace(judge(vectors, labels), notes=notes, account=class_account(table, roles))
     examples, findings = build_examples(table, roles)
     if examples.targets is not None and len(np.unique(examples.targets)) < 2:
         raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
@@ -121,6 +123,11 @@ def _judge(
 ) -> Report:
     if len(examples) == 0:
         raise StudioError("there are no rows to judge the model on", "give a larger set")
+    with drawn_together(*examples.texts):
+        return _judged(encoder, examples, task, progress, known)
+
+
+def _judged(encoder: Encoder | CrossEncoder, examples: Examples, task: str, progress: Progress | None, known: Examples | None) -> Report:
     if isinstance(encoder, CrossEncoder):
         return evaluate_cross(encoder, examples, task, progress)
     if task == "categories":
@@ -154,7 +161,8 @@ def _categories(encoder: Encoder, texts: list[str], labels: list[str], notes: tu
     single = sum(count == 1 for count in Counter(labels).values())
     if single:
         notes = (*notes, f"the only text of its category counts as wrong: {single:,} of {len(texts):,}")
-    return replace(evaluate_categories(vectors, labels, texts), notes=notes)
+    with drawn_together(texts):
+        return replace(evaluate_categories(vectors, labels, texts), notes=notes)
 
 
 def _plan(table: Table, task: str) -> tuple[str, Roles | ClassRoles]:

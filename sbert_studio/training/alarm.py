@@ -14,7 +14,7 @@ import numpy as np
 from ..data.asked import in_one_line
 from ..data.questions import Option, Question, Shown
 from ..encoders.transformer import TransformerEncoder
-from ..evaluation.bootstrap import interval
+from ..evaluation.bootstrap import drawn_together, interval
 from ..evaluation.similarity import encode_columns, similarities
 from ..evaluation.sts import resampled_spearman, spearman
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 OPPOSITE, FORGETS = "below_chance", "general"
 """The names of the two alarms, as ``accept_alarm`` has them."""
+OPPOSABLE = ("scored_pairs", "labelled_pairs", "triplets")
+"""The kinds of examples that can say the opposite of a model."""
+FEW = 20
+"""Held-out rows below which they alone cannot tell."""
 ANSWERS = ("", OPPOSITE, FORGETS, "both")
 # Rank correlation with the targets below which a table says the opposite of the model, where its 95% interval lies below 0.
 _OPPOSED = -0.1
@@ -33,6 +37,7 @@ _BELOW = 0.1
 # The general probe: so much is lost, and even the better end of the 95% interval is lost by so much.
 _LOST, _SURELY_LOST = 0.10, 0.05
 _SHOWN, _LONGEST = 3, 160
+_SAMPLE = 1_000
 
 
 def accepted(spec: TrainSpec, name: str) -> bool:
@@ -40,12 +45,19 @@ def accepted(spec: TrainSpec, name: str) -> bool:
     return spec.accept_alarm in (name, "both")
 
 
+def sampled(examples: Examples) -> Examples:
+    """As many rows as tell, at even distances, where all could be looked at."""
+    if len(examples) <= _SAMPLE:
+        return examples
+    return examples.take(np.linspace(0, len(examples) - 1, _SAMPLE).astype(np.int64))
+
+
 def below_chance(encoder: Tuned, parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> Question | None:
-    """The question to ask where the untuned ``encoder`` finds the opposite of what the held-out rows say.
+    """The question to ask where the untuned ``encoder`` finds the opposite of what rows say that it has not learned.
 
     Args:
         encoder: as yet untuned. A cross-encoder, whose head is new, says nothing.
-        parts: the held-out rows, in the parts in which they were judged.
+        parts: the rows, in the parts in which they were judged: those held out, or all of them where these are too few.
         scores: of each part, as :class:`~sbert_studio.training.judge.Judge` gives them.
     """
     if not isinstance(encoder, TransformerEncoder) or not parts or not _suspect(parts, scores):
@@ -57,13 +69,14 @@ def below_chance(encoder: Tuned, parts: Sequence[Examples], scores: Sequence[Map
         return None
     cosines = [_cosines(encoder, part) for part in parts]
     alike, targets = np.concatenate(cosines), np.concatenate([_targets(part) for part in parts])
-    low, high = interval(resampled_spearman(alike, targets))
+    with drawn_together(*_texts(parts)):
+        low, high = interval(resampled_spearman(alike, targets))
     found = spearman(alike, targets)
     if found >= _OPPOSED or high >= 0:
         return None
     why = (
         f"The untuned model finds the rows that count as least alike more alike than those that count as most alike: rank correlation "
-        f"{found:+.2f} [{low:+.2f}, {high:+.2f}] on {len(alike):,} held-out rows. Trained as they stand, they would teach the opposite."
+        f"{found:+.2f} [{low:+.2f}, {high:+.2f}] on {len(alike):,} rows. Trained as they stand, they would teach the opposite."
     )
     return Question("alarm", "Do these rows stand the right way round?", _turns(first), why, _opposed(parts, cosines))
 
@@ -130,7 +143,7 @@ def _swapped(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> 
     high = won + 1.96 * float(np.sqrt(max(won * (1 - won), 1 / rows) / rows))
     if high >= chance - _BELOW:
         return None
-    why = f"To the untuned model the negative is the nearer one in {1 - won:.0%} of {rows:,} held-out rows."
+    why = f"To the untuned model the negative is the nearer one in {1 - won:.0%} of {rows:,} rows."
     swapped = Option("no, positive and negative are swapped: I will choose the columns in the other order", "", {})
     return Question("alarm", "Is the second column the one that belongs to the first?", (swapped, _go_on(OPPOSITE), _STOP), why)
 
@@ -138,6 +151,11 @@ def _swapped(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> 
 def _cosines(encoder: TransformerEncoder, held: Examples) -> np.ndarray:
     left, right = encode_columns(encoder, held.texts[:2])
     return np.asarray(similarities(left, right)["cosine"])
+
+
+def _texts(parts: Sequence[Examples]) -> list[list[str]]:
+    """The two columns of all parts together."""
+    return [[text for part in parts for text in part.texts[side]] for side in (0, 1)]
 
 
 def _targets(held: Examples) -> np.ndarray:

@@ -16,7 +16,8 @@ from .spec import TrainSpec
 
 MARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The strengths that are judged: 0 is the untuned model, 1 the tuned one."""
-_TIE = 1e-4
+TIE = 1e-4
+"""Scores no further apart are as good as each other."""
 _UP, _DOWN = "lora_B", "lora_A"
 
 
@@ -79,7 +80,7 @@ def marked(before: Mapping[str, Any], tuned: Mapping[str, Any], judge: Callable[
 def best(marks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """The mark with the best score; of those within 0.0001 of it, the one that changes the model least."""
     most = max(mark["score"] for mark in marks)
-    return next(mark for mark in marks if mark["score"] >= most - _TIE)
+    return next(mark for mark in marks if mark["score"] >= most - TIE)
 
 
 def chosen(marks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..data.splitting import leaking
 from ..encoders.transformer import TransformerEncoder
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
-from .alarm import OPPOSITE, accepted, below_chance
+from .alarm import FEW, OPPOSABLE, OPPOSITE, accepted, below_chance, sampled
 from .assignment import Assignment, Load
 from .blend import unblended
 from .checkpoint import Checkpoints, disk_space
@@ -64,11 +64,12 @@ def run_course(
     """
     if dev is not None and (known := int(leaking(examples, dev).sum())):
         emit(Notice(f"{known:,} rows to learn from hold a text of the held-out file, so the scores flatter"))
-    if (question := _opposite_of_its_base(spec, examples, dev, load, folder)) is not None:
+    folds = in_folds(spec, examples, dev, folder) if first is None else None
+    if (question := _opposite_of_all(spec, examples, dev, load, folder, bool(folds))) is not None:
         asks = Outcome("asks", folder / "model", None, {}, {}, 0, 0.0, 0.0, question.to_json())
         emit(asks.event())
         return asks
-    if first is None and (folds := in_folds(spec, examples, dev, folder)):
+    if folds:
         return cross_fitted(
             spec, examples, folds, emit, should_stop, load=load, folder=folder, resume=resume, reasons=reasons
         )  # fmt: skip
@@ -97,18 +98,31 @@ def run_course(
     return course.conclude(taken, taken[1:] if first is not None else taken, identity)
 
 
-def _opposite_of_its_base(spec: TrainSpec, examples: Examples, dev: Examples | None, load: Load, folder: Path) -> Question | None:
-    """What an alarm asks of a cross-encoder, whose head is new and knows nothing: its model, read as a sentence encoder, is asked."""
-    if spec.architecture != "cross" or accepted(spec, OPPOSITE) or Checkpoints(folder).newest() is not None:
+def _opposite_of_all(spec: TrainSpec, examples: Examples, dev: Examples | None, load: Load, folder: Path, folds: bool) -> Question | None:
+    """What an alarm asks before any training begins, where the training itself cannot ask.
+
+    Where no rows are held out, or too few to tell, all rows are looked at: the untuned model has learned none of them. Of a
+    cross-encoder, whose head is new and knows nothing, the model is asked as a sentence encoder.
+    """
+    if accepted(spec, OPPOSITE) or Checkpoints(folder).newest() is not None or examples.kind not in OPPOSABLE:
         return None
-    held = hold_out(spec, examples, dev)[1]
+    cross = spec.architecture == "cross"
+    held = hold_out(spec, examples, dev)[1] if cross or not folds else None
+    few = not folds and (held is None or len(held) < FEW)
+    if not (cross or few):
+        return None
+    looked_at = sampled(examples) if held is None or len(held) < FEW else held
+    if len(looked_at) < 2:
+        return None
     try:
-        encoder = load(spec.replace(architecture="siamese", objective="auto"), examples, None) if held is not None else None
-    except StudioError:  # it is a cross-encoder already
+        encoder = load(spec.replace(architecture="siamese", objective="auto") if cross else spec, examples, None)
+    except StudioError:
+        if not cross:
+            raise
+        return None  # it is a cross-encoder already
+    if not isinstance(encoder, TransformerEncoder):
         return None
-    if held is None or not isinstance(encoder, TransformerEncoder):
-        return None
-    return below_chance(encoder, [held], [Judge(held)(encoder)])
+    return below_chance(encoder, [looked_at], [Judge(looked_at)(encoder)])
 
 
 class _Course:

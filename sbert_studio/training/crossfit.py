@@ -16,7 +16,7 @@ from ..workspace import write_json
 from .advisor import settled
 from .alarm import OPPOSITE, accepted, below_chance
 from .assignment import Assignment, Load
-from .blend import MARKS, best, in_brief, unblended
+from .blend import MARKS, TIE, best, in_brief, unblended
 from .checkpoint import Checkpoints, disk_space
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from .general import GeneralProbe
@@ -190,7 +190,7 @@ class _CrossFit:
         for place in range(min(map(len, steps)) - 1):
             early = judged([f"step-{own[place]}" for own in steps]) | {"strength": 1.0}
             tried.append(early)
-            if early["score"] > after["score"]:
+            if early["score"] > after["score"] + TIE:
                 share = steps[0][place] / steps[0][-1]
                 ends = [ends[0], early] if len(ends) > 1 else [early]
                 after = {**early, "strengths": [in_brief(mark) for mark in ends], "folds": len(self.folds)}

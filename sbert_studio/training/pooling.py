@@ -36,8 +36,6 @@ def pooled(folds: Sequence[Candidate], untuned: Sequence[np.ndarray | None] = ()
     weights /= weights.sum()
     found: dict[str, Any] = _mean([one.scores for one in folds], weights)
     found["rows"] = int(sum(one.scores["rows"] for one in folds))
-    if any("confused" in one.scores for one in folds):
-        found["confused"] = _confused([one.scores.get("confused") or () for one in folds])
     found["by_fold"] = [float(one.scores["score"]) for one in folds]
     if any("confused" in one.scores for one in folds):
         found["confused"] = confused_together([one.scores.get("confused", ()) for one in folds])
@@ -58,16 +56,6 @@ def nested(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:
     scores, weights = np.asarray(candidates, np.float64), np.asarray(rows, np.float64)
     others = (scores @ weights)[:, None] - scores * weights
     return float(np.average(scores[others.argmax(axis=0), np.arange(len(weights))], weights=weights))
-
-
-def _confused(folds: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The pairs of categories that were taken for each other, over all folds, most often first; as many as the longest list has."""
-    found: dict[tuple[str, ...], dict[str, Any]] = {}
-    for pairs in folds:
-        for pair in pairs:
-            known = found.setdefault(tuple(pair["categories"]), {**pair, "count": 0})
-            known["count"] += pair["count"]
-    return sorted(found.values(), key=lambda pair: -pair["count"])[: max(map(len, folds))]
 
 
 def _together(folds: Sequence[np.ndarray | None], weights: np.ndarray) -> np.ndarray | None:

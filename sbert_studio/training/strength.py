@@ -70,12 +70,18 @@ def strengthless(spec: TrainSpec) -> str:
 
 
 def at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: float) -> dict[str, Any]:
-    """The scores at a strength, as ``after`` has them; see :func:`set_strength`. Without marks only the strength is told."""
+    """The scores at a strength, as ``after`` has them; see :func:`set_strength`. Without marks only the strength is told.
+
+    What the run ended with stays in ``chosen``, so that turned back the dial tells all of it again.
+    """
     if "kept" in after:  # of several trainings, the one whose model was kept
         return {**after, "strength": value, "kept": at_strength(before, after["kept"], value)}
     marks = list(after.get("strengths", ()))
+    ended = dict(after.get("chosen") or {name: figure for name, figure in after.items() if name != "strengths"})
+    if "strength" in ended and abs(ended["strength"] - value) < 1e-9:
+        return ended | ({"strengths": marks} if marks else {})
     always = ("metric", "task", "rows", "folds", "strengths", "each", "sd", "score")
-    found = {name: after[name] for name in always if name in after} | {"strength": value}
+    found = {name: after[name] for name in always if name in after} | {"strength": value, "chosen": ended}
     if not marks:
         return found
     exact = next((mark for mark in marks if abs(mark["strength"] - value) < 1e-9), None)

@@ -95,3 +95,22 @@ def test_a_scale_of_whole_steps_has_the_ends_of_its_answers() -> None:
 def test_two_labels_without_an_order_are_learned_as_classes() -> None:
     assert default_objective("labelled_pairs", ("cause", "contrast"), ordered=False) == "softmax"
     assert default_objective("labelled_pairs", ("no", "yes")) == "cosent"
+
+
+def _few(rows: int, target: str, turned: bool) -> Table:
+    """Plain pairs, from wholly unlike to equal, with a score from 0 to 5 or a label 0 or 1."""
+    base = _texts(rows, 4)
+    shared = [round(6 * row / (rows - 1)) for row in range(rows)]
+    second = [[*text[:number], *(f"other{place}" for place in range(6 - number))] for text, number in zip(base, shared, strict=True)]
+    scores = [6 - number if turned else number for number in shared]
+    cells = [f"{5 * score / 6:.2f}" if target == "score" else str(int(score > 3)) for score in scores]
+    return _table({"sentence1": [" ".join(text) for text in base], "sentence2": [" ".join(text) for text in second], target: cells})
+
+
+@pytest.mark.parametrize("target", ["score", "label"])
+@pytest.mark.parametrize("rows", [8, 14, 16, 30])
+def test_a_few_rows_that_say_the_opposite_are_asked_about_and_plain_ones_are_not(rows: int, target: str) -> None:
+    asked = read_roles(_few(rows, target, turned=True), similar=_similar)
+    assert [question.name for question in asked.questions] == [{"score": "scale", "label": "order"}[target]]
+    assert not asked.certain
+    assert read_roles(_few(rows, target, turned=False), similar=_similar).certain

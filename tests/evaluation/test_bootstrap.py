@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score
 
-from sbert_studio.evaluation.bootstrap import counts, gain, interval, resampled_mean, resamples
+from sbert_studio.evaluation.bootstrap import counts, drawn_together, gain, interval, resampled_mean, resamples
 from sbert_studio.evaluation.pairs import evaluate_pairs, resampled_average_precision
 from sbert_studio.evaluation.retrieval import evaluate_retrieval
 from sbert_studio.evaluation.sts import evaluate_sts, resampled_spearman
@@ -89,3 +89,47 @@ def test_a_model_that_is_no_better_gains_an_interval_around_nothing() -> None:
     assert low < 0 < high
     assert gain(one, one)["gain_interval"] == [0, 0]
     assert gain(None, one) == gain(one, None) == gain(one, one[:5]) == {}
+
+
+def test_copies_of_rows_make_no_gain_sure() -> None:
+    """Two models that know nothing, on 60 rows that each stand there five times: a difference is as rarely sure as without copies."""
+    rng, wrong, runs = np.random.default_rng(9), 0, 150
+    texts = [f"text {row}" for row in range(60) for _ in range(5)]
+    for _ in range(runs):
+        gold, one, other = (np.repeat(rng.normal(size=60), 5) for _ in range(3))
+        with drawn_together(texts, [f"{text} here" for text in texts]):
+            low, high = gain(resampled_spearman(one, gold), resampled_spearman(other, gold))["gain_interval"]
+        wrong += low > 0 or high < 0
+    assert wrong / runs <= 0.08
+
+
+def test_a_report_draws_rows_that_share_a_text_together() -> None:
+    from sbert_studio.data.examples import Examples
+    from sbert_studio.evaluation.suite import evaluate_examples
+
+    class Words:
+        """Vectors that have nothing to do with the texts."""
+
+        def encode(self, texts: list[str], *_: object, **__: object) -> np.ndarray:
+            seeds = [int.from_bytes(text.encode()[-6:], "little") for text in texts]
+            return np.stack([np.random.default_rng(seed).normal(size=8) for seed in seeds]).astype(np.float32)
+
+    def width(copies: int) -> float:
+        rows = [row for row in range(60) for _ in range(copies)]
+        targets = np.array([np.random.default_rng(row).random() for row in rows], np.float32)
+        sides = (tuple(f"a {row:04d}" for row in rows), tuple(f"b {row:04d}" for row in rows))
+        examples = Examples("scored_pairs", sides, targets, np.arange(len(rows)))
+        low, high = evaluate_examples(Words(), examples).to_json()["interval"]  # type: ignore[arg-type]
+        return float(high - low)
+
+    assert width(5) == pytest.approx(width(1), rel=0.1)
+
+
+def test_rows_without_a_shared_text_are_drawn_as_ever_and_chains_are_not_one_cluster() -> None:
+    alone = np.concatenate(list(counts(30)))
+    with drawn_together([f"text {row}" for row in range(30)]):
+        assert np.array_equal(np.concatenate(list(counts(30))), alone)
+    with drawn_together(["the one query"] * 30, [f"text {row // 2}" for row in range(30)]):
+        pairs = np.concatenate(list(counts(30)))
+    assert (pairs[:, ::2] == pairs[:, 1::2]).all()
+    assert pairs.std(axis=1).min() > 0, "all rows share the query, and yet they are resampled"

@@ -153,6 +153,8 @@ def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
     assert "0.6 (0 untuned, 1 tuned)" in (tmp_path / "model" / "README.md").read_text().replace("\\", "")
     kept = json.loads((tmp_path / "outcome.json").read_text())["after"]
     assert kept["strength"] == 0.6
+    back = set_strength(tmp_path, spec, outcome.after["strength"], load=tiny_encoder)
+    assert back == json.loads(json.dumps(outcome.after)), "turned back, it tells all that the run ended with"
     with pytest.raises(StudioError, match="a strength of 2 is not possible"):
         set_strength(tmp_path, spec, 2, load=tiny_encoder)
     with pytest.raises(StudioError, match="the projection is new"):
@@ -177,6 +179,39 @@ def test_rows_that_say_the_opposite_are_asked_about_before_the_first_step(tmp_pa
     assert answered.status in ("finished", "asks")
     assert answered.question.get("options", [{}])[0].get("choice") != {"accept_alarm": "below_chance"}
     assert run(spec, tmp_path / "right", examples=rows).status == "finished"
+
+
+@pytest.mark.parametrize("rows", [8, 14, 16])
+@pytest.mark.parametrize("of", [scored_pairs, labelled_pairs])
+def test_a_few_rows_that_say_the_opposite_are_asked_about(tmp_path: Path, of: Callable[..., Examples], rows: int) -> None:
+    few = plain_rows(of, rows)
+    assert run(small_spec(objective="cosent"), tmp_path / "turned", examples=turned(few)).status == "asks"
+    assert run(small_spec(objective="cosent"), tmp_path / "right", examples=few).status == "finished"
+    answered = run(small_spec(objective="cosent", accept_alarm="below_chance"), tmp_path / "turned", examples=turned(few))
+    assert answered.status == "finished"
+
+
+@pytest.mark.parametrize("architecture", ["siamese", "cross"])
+def test_rows_of_which_none_are_held_out_are_asked_about(tmp_path: Path, architecture: str) -> None:
+    spec = small_spec(dev_fraction=0, architecture=architecture, **({} if architecture == "cross" else {"objective": "cosent"}))
+    outcome = run(spec, tmp_path, examples=turned(scored_pairs(100)))
+    assert outcome.status == "asks"
+    assert outcome.steps == 0
+
+
+def plain_rows(of: Callable[..., Examples], rows: int) -> Examples:
+    """Rows of which the untuned model is as sure as it is of plain sentences: of many the most and the least alike."""
+    many = of(400)
+    assert many.targets is not None
+    from sbert_studio.evaluation.similarity import encode_columns, similarities
+
+    left, right = encode_columns(tiny_encoder(), many.texts[:2])
+    top = 1.0 if many.targets.dtype.kind == "f" else len(many.labels) - 1
+    cosines = np.asarray(similarities(left, right)["cosine"])
+    ranks = cosines.argsort().argsort() / (len(many) - 1)
+    near = np.argsort(abs(ranks - many.targets / top))[:120]
+    order = near[np.argsort(many.targets[near], kind="stable")]
+    return many.take(order[np.linspace(0, len(order) - 1, rows).astype(np.int64)])
 
 
 def test_a_model_that_forgets_while_it_gains_is_asked_about(tmp_path: Path, probe: Path) -> None:

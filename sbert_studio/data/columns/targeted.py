@@ -59,7 +59,7 @@ def _wrong_way(view: View, said: Ranked | None, roles: Roles) -> str:
     turned = roles.low > roles.high
     if said is None:
         return f"{roles.target!r} is the name of a distance, and no model was asked" if turned and view.evidence.similar is None else ""
-    if said.strength in ("strong", "some") and (said.rho < 0) != turned:
+    if (said.faint or said.strength in ("strong", "some")) and (said.rho < 0) != turned:
         return f"higher scores stand beside {'more' if turned else 'less'} alike texts: {said.in_words()}"
     return f"{roles.target!r} is the name of a distance, and the model does not confirm it" if turned and said.rho > -0.15 else ""
 
