@@ -42,13 +42,7 @@ def build_like(table: Table, roles: Roles, similar: Similar | None = None) -> tu
     """
     wanted = (*roles.texts, *((roles.target,) if roles.target else ()))
     if all(name in table.columns for name in wanted):
-        own = replace(roles, group=roles.group if roles.group in table.columns else None)
-        if roles.kind == "scored_pairs":
-            return _scored(table, own, roles)
-        if roles.labels and not _shares_labels(table, own):
-            reading = read_columns(table, roles.kind, roles.texts, roles.target, similar=similar)
-            own = _relabelled(reading, roles)
-        return build_examples(table, own)
+        return _of_the_same_columns(table, roles, similar)
     if roles.kind == "labelled_pairs" and (scored := read_columns(table, similar=similar)).roles.kind == "scored_pairs":
         return build_examples(table, _settled(scored, roles, similar).roles)
     if roles.kind not in ("scored_pairs", "labelled_pairs", "labelled_texts"):
@@ -57,7 +51,16 @@ def build_like(table: Table, roles: Roles, similar: Similar | None = None) -> tu
     if roles.kind == "scored_pairs":
         return _scored(table, reading.roles, roles)
     own = replace(reading.roles, labels=roles.labels, ordered=roles.ordered)
-    return build_examples(table, own if _shares_labels(table, own) else _relabelled(reading, roles))
+    return build_examples(table, own) if _shares_labels(table, own) else _relabelled(table, reading, roles)
+
+
+def _of_the_same_columns(table: Table, roles: Roles, similar: Similar | None) -> tuple[Examples, tuple[Finding, ...]]:
+    own = replace(roles, group=roles.group if roles.group in table.columns else None)
+    if roles.kind == "scored_pairs":
+        return _scored(table, own, roles)
+    if roles.labels and not _shares_labels(table, own):
+        return _relabelled(table, read_columns(table, roles.kind, roles.texts, roles.target, similar=similar), roles)
+    return build_examples(table, own)
 
 
 def opposed(learned: Examples, held: Examples, similar: Similar | None) -> str:
@@ -81,13 +84,15 @@ def _followed(examples: Examples, similar: Similar) -> Ranked | None:
 
 
 def _settled(reading: Reading, first: Roles, similar: Similar | None) -> Reading:
-    """The reading, where nothing but the order of labels and the end of a scale, which are decided later, is left open."""
-    open_ = [question for question in reading.questions if question.name not in ("order", "scale")]
+    """The reading, where nothing but the order of labels, which is decided later, is left open."""
+    open_ = [question for question in reading.questions if question.name != "order"]
     if open_ and similar is not None:
         names = ", ".join(name for name in (*first.texts, first.target) if name)
         raise StudioError(
             f"what its columns are is left open ({open_[0].text} {open_[0].why})",
-            f"call its columns what those of the training file are called ({names}), or leave the file out",
+            "turn its scores round, so that the highest are the most alike, or leave the file out"
+            if open_[0].name == "scale"
+            else f"call its columns what those of the training file are called ({names}), or leave the file out",
         )
     return reading
 
@@ -97,8 +102,8 @@ def _shares_labels(table: Table, own: Roles) -> bool:
     return any(same_class(cell, own.labels) >= 0 for cell in set(table.column(own.target)))
 
 
-def _relabelled(reading: Reading, first: Roles) -> Roles:
-    """Labels of its own in the order that their words or the untuned model tell.
+def _relabelled(table: Table, reading: Reading, first: Roles) -> tuple[Examples, tuple[Finding, ...]]:
+    """Examples with labels of its own in the order that their words or the untuned model tell.
 
     Raises:
         StudioError: neither tells it.
@@ -106,7 +111,9 @@ def _relabelled(reading: Reading, first: Roles) -> Roles:
     own = reading.roles
     told = all(question.name != "order" for question in reading.questions)
     if own.kind == "labelled_pairs" and first.ordered and own.ordered and told and len(own.labels) == len(first.labels):
-        return own
+        told_so = f"labels {', '.join(own.labels[:8])} are taken for {', '.join(first.labels[:8])}: {'; '.join(reading.why)}"
+        examples, findings = build_examples(table, own)
+        return examples, (Finding("info", told_so), *findings)
     theirs = ", ".join(first.labels[:8])
     raise StudioError(
         f"its labels are {', '.join(own.labels[:8])}, those of the training file are {theirs}, and nothing tells which is which",

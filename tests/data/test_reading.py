@@ -255,7 +255,9 @@ def test_labels_of_a_held_out_file_are_never_put_in_the_order_of_the_alphabet(si
     assert found.held_out is None
     assert "its labels are blarg, glorp, those of the training file are no, yes" in found.errors[0].message
     assert "rename them to those of the training file (no, yes), or leave the file out" in found.errors[0].message
-    judged = diagnose(table, dev=dev, similar=similar).held_out
+    known = diagnose(table, dev=dev, similar=similar)
+    assert any("labels glorp, blarg are taken for no, yes: " in one.message for one in known.findings)
+    judged = known.held_out
     assert judged is not None
     assert judged.targets is not None
     assert judged.targets.tolist() == [int(score > 3) for score in pairs()[2]]
