@@ -178,10 +178,10 @@ def counted(verb: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
 
 
 def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.data import doctor, examples, tables
+    from sbert_studio.data import doctor, tables
 
     done: list[str] = []
-    for module, name in ((tables, "read_table"), (doctor, "diagnose"), (doctor, "build_examples"), (examples, "build_like")):
+    for module, name in ((tables, "read_table"), (doctor, "diagnose"), (doctor, "build_examples"), (doctor, "build_like")):
         monkeypatch.setattr(module, name, counted(getattr(module, name), done))
     path, dev, first = (write_pairs(tmp_path / f"{name}.csv", seed=seed) for seed, name in ((10, "pairs"), (20, "dev"), (30, "first")))
     request = TrainRequest(path, dev, first, overrides=quick())

@@ -20,8 +20,9 @@ from .checks.texts import mojibake, truncated, wrong_language
 from .conversions import Offer, offers
 from .detection import Reading
 from .evidence import Similar
-from .examples import Examples, build_examples, build_like
+from .examples import Examples, build_examples
 from .findings import Finding, Severity
+from .held_out import build_like, opposed
 from .mends import mend
 from .progress import Progress
 from .questions import Question
@@ -149,7 +150,7 @@ def diagnose(
         reading = roles if isinstance(roles, Reading) else read_roles(table, roles, similar=similar)
     roles = reading.roles
     examples, left_out = build_examples(table, roles)
-    held_out, dev_findings, held_account = _held_out(dev, roles)
+    held_out, dev_findings, held_account = _held_out(dev, roles, examples, similar)
     patient = Patient(table, roles, examples, held_out, tokenize, max_tokens, tuple(languages) if languages else None)
     found = [*table.notes, *left_out, *dev_findings]
     if progress is not None:
@@ -163,13 +164,22 @@ def diagnose(
     return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, held_out, held_account)
 
 
-def _held_out(dev: Table | None, roles: Roles) -> tuple[Examples | None, list[Finding], RowAccount | None]:
+def _held_out(
+    dev: Table | None, roles: Roles, learned: Examples, similar: Similar | None
+) -> tuple[Examples | None, list[Finding], RowAccount | None]:
     if dev is None:
         return None, [], None
     try:
-        examples, left_out = build_like(dev, roles)
+        examples, found = build_like(dev, roles, similar)
+        if why := opposed(learned, examples, similar):
+            raise StudioError(
+                f"its rows seem to stand the other way round ({why})",
+                "turn its scores or labels round, so that they mean what those of the training file mean, or leave the file out",
+            )
     except StudioError as error:
-        return None, [Finding("error", f"the held-out file cannot be used: {error.message}")], None
-    account = account_of(dev, left_out, examples.lines)
+        mends = f"; {error.hint}" if error.hint else ""
+        return None, [Finding("error", f"the held-out file cannot be used: {error.message}{mends}")], None
+    account = account_of(dev, found, examples.lines)
     told = [Finding("warning", f"the held-out file: {account.in_words('to judge by')}")] if account.left_out else []
+    told += [Finding(one.severity, f"the held-out file: {one.message}") for one in found if not one.rows]
     return examples, told, account

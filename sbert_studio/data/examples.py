@@ -17,7 +17,7 @@ from .roles import KINDS, Kind, Roles
 from .scales import NO_LABEL, NOISE, label_key, same_class
 from .tables import Table
 
-__all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "build_like", "detect_roles"]
+__all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "detect_roles"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,49 +103,6 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
     groups = tuple(table.column(roles.group)) if roles.group else ()
     examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups, roles.ordered)
     return (examples if usable.all() else examples.take(np.flatnonzero(usable))), tuple(findings)
-
-
-def build_like(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...]]:
-    """Examples of a second file (a held-out one) for use beside those of the file that ``roles`` belong to.
-
-    Where its columns have the same names they play the same parts; else they are found out anew. The kind, the labels and
-    their order stay, so that class ids mean the same in both, and so does the scale with its direction, where the second file's
-    scores lie on it; but what learns from labels may well be judged by scores.
-
-    Raises:
-        StudioError: the file gives no such examples.
-    """
-    wanted = (*roles.texts, *((roles.target,) if roles.target else ()))
-    if all(name in table.columns for name in wanted):
-        return build_examples(table, replace(roles, group=roles.group if roles.group in table.columns else None))
-    if roles.kind == "labelled_pairs" and (scored := detect_roles(table)).kind == "scored_pairs":
-        return build_examples(table, scored)
-    own = detect_roles(table, kind=roles.kind)
-    if roles.kind == "scored_pairs":
-        own = _on_the_scale_of(table, own, roles)
-    if roles.labels:
-        own = replace(own, labels=_in_the_order_of(own.labels, roles.labels), ordered=roles.ordered)
-    return build_examples(table, own)
-
-
-def _on_the_scale_of(table: Table, own: Roles, first: Roles) -> Roles:
-    """The first file's scale where the second's scores lie on it, else the second's own, turned round where the first is."""
-    assert own.target and own.low is not None and own.high is not None and first.low is not None and first.high is not None
-    least, most = min(first.low, first.high), max(first.low, first.high)
-    scores = numbers_of(table.column(own.target))
-    good = scores[~np.isnan(scores)]
-    slack = NOISE * (most - least)
-    if (good >= least - slack).all() and (good <= most + slack).all() and good.max() > least + 0.2 * (most - least):
-        return replace(own, low=first.low, high=first.high, note=first.note)
-    if (first.low > first.high) != (own.low > own.high):
-        return replace(own, low=own.high, high=own.low)
-    return own
-
-
-def _in_the_order_of(own: tuple[str, ...], first: tuple[str, ...]) -> tuple[str, ...]:
-    """The first file's classes; or the second's, where it calls as many by other names throughout."""
-    shared = any(same_class(label, first) >= 0 for label in own)
-    return own if not shared and len(own) == len(first) else first
 
 
 def _few_negatives(table: Table, columns: list[list[str]]) -> Iterator[Finding]:

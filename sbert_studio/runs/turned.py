@@ -12,12 +12,21 @@ from ..data.roles import Roles
 from ..training.alarm import OPPOSITE
 
 
-def with_turns(question: Mapping[str, Any], roles: Roles) -> dict[str, Any]:
-    """``question``, as :class:`~sbert_studio.training.events.Asks` has it, with the answer that turns round what ``roles`` say."""
+def with_turns(question: Mapping[str, Any], roles: Roles, *, of_held_out_file: bool = False) -> dict[str, Any]:
+    """``question``, as :class:`~sbert_studio.training.events.Asks` has it, with the answer that turns round what ``roles`` say.
+
+    Args:
+        question: an alarm's, or nothing.
+        roles: of the training file; an order of labels that are not its own is no answer, since it cannot be given.
+        of_held_out_file: the rows that are shown stand in a file of their own, and the question says so.
+    """
     asked = dict(question)
     options = list(asked.get("options", ()))
     if not any(option["choice"].get("accept_alarm") == OPPOSITE for option in options):
         return asked
+    if of_held_out_file:
+        asked["question"] = f"In the held-out file: {asked['question']}"
+    options = [option for option in options if sorted(option["choice"].get("order", roles.labels)) == sorted(roles.labels)]
     if roles.kind == "scored_pairs" and roles.low is not None and roles.high is not None:
         low, high = roles.high, roles.low
         answer = f"no, turn the scores round: {high:g} counts as most alike"

@@ -154,10 +154,10 @@ def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit
 
     materials = Materials(folder)
     examples, dev = materials.examples()
-    roles = materials.roles()
+    turns = partial(with_turns, roles=materials.roles(), of_held_out_file=dev is not None)
 
     def tell(event: Event) -> None:
-        emit(replace(event, question=with_turns(event.question, roles)) if isinstance(event, Asks) else event)
+        emit(replace(event, question=turns(event.question)) if isinstance(event, Asks) else event)
 
     outcome = run_course(
         materials.spec(),
@@ -170,7 +170,7 @@ def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit
         first=materials.first(),
         reasons=materials.reasons(),
     )
-    return replace(outcome, question=with_turns(outcome.question, roles))
+    return replace(outcome, question=turns(outcome.question))
 
 
 def _changes(body: dict[str, Any]) -> dict[str, Any]:

@@ -113,8 +113,10 @@ class Reading(Services):
             return diagnose(table, roles if isinstance(roles, Roles) else read_roles(table, roles, kinds), dev, progress=progress)
         encoder = None if self.catalog.is_cross(model) else self.catalog.load(model)
         tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None else (None, None)
-        read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, self._similar(encoder))
-        return diagnose(table, read, dev, tokens, most, languages=languages_of(self.catalog, model), progress=progress)
+        similar = self._similar(encoder)
+        read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, similar)
+        languages = languages_of(self.catalog, model)
+        return diagnose(table, read, dev, tokens, most, languages=languages, similar=similar, progress=progress)
 
     def _similar(self, encoder: Encoder | None) -> Similar:
         """How alike texts are by an encoder; beside a cross-encoder, which reads pairs, by the one that the program came with."""

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.examples import Roles, build_examples, build_like, detect_roles
+from sbert_studio.data.examples import Roles, build_examples, detect_roles
+from sbert_studio.data.held_out import build_like
 from sbert_studio.data.tables import read_table, table_from_columns
 from sbert_studio.errors import StudioError
 

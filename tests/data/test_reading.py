@@ -13,8 +13,10 @@ from sbert_studio.data.asked import Asked, parse_order, read_roles
 from sbert_studio.data.detection import Reading
 from sbert_studio.data.doctor import diagnose
 from sbert_studio.data.evidence import Similar, similar_by
-from sbert_studio.data.examples import build_examples, build_like
+from sbert_studio.data.examples import build_examples
+from sbert_studio.data.held_out import build_like
 from sbert_studio.data.questions import Option
+from sbert_studio.data.roles import Roles
 from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
@@ -247,3 +249,66 @@ def test_nothing_is_offered_that_would_make_a_guess_come_true(similar: Similar) 
     turned = diagnose(table, Asked(scale=(5.0, 0.0)), similar=similar)
     assert not turned.questions
     assert turned.offers
+
+
+def held_out(no: str, yes: str, *names: str) -> Table:
+    a, b, scores = pairs()
+    cells = [yes if score > 3 else no for score in scores]
+    return table_from_columns("dev.csv", dict(zip(names, (a, b, cells), strict=True)))
+
+
+@pytest.mark.parametrize("names", [("x", "y", "etikett"), (*TEXTS, "label")])
+def test_labels_of_a_held_out_file_are_never_put_in_the_order_of_the_alphabet(similar: Similar, names: tuple[str, ...]) -> None:
+    dev, table = held_out("glorp", "blarg", *names), two_words("no", "yes")
+    found = diagnose(table, dev=dev)
+    assert found.held_out is None
+    assert "its labels are blarg, glorp, those of the training file are no, yes" in found.errors[0].message
+    assert "rename them to those of the training file (no, yes), or leave the file out" in found.errors[0].message
+    known = diagnose(table, dev=dev, similar=similar)
+    assert any("labels glorp, blarg are taken for no, yes: " in one.message for one in known.findings)
+    judged = known.held_out
+    assert judged is not None
+    assert judged.targets is not None
+    assert judged.targets.tolist() == [int(score > 3) for score in pairs()[2]]
+
+
+@pytest.mark.parametrize("names", [("x", "y", "verdict"), (*TEXTS, "label")])
+def test_known_words_of_a_held_out_file_are_laid_upon_the_labels(names: tuple[str, ...]) -> None:
+    dev = held_out("0", "1", *names)
+    examples, _ = build_like(dev, read_roles(two_words("wug", "blick"), Asked(order=("wug", "blick"))).roles)
+    assert examples.targets is not None
+    assert examples.targets.tolist() == [int(score > 3) for score in pairs()[2]]
+
+
+def test_categories_of_a_held_out_file_that_are_called_otherwise_are_refused() -> None:
+    roles = Roles("labelled_texts", ("text",), "topic", labels=("art", "sport"), ordered=False)
+    dev = table_from_columns("dev.csv", {"text": [f"a text of number {row}" for row in range(40)], "topic": ["wug", "blick"] * 20})
+    with pytest.raises(StudioError, match="nothing tells which is which"):
+        build_like(dev, roles)
+
+
+@pytest.mark.parametrize("column", ["score", "wert"])
+def test_scores_of_a_held_out_file_that_run_the_other_way_round_are_refused(similar: Similar, column: str) -> None:
+    dev = scored(column, lambda score: f"{5 - score:g}")
+    found = diagnose(scored("score"), dev=dev, similar=similar)
+    assert found.held_out is None
+    assert "held-out file cannot be used" in found.errors[0].message
+    assert diagnose(scored("score"), dev=scored(column), similar=similar).held_out is not None
+
+
+def test_a_held_out_file_on_another_scale_loses_no_row_and_says_so() -> None:
+    found = diagnose(scored("score"), dev=scored("score", lambda score: f"{20 * score:g}"))
+    assert found.held_out is not None
+    assert len(found.held_out) == len(found.examples)
+    assert found.held_out.targets == pytest.approx(found.examples.targets, abs=1e-6)
+    assert any("of another scale than the training file's 0–5" in one.message for one in found.findings)
+
+
+def test_a_held_out_file_of_two_scales_is_refused_with_its_rows() -> None:
+    a, b, scores = pairs()
+    cells = [f"{score * (20 if place % 3 == 0 else 1):g}" for place, score in enumerate(scores)]
+    dev = table_from_columns("dev.csv", {"sentence1": a, "sentence2": b, "score": cells})
+    with pytest.raises(StudioError, match="off the training file's scale 0–5") as caught:
+        build_like(dev, Roles("scored_pairs", TEXTS, "score", 0.0, 5.0))
+    assert caught.value.rows == tuple(place + 2 for place, cell in enumerate(cells) if float(cell) > 5)
+    assert "leave the file out" in caught.value.hint

@@ -37,3 +37,20 @@ def test_no_other_question_is_changed() -> None:
     assert with_turns({}, roles) == {}
     forgets = {"options": [{"answer": "go on", "flag": "", "choice": {"accept_alarm": "general"}}]}
     assert with_turns(forgets, roles) == forgets
+
+
+def test_labels_are_turned_only_where_they_are_those_of_the_training_file() -> None:
+    turn = {"answer": "turn", "flag": "--order blarg,glorp", "choice": {"order": ["blarg", "glorp"]}}
+    asked = {**ASKED, "question": "Do these rows stand the right way round?", "why": "", "options": [turn, *ASKED["options"]]}
+    own = with_turns(asked, Roles("labelled_pairs", ("a", "b"), "label", labels=("glorp", "blarg")))
+    assert own["options"] == asked["options"]
+    other = with_turns(asked, Roles("labelled_pairs", ("a", "b"), "label", labels=("no", "yes")))
+    assert other["options"] == ASKED["options"]
+
+
+def test_rows_of_the_held_out_file_are_said_to_be_those() -> None:
+    roles = Roles("labelled_pairs", ("a", "b"), "label", labels=("no", "yes"))
+    asked = {**ASKED, "question": "Do these rows stand the right way round?"}
+    assert with_turns(asked, roles)["question"] == asked["question"]
+    assert with_turns(asked, roles, of_held_out_file=True)["question"] == f"In the held-out file: {asked['question']}"
+    assert with_turns({}, roles, of_held_out_file=True) == {}

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from sbert_studio.data.examples import build_examples, build_like, detect_roles
+from sbert_studio.data.examples import build_examples, detect_roles
+from sbert_studio.data.held_out import build_like
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.objectives import build_objective
 from sbert_studio.training.events import Evaluated
