@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -216,3 +217,49 @@ def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, t
     studio.resume(run.id)
     assert studio.runner.wait(run.id, 60)
     assert studio.runs()[0].status == "finished"
+
+
+def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    from sbert_studio.cli.main import run
+
+    code = run(arguments)
+    return code, *capsys.readouterr()
+
+
+def test_models_are_listed_though_the_list_of_runs_is_locked(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sbert_studio.runs.database.Database.ask.__defaults__", (0.1,))
+    monkeypatch.setattr("sbert_studio.runs.database.Database.change.__defaults__", (0.1,))
+    kept = sqlite3.connect(runs / "studio.db", isolation_level=None)
+    kept.execute("BEGIN EXCLUSIVE")
+    code, out, err = at_command_line(capsys, "models", "--json")
+    kept.close()
+    told = json.loads(out)
+    assert code == 0
+    assert [card["kind"] for card in told["models"]] == ["bundled", "run", "run"]
+    assert "locked" in told["notices"][0] and "locked" in err
+
+
+def test_a_home_that_cannot_be_written_serves_what_only_reads(
+    runs: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with studio_at(runs, tiny) as studio:
+        assert studio.similarity("cat", "cat").cosine == pytest.approx(1, abs=1e-5)
+        with pytest.raises(StudioError, match="not writable"):
+            studio.train(TrainRequest(write_pairs(runs.parent / "pairs.csv"), overrides=quick()))
+    code, out, _ = at_command_line(capsys, "models", "--json")
+    assert code == 0 and "not writable" in json.loads(out)["notices"][0]
+
+
+@pytest.mark.parametrize("status", ["finished", "stopped", "interrupted"])
+def test_a_run_whose_folder_was_deleted_says_so(runs: Path, tiny: Path, capsys: pytest.CaptureFixture[str], status: str) -> None:
+    with studio_at(runs, tiny) as studio:
+        broken, _ = studio.runs()
+        studio.store.record(broken.id, status=status)
+    shutil.rmtree(runs / "runs" / broken.id)
+    listed = {run["id"]: run["damaged"] for run in json.loads(at_command_line(capsys, "runs", "--json")[1])["runs"]}
+    assert "folder is gone" in listed[broken.id]
+    code, _, err = at_command_line(capsys, "similarity", "cat", "dog", "--model", broken.id)
+    assert code == 2 and "folder is gone" in err and "wait" not in err
