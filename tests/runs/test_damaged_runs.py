@@ -163,10 +163,24 @@ def test_a_full_disk_after_the_last_training_of_several_is_told_as_one(
         patch.setattr("sbert_studio.training.course.shutil.copytree", full)
         with pytest.raises(StudioError, match="disk was full") as caught:
             studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(seeds=2)))
-    assert "resume" in caught.value.hint
     (run,) = studio.runs()
-    assert run.status == "failed"
+    assert f"--resume {run.id}" in caught.value.hint and str(studio.workspace.home / "runs" / run.id) in caught.value.message
+    assert (run.status, run.hint) == ("failed", caught.value.hint) and str(studio.workspace.home) not in run.message
     assert studio.go_on(run.id).status == "finished"
+
+
+def test_a_full_disk_within_the_training_names_the_folder_and_the_run(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sbert_studio.training.checkpoint.Checkpoints.write", full)
+    with pytest.raises(StudioError, match="disk is full") as caught:
+        studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    (run,) = studio.runs()
+    assert f"--resume {run.id}" in caught.value.hint and str(studio.workspace.home / "runs" / run.id) in caught.value.message
+    assert str(studio.workspace.home) not in run.message
 
 
 def cut_rows(folder: Path) -> None:
