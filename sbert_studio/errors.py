@@ -34,3 +34,7 @@ def describe_rows(rows: Sequence[int]) -> str:
     shown = ", ".join(str(row) for row in rows[:_SHOWN_ROWS])
     rest = len(rows) - _SHOWN_ROWS
     return f"row{'s' if len(rows) != 1 else ''} {shown}" + (f" and {rest} more" if rest > 0 else "")
+
+
+class DiskFull(StudioError):
+    """No space was left on the disk of a run."""

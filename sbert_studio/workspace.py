@@ -21,10 +21,10 @@ _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 class Workspace:
-    """Every path of the studio, below one home folder that is made on first use.
+    """Every path of the studio, below one home folder that is made on first use. What only reads needs none that can be written.
 
     Raises:
-        StudioError: the home folder cannot be made or written.
+        StudioError: the home folder cannot be made.
     """
 
     def __init__(self, home: Path) -> None:
@@ -35,8 +35,15 @@ class Workspace:
             raise StudioError(
                 f"the data folder {home} cannot be made: {error.strerror}", "set SBERT_STUDIO_HOME to a folder you may write"
             ) from error
-        if not os.access(home, os.W_OK):
-            raise StudioError(f"the data folder {home} is not writable", "set SBERT_STUDIO_HOME to a folder you may write")
+
+    def require_writable(self) -> None:
+        """Find out before it is needed whether the home folder takes files.
+
+        Raises:
+            StudioError: it does not.
+        """
+        if not os.access(self.home, os.W_OK):
+            raise StudioError(f"the data folder {self.home} is not writable", "set SBERT_STUDIO_HOME to a folder you may write")
 
     @property
     def database(self) -> Path:

@@ -10,7 +10,7 @@ import typer
 
 from ..evaluation.report import TASKS
 from ..evaluation.words import confused_in_words
-from .answers import Answer, Json, progress
+from .answers import Answer, Json, progress, say
 from .studio import open_studio
 
 
@@ -32,14 +32,16 @@ def evaluate(
 def models(json: Json = False) -> Answer:
     """List the models that can be used."""
     with open_studio() as studio:
-        found = studio.models()
+        found, notices = studio.models_at_hand()
+    for notice in notices:
+        say(notice)
     lines = [
         [card.name, card.kind, "damaged", "", "", f"{card.title}: {card.damaged}"]
         if card.damaged
         else [card.name, card.kind, f"{card.dim}-d" if card.dim else "pairs", f"{card.parameters / 1e6:.1f} M", card.pooling, card.title]
         for card in found
     ]
-    return Answer({"models": [card.to_json() for card in found]}, lines)
+    return Answer({"models": [card.to_json() for card in found], "notices": notices}, lines)
 
 
 def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:

@@ -38,7 +38,10 @@ def runs(
         gone = _cleaned(studio, clean) if clean is not None else []
         turns = {seen.run.id: seen for seen in studio.under_way()}
         found = [(run, bytes_of_run(studio, run.id)) for run in studio.runs()]
-        damaged = {card.name: card.damaged for card in studio.models() if card.damaged}
+        damaged = {
+            run.id: "its folder is gone" for run, _ in found if not (run.active or (studio.workspace.home / "runs" / run.id).is_dir())
+        }
+        damaged |= {card.name: card.damaged for card in studio.models() if card.damaged}
         notices = studio.store.notices
     for notice in notices:
         say(notice)

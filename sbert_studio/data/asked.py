@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -183,7 +184,7 @@ def parse_order(text: str) -> tuple[str, ...]:
     """
     if text.strip().casefold() in ("", NO_ORDER):
         return ()
-    labels = tuple(label.strip() for label in next(csv.reader([text], skipinitialspace=True), []))
+    labels = tuple(label.strip() for label in _listed(text))
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise StudioError(
             f"{text!r} is no order of labels", "write all of them with commas between them, least alike first, such as no,yes"
@@ -193,15 +194,24 @@ def parse_order(text: str) -> tuple[str, ...]:
 
 def parse_columns(text: str) -> tuple[str, ...]:
     """Column names with commas between them; a name that holds one stands in quotation marks, as in a CSV."""
-    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    names = [name.strip() for name in _listed(text)]
     if not names or not all(names):
         raise StudioError(f"{text!r} names no columns", "write their names with commas between them, such as sentence1,sentence2")
     return tuple(names)
 
 
+def _listed(text: str) -> list[str]:
+    try:
+        return next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise StudioError(
+            f"{text[:80]!r} cannot be read as a list: {error}", "write it in one line, with commas between its parts"
+        ) from None
+
+
 def parse_scale(text: str) -> tuple[float, float]:
     """``0-5`` → (0.0, 5.0); ``-1 to 1`` and, where 0 is most alike, ``5-0`` work too."""
     found = _SCALE.fullmatch(text)
-    if not found:
-        raise StudioError(f"{text!r} is no scale of scores", "write the lowest and the highest score, such as 0-5")
+    if not found or not all(math.isfinite(float(end)) for end in found.groups()):
+        raise StudioError(f"{text[:80]!r} is no scale of scores", "write the lowest and the highest score, such as 0-5")
     return float(found[1]), float(found[2])

@@ -106,6 +106,10 @@ class Catalog:
                 return Source("bundled", known, _bundled_folder(known, bundled), bundled.hub_id)
         if _RUN_ID.fullmatch(name):
             model = self.workspace.runs / name / "model"
+            if not model.parent.is_dir():
+                raise StudioError(
+                    f"the run {name} cannot be used: its folder is gone", "choose another model; `sbert-studio runs` lists the runs"
+                )
             if not model.is_dir():
                 raise StudioError(f"the run {name} has no finished model", "choose another model, or wait until the run is done")
             return Source("run", name, model, noted_base(model))

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import StudioError
+from ..errors import DiskFull, StudioError
 from ..training.events import Asks, Event, Failed, Notice, to_json
 from ..workspace import Workspace
 from .materials import Materials
@@ -62,13 +62,15 @@ def perform(
         outcome = _train(folder, catalog(), _either(should_stop, run_id, store), books.write)
         books.end(outcome)
     except StudioError as error:
-        books.write(Failed(message=str(StudioError(error.message, rows=error.rows)).rstrip("."), hint=error.hint))
-        return error
+        full = isinstance(error, DiskFull)
+        hint = _hint(error, run_id) if full else error.hint
+        books.write(Failed(message=str(StudioError(error.message, rows=error.rows)).rstrip("."), hint=hint))
+        return _where(error.message, workspace, run_id, hint) if full else error
     except Exception as error:
         with contextlib.suppress(OSError):
             (workspace.run(run_id) / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
         books.write(Failed(message=_plain(error), hint=_hint(error, run_id)))
-        return error
+        return _where(_plain(error), workspace, run_id, _hint(error, run_id)) if _disk_full(error) else error
     except BaseException:
         store.tell(run_id, status="interrupted", message="the program was ended; resume the run to go on from its last checkpoint")
         raise
@@ -208,12 +210,17 @@ def _either(should_stop: Callable[[], bool], run_id: str, store: Store) -> Calla
     return ask
 
 
+def _where(message: str, workspace: Workspace, run_id: str, hint: str) -> StudioError:
+    """A full disk for whoever sits at this machine; the run's own events, which visitors see, name no folder of it."""
+    return DiskFull(f"{message}, in {workspace.home / 'runs' / run_id}", hint)
+
+
 def _disk_full(error: Exception) -> bool:
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
 def _hint(error: Exception, run_id: str) -> str:
-    return "make room, then resume the run" if _disk_full(error) else f"the full report is in the run's error.log ({run_id})"
+    return f"make room, then go on with --resume {run_id}" if _disk_full(error) else f"the full report is in the run's error.log ({run_id})"
 
 
 def _plain(error: Exception) -> str:

@@ -46,6 +46,16 @@ class Judging(Reading):
         ]
         return bundled + [self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done]
 
+    def models_at_hand(self) -> tuple[list[ModelCard], list[str]]:
+        """(:meth:`models`, notices): where the list of runs cannot be read, the runs' folders that hold a model, and a notice of why."""
+        try:
+            return self.models(), []
+        except StudioError as error:
+            folders = sorted(self.workspace.home.glob("runs/run-*/model"))
+            cards = [self._model_card(name, "bundled", name) for name in self.catalog.bundled()]
+            cards += [self._model_card(folder.parent.name, "run", folder.parent.name) for folder in folders]
+            return cards, [f"{error.message}; the runs are listed by their folders"]
+
     def _learned(self, model: str, table: Table) -> list[str]:
         """A note where rows of the table lie in the file that a run was tuned on, or a run that it began from."""
         from ..runs.materials import Materials

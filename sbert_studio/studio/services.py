@@ -119,6 +119,7 @@ class Services:
     def _open_store(self) -> Store:
         from ..runs.store import Store
 
+        self.workspace.require_writable()
         store = Store(self.workspace.database)
         store.recover()
         return store

@@ -21,7 +21,7 @@ from typing import Any
 from torch import Tensor
 
 from ..encoders.digests import cut_short, digest_of
-from ..errors import StudioError
+from ..errors import DiskFull, StudioError
 from ..workspace import atomic_folder
 
 _FOLDER = "checkpoints"
@@ -190,7 +190,7 @@ def disk_space(what: str) -> Iterator[None]:
     except (OSError, SafetensorError) as error:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         if full or (isinstance(error, SafetensorError) and ("space" in str(error).lower() or "too large" in str(error).lower())):
-            raise StudioError(
+            raise DiskFull(
                 f"the disk was full while {what} was written; the last good checkpoint is intact", "make room, then resume the run"
             ) from error
         raise

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _FOLDERS = ("path", "model")
+_LARGEST = 1 << 53  # above it, not every whole number can be sent
+_DIGITS = 16
 _COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
 
 
@@ -197,8 +199,8 @@ def train(
         token, by which /stop ends it. Who knows the id can see and use the run; only who holds the token can stop it.
     """
     try:
-        given = json.loads(settings or "{}")
-    except json.JSONDecodeError:
+        given = json.loads(settings or "{}", parse_int=_integer)
+    except (ValueError, RecursionError):  # no JSON, or brackets in brackets without end
         given = None
     if not isinstance(given, dict):
         raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
@@ -309,11 +311,13 @@ def build(page: Page) -> None:
 def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -> Callable[..., Any]:
     """The verb without its first argument, under the endpoint's name (MCP shows it), its errors in words."""
     first = page if verb is train else page.studio
+    signature = inspect.signature(verb)
+    taken = list(signature.parameters.values())[1:]
 
     def call(*args: Any) -> Any:
         try:
             with VISITS.work():
-                return verb(first, *args)
+                return verb(first, *(_taken(each, value) for each, value in zip(taken, args, strict=False)))
         except StudioError as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception:
@@ -322,11 +326,28 @@ def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -
 
     functools.update_wrapper(call, verb)
     call.__name__ = endpoint
-
-    signature = inspect.signature(verb)
-    call.__signature__ = signature.replace(parameters=list(signature.parameters.values())[1:])  # type: ignore[attr-defined]
+    call.__signature__ = signature.replace(parameters=taken)  # type: ignore[attr-defined]
     del call.__wrapped__  # type: ignore[attr-defined]
     return call
+
+
+def _taken(parameter: inspect.Parameter, value: Any) -> Any:
+    """An argument as the verb's signature says it: nothing is an empty text, and a number is one that can be counted to.
+
+    Raises:
+        StudioError: it is no such number.
+    """
+    if parameter.annotation == "str":
+        return "" if value is None else value
+    if parameter.annotation == "float" and not (isinstance(value, int | float) and abs(value) <= _LARGEST):
+        raise StudioError(f"{parameter.name} is no number of use here", "give a whole number, such as 2")
+    return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise StudioError(f"the settings hold a number of {len(digits):,} digits", f"at most {_DIGITS} are read")
+    return int(digits)
 
 
 def _asked(

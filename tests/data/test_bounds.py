@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from sbert_studio.data.readers.archive import examine
+from sbert_studio.errors import StudioError
+
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -77,6 +80,57 @@ def test_a_row_number_of_two_billion_is_refused_at_once(tmp_path: Path) -> None:
     seconds, _, said = read(path)
     assert "2,000,000,000" in said
     assert seconds < 5
+
+
+@pytest.mark.parametrize("number", ["+2000000000", " 2000000000 ", "2e9", "0002000000000", str(10**16), "1e300", "２０００００００００"])
+def test_a_row_number_is_bounded_however_it_is_written(tmp_path: Path, number: str) -> None:
+    path = workbook(tmp_path / "far.xlsx", rows=_CELLS + f'<row r="{number}"><c t="s"><v>1</v></c></row>')
+    with pytest.raises(StudioError, match="at most 1,048,576 rows"):
+        examine(path)
+
+
+@pytest.mark.parametrize("reference", ["A2000000000", "A+2000000000", "A" + "9" * 5000, "A0", "A"])
+def test_a_cells_reference_is_bounded_too(tmp_path: Path, reference: str) -> None:
+    path = workbook(tmp_path / "far.xlsx", rows=_CELLS + f'<row r="3"><c r="{reference}" t="s"><v>1</v></c></row>')
+    with pytest.raises(StudioError, match=r"at most 1,048,576 rows|not a workbook"):
+        examine(path)
+
+
+@pytest.mark.parametrize("number", ["many", "-5", "0", "1.5", "nan", "inf", "9" * 5000])
+def test_what_is_no_row_number_is_refused(tmp_path: Path, number: str) -> None:
+    with pytest.raises(StudioError, match="not a workbook"):
+        examine(workbook(tmp_path / "odd.xlsx", rows=_CELLS + f'<row r="{number}"><c t="s"><v>1</v></c></row>'))
+
+
+def recoded(path: Path, part: str, text: str, encoding: str = "utf-16") -> Path:
+    """A workbook with one part more or another, in another encoding."""
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(path.with_stem("recoded"), "w") as target:
+        for entry in source.infolist():
+            if entry.filename != part:
+                target.writestr(entry.filename, source.read(entry))
+        target.writestr(part, f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
+    return path.with_stem("recoded")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "cp1252"])
+def test_a_part_is_examined_in_its_own_encoding(tmp_path: Path, encoding: str) -> None:
+    sheet = f'<worksheet xmlns="{_MAIN}"><sheetData>{_CELLS}%s</sheetData></worksheet>'
+    part = "xl/worksheets/sheet1.xml"
+    sound = workbook(tmp_path / "sound.xlsx")
+    assert read(recoded(sound, part, sheet % "", encoding))[2] == "1"
+    with pytest.raises(StudioError, match="2,000,000,000"):
+        examine(recoded(sound, part, sheet % '<row r="2000000000"/>', encoding))
+    with pytest.raises(StudioError, match="not a workbook"):
+        examine(recoded(sound, part, '<!DOCTYPE x [<!ENTITY a "aaaa">]>' + sheet % "", encoding))
+
+
+def test_parts_that_are_no_sheet_do_not_count_as_one(tmp_path: Path) -> None:
+    chain = f'<calcChain xmlns="{_MAIN}">' + '<c r="A2" i="1"/>' * 20_000 + "</calcChain>"
+    path = recoded(workbook(tmp_path / "chain.xlsx"), "xl/calcChain.xml", chain, "utf-8")
+    with zipfile.ZipFile(path, "a") as target:
+        target.writestr("xl/printerSettings/printerSettings1.bin", bytes(range(256)))
+        target.writestr("customXml/item1.xml", '<rows><row r="abc"/></rows>')
+    assert read(path)[2] == "1"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -162,10 +163,24 @@ def test_a_full_disk_after_the_last_training_of_several_is_told_as_one(
         patch.setattr("sbert_studio.training.course.shutil.copytree", full)
         with pytest.raises(StudioError, match="disk was full") as caught:
             studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(seeds=2)))
-    assert "resume" in caught.value.hint
     (run,) = studio.runs()
-    assert run.status == "failed"
+    assert f"--resume {run.id}" in caught.value.hint and str(studio.workspace.home / "runs" / run.id) in caught.value.message
+    assert (run.status, run.hint) == ("failed", caught.value.hint) and str(studio.workspace.home) not in run.message
     assert studio.go_on(run.id).status == "finished"
+
+
+def test_a_full_disk_within_the_training_names_the_folder_and_the_run(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sbert_studio.training.checkpoint.Checkpoints.write", full)
+    with pytest.raises(StudioError, match="disk is full") as caught:
+        studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    (run,) = studio.runs()
+    assert f"--resume {run.id}" in caught.value.hint and str(studio.workspace.home / "runs" / run.id) in caught.value.message
+    assert str(studio.workspace.home) not in run.message
 
 
 def cut_rows(folder: Path) -> None:
@@ -216,3 +231,49 @@ def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, t
     studio.resume(run.id)
     assert studio.runner.wait(run.id, 60)
     assert studio.runs()[0].status == "finished"
+
+
+def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    from sbert_studio.cli.main import run
+
+    code = run(arguments)
+    return code, *capsys.readouterr()
+
+
+def test_models_are_listed_though_the_list_of_runs_is_locked(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sbert_studio.runs.database.Database.ask.__defaults__", (0.1,))
+    monkeypatch.setattr("sbert_studio.runs.database.Database.change.__defaults__", (0.1,))
+    kept = sqlite3.connect(runs / "studio.db", isolation_level=None)
+    kept.execute("BEGIN EXCLUSIVE")
+    code, out, err = at_command_line(capsys, "models", "--json")
+    kept.close()
+    told = json.loads(out)
+    assert code == 0
+    assert [card["kind"] for card in told["models"]] == ["bundled", "run", "run"]
+    assert "locked" in told["notices"][0] and "locked" in err
+
+
+def test_a_home_that_cannot_be_written_serves_what_only_reads(
+    runs: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with studio_at(runs, tiny) as studio:
+        assert studio.similarity("cat", "cat").cosine == pytest.approx(1, abs=1e-5)
+        with pytest.raises(StudioError, match="not writable"):
+            studio.train(TrainRequest(write_pairs(runs.parent / "pairs.csv"), overrides=quick()))
+    code, out, _ = at_command_line(capsys, "models", "--json")
+    assert code == 0 and "not writable" in json.loads(out)["notices"][0]
+
+
+@pytest.mark.parametrize("status", ["finished", "stopped", "interrupted"])
+def test_a_run_whose_folder_was_deleted_says_so(runs: Path, tiny: Path, capsys: pytest.CaptureFixture[str], status: str) -> None:
+    with studio_at(runs, tiny) as studio:
+        broken, _ = studio.runs()
+        studio.store.record(broken.id, status=status)
+    shutil.rmtree(runs / "runs" / broken.id)
+    listed = {run["id"]: run["damaged"] for run in json.loads(at_command_line(capsys, "runs", "--json")[1])["runs"]}
+    assert "folder is gone" in listed[broken.id]
+    code, _, err = at_command_line(capsys, "similarity", "cat", "dog", "--model", broken.id)
+    assert code == 2 and "folder is gone" in err and "wait" not in err

@@ -120,6 +120,47 @@ def test_no_refusal_is_without_its_reason(client: Client, endpoint: str, data: l
     assert "Traceback" not in told and "root:" not in told
 
 
+def failing(client: Client, endpoint: str, data: list[Any]) -> str:
+    """What an endpoint says when it is called with ``data`` as it stands; a JSON null stays one."""
+    address = f"{client.src.rstrip('/')}/gradio_api/call/{endpoint}"
+    event = httpx.post(address, json={"data": data}, timeout=30).json()["event_id"]
+    name, told = httpx.get(f"{address}/{event}", timeout=60).text.strip().split("\n")[:2]
+    assert name == "event: error", told
+    return json.loads(told.removeprefix("data: "))["error"] or ""
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "data", "words"),
+    [
+        ("similarity", [None, "b", None], "text"),
+        ("similarity", ["a", None, None], "text"),
+        ("search", ["FILE", "cat", None, "semantic", "", "sentence1"], "k is"),
+        ("search", ["FILE", None, 3, "semantic", "", "sentence1"], "query"),
+        ("search", ["FILE", "cat", 10**17, "semantic", "", "sentence1"], "k is"),
+        ("mine", ["FILE", None, "", "sentence1"], "top is"),
+        ("map", ["FILE", "auto", None, "", "sentence1"], "dimensions is"),
+        ("run", [None, 0], "no run"),
+        ("run", ["run-0123456789", None], "after is"),
+        ("stop", [None, None], "no run"),
+        *(("train", ["FILE", "cosine", "full", settings, "", "x"], "not a JSON object") for settings in ("[" * 100_000, "{", "1")),
+        *(("train", ["FILE", "cosine", "full", f'{{"epochs": {"9" * size}}}', "", "x"], "digits") for size in (400, 5000)),
+        *(("check", ["FILE", *[""] * 7, name], "no encoding called") for name in ("idna", "punycode", "undefined", "rot13", "x\0")),
+        ("check", ["FILE", "", "", "a\rb"], "list"),
+        ("check", ["FILE", *[""] * 5, "0-" + "9" * 5000], "no scale"),
+    ],
+)
+def test_nothing_and_too_much_are_refused_in_words(client: Client, pairs: Path, endpoint: str, data: list[Any], words: str) -> None:
+    api: dict[str, Any] = client.view_api(return_format="dict")  # type: ignore[assignment]
+    count = len(api["named_endpoints"][f"/{endpoint}"]["parameters"])
+    rest = [None if len(data) + place in (6, 7) and endpoint == "train" else "" for place in range(count - len(data))]
+    if endpoint == "train":
+        rest[-1] = False
+    name = httpx.post(f"{client.src.rstrip('/')}/gradio_api/upload", files={"files": ("pairs.csv", pairs.read_bytes())}, timeout=30).json()[
+        0
+    ]
+    assert words in failing(client, endpoint, [file_at(name) if value == "FILE" else value for value in data] + rest)
+
+
 @pytest.mark.parametrize("clusters", ["9" * 5000, "-3", "²", "two", "1e3", "1001"])
 def test_a_number_of_clusters_that_is_none_is_told_in_words(client: Client, pairs: Path, clusters: str) -> None:
     with pytest.raises(AppError, match=r"clusters|count"):

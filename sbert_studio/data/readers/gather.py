@@ -73,15 +73,16 @@ def _fill(columns: Columns, records: Iterable[Record], ledger: Ledger, joiner: s
     """Take every record, cut to the columns' width; blank rows are left out, and noted unless they end the file."""
     append, width = columns.append, columns.width
     names = frozenset(cell for cell in layout.header if cell.strip()) if width > 1 else frozenset()
-    blank: list[int] = []
+    gap = range(0)  # the blank rows just before; a list of them could grow without end
     watch = _Watch(layout, names)
     for line, cells in records:
         if not cells or (len(cells) == 1 and not cells[0].strip()):
-            blank.append(line)
+            gap = range(gap.start if gap else line, line + 1)
             continue
-        if blank:
-            ledger.enter_all("blank", blank)
+        if gap:
+            ledger.enter_all("blank", list(gap))
             watch.after_gap()
+            gap = range(0)
         if names and (cells[0] in names or watch.near) and watch.repeats_header(line, cells):
             ledger.enter("header", line)
         else:

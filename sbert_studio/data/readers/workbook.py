@@ -13,7 +13,7 @@ from ...errors import StudioError
 from ..cells import cell_text
 from ..findings import Finding
 from ..progress import Progress
-from .archive import examine
+from .archive import MOST_ROWS, examine
 from .gather import gather
 from .rows import MOST_COLUMNS, Content, Ledger, Record
 
@@ -57,6 +57,8 @@ def _holds_anything(sheet: Any) -> bool:
 
 def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if number > MOST_ROWS:
+            raise StudioError(f"{name} has more than {MOST_ROWS:,} rows", "remove what stands far below, or save the sheet as CSV")
         if len(row) > MOST_COLUMNS and any(value is not None for value in row[MOST_COLUMNS:]):
             raise StudioError(f"{name} has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only", [number])
         cells = [cell_text(value) for value in row[:MOST_COLUMNS]]

@@ -70,15 +70,21 @@ def detect_encoding(path: Path) -> Encoding:
     return Encoding(told.codec, LABELS[told.codec], damaged=not _fits(path, told.codec), rivals=told.rivals)
 
 
+_OF_HOST_NAMES = ("idna", "punycode")
+
+
 def named_encoding(name: str) -> Encoding:
     """The encoding that a person names.
 
     Raises:
-        StudioError: Python knows no text encoding of that name.
+        StudioError: Python knows no encoding of that name in which a file of text can be.
     """
     try:
         codec = codecs.lookup(name)
         "".encode(name)
+        if codec.name in _OF_HOST_NAMES or codec.incrementaldecoder is None:
+            raise LookupError(name)
+        codec.incrementaldecoder("replace").decode(bytes(range(256)), True)
     except (LookupError, ValueError):
         hint = "use utf-8, utf-16, cp1252, cp1250, cp1251, koi8-r, gb18030, big5, cp949 (Korean), cp932 or euc-jp (Japanese)"
         raise StudioError(f"there is no encoding called {name!r}", hint) from None
