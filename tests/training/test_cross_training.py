@@ -184,7 +184,7 @@ def test_a_shorter_limit_cuts_pairs() -> None:
 
 
 def test_a_rehearsal_reckons_time() -> None:
-    estimate = rehearse(cross_spec(epochs=3), scored_pairs(100), encoder=tiny_cross())
+    estimate = rehearse(cross_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_cross())
     assert estimate.seconds > 0 and estimate.steps in range(33, 37)
 
 
