@@ -47,6 +47,8 @@ _CHECKS: tuple[Callable[[Patient], list[Finding]], ...] = (
     lonely,
     too_few,
 )
+# What these offer rests on which rows are most alike: nothing of it is offered while that is open.
+_BY_DIRECTION = (contradictions, same_on_both_sides)
 _GRAVITY = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -156,7 +158,8 @@ def diagnose(
     if progress is not None:
         progress(0, len(table))
     for done, check in enumerate(_CHECKS, 1):
-        found += [finding if not reading.questions else replace(finding, mend=None) for finding in check(patient)]
+        guessed = bool(reading.questions) and check in _BY_DIRECTION
+        found += [replace(finding, mend=None) if guessed else finding for finding in check(patient)]
         if progress is not None:
             progress(len(table) * done // len(_CHECKS), len(table))
     account = account_of(table, found, examples.lines)
