@@ -74,8 +74,9 @@ def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], 
     """
     guard = safe_cell if guarded else clean
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as target:
-        writer = csv.writer(target)
-        writer.writerow([guard(name) for name in names])
+        csv.writer(target).writerow([guard(name) for name in names])
+        # Quotation marks around every cell leave no doubt what the others in it are.
+        writer = csv.writer(target, quoting=csv.QUOTE_MINIMAL if guarded else csv.QUOTE_ALL)
         for row in rows:
             writer.writerow([value if isinstance(value, (int, float)) else guard(cell_text(value)) for value in row])
 
