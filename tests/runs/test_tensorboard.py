@@ -86,12 +86,18 @@ def test_a_resumed_run_goes_on_without_a_point_twice(studio: Studio, tmp_path: P
     data = write_pairs(tmp_path / "pairs.csv")
     settings = quick(epochs=4, checkpoint_every=5)
 
-    def crash(event: Any) -> None:
-        if type(event).__name__ == "Step" and event.step == 13:
+    reached = []
+
+    def crash() -> bool:
+        if reached and reached[-1] == 13:
             raise RuntimeError("the machine is gone")
+        return False
+
+    def follow(event: Any) -> None:
+        reached.extend([event.step] if type(event).__name__ == "Step" else [])
 
     with pytest.raises(RuntimeError):
-        studio.train(TrainRequest(data, overrides=settings), emit=crash)
+        studio.train(TrainRequest(data, overrides=settings), emit=follow, should_stop=crash)
     (run,) = studio.runs()
     before = log_of(studio, run.id)
     assert [step for step, _ in before["train/loss"]] == list(range(1, 14)), "the last checkpoint is that of step 10"

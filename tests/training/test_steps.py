@@ -85,7 +85,7 @@ def test_biases_and_normalisations_do_not_decay() -> None:
 
 
 def test_a_rehearsal_reckons_time_and_memory() -> None:
-    estimate = rehearse(small_spec(epochs=3), scored_pairs(100), encoder=tiny_encoder())
+    estimate = rehearse(small_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_encoder())
     assert estimate.steps in range(33, 37)
     assert estimate.seconds > 0
     assert estimate.peak_bytes > 10_000_000

@@ -103,6 +103,6 @@ def test_the_form_shows_what_the_architecture_needs() -> None:
 def test_the_settings_are_planned_anew_when_the_architecture_changes(page: Page, tmp_path: Path) -> None:
     key = draft_of(page, write_pairs(tmp_path / "pairs.csv"))
     draft = tune.replan(page, key, raw(page.drafts.get(key), architecture="cross"), None)
-    assert draft is not None and draft.advice is not None
-    assert (draft.advice.spec.objective, draft.advice.spec.batch_size) == ("mse", 16)
-    assert any("both texts are read at once" in reason for reason in tune.reasons(draft)["reasons"])
+    assert draft is not None and draft.plan is not None
+    assert (draft.plan.spec.objective, draft.plan.spec.batch_size) == ("mse", 16)
+    assert any("both texts are read at once" in reason for reason in draft.plan.reasons)
