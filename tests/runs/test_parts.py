@@ -102,7 +102,7 @@ def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studi
         "guns",
         "marriage",
     ]
-    with pytest.raises(StudioError, match="no group column"):
+    with pytest.raises(StudioError, match="no column holds groups"):
         studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(folds=3, by_group=True)))
 
 
