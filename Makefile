@@ -2,7 +2,8 @@
 PYTHON ?= $(shell for p in python3.12 python3.11 python3.10 python3; do $$p -c 'import sys; sys.exit(not (3,10) <= sys.version_info[:2] <= (3,12))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 ARGS ?=
-# Files of tests at a time, each with a thread of its own to compute in; make test WORKERS=0 runs them one by one.
+# Files of tests at a time, each with a thread of its own to compute in, and first of all those that drive the page, in one process;
+# make test WORKERS=0 runs them one by one.
 WORKERS ?= 2
 
 .PHONY: setup run test check bench clean
@@ -26,7 +27,7 @@ run: setup
 
 test: .venv/.dev
 	$(BIN)/python tests/browser/chromium.py
-	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 check: .venv/.dev
 	$(BIN)/ruff check .

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 _SHOWN_ROWS = 10
+_QUOTED = 80  # characters of what is quoted
+_LONGEST = 4_000
+_QUOTE = re.compile(r"""(?<![\w=])(['"])([^\n]{121,}?)(\1(?!\w)|$)""", re.MULTILINE)
+_WORD = re.compile(r"\S{501,}")
 
 
 class StudioError(Exception):
@@ -17,16 +22,42 @@ class StudioError(Exception):
     """
 
     def __init__(self, message: str, hint: str = "", rows: Sequence[int] = ()) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint = in_brief(message), in_brief(hint)
+        super().__init__(self.message)
         self.rows = tuple(int(row) for row in rows)
 
     def __str__(self) -> str:
         """One line: ``what (rows 3, 7). hint: how.`` as the command line prints it after ``error:``."""
         where = f" ({describe_rows(self.rows)})" if self.rows else ""
-        how = f" hint: {self.hint.rstrip('.')}." if self.hint else ""
-        return f"{self.message.rstrip('.')}{where}.{how}"
+        how = f" hint: {ended(self.hint)}" if self.hint else ""
+        return f"{ended(self.message.rstrip('.') + where)}{how}"
+
+
+def in_brief(words: str) -> str:
+    """A sentence with what it quotes cut to some 80 characters, and written in whole characters, so that it can be sent.
+
+    A quotation of up to 120 characters, and a word of up to 500, such as the path of a file, stay whole.
+    """
+    words = words.encode("utf-8", "replace").decode("utf-8")
+    if len(words) > _LONGEST:
+        words = f"{words[: 3 * _LONGEST // 4]}…{words[-_LONGEST // 4 :]}"
+    words = _QUOTE.sub(lambda found: f"{found[1]}{found[2][:_QUOTED]}…{found[1]}", words)
+    return _WORD.sub(lambda found: f"{found[0][:_QUOTED]}…", words)
+
+
+def is_text(words: str) -> bool:
+    """Whether ``words`` can be written as UTF-8, as half of a pair of surrogates cannot."""
+    try:
+        words.encode("utf-8")
+    except UnicodeError:
+        return False
+    return True
+
+
+def ended(words: str) -> str:
+    """Words with a full stop behind them, unless they end in a sign of their own, as a question does."""
+    words = words.rstrip(". ")
+    return words if words.endswith(("?", "!", "…", "。", "？", "！")) else f"{words}."
 
 
 def describe_rows(rows: Sequence[int]) -> str:

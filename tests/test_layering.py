@@ -71,6 +71,44 @@ def test_imports_run_one_way(path: Path) -> None:
             assert not at_import, f"{path.name} imports {top} on import; it belongs in the function that needs it"
 
 
+def _file_of(module: str) -> Path | None:
+    """The file that an import of ``sbert_studio.a.b.name`` loads: that of ``b``, or of ``name`` where it is a file of its own."""
+    parts = module.split(".")[1:]
+    for length in range(len(parts), -1, -1):
+        stem = PACKAGE.joinpath(*parts[:length])
+        for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+            if length and path.is_file():
+                return path
+    return None
+
+
+def _circle(lazy_too: bool) -> list[str]:
+    """Files that import each other in a circle, or nothing; a room's own ``__init__`` may gather its files, and they its registry."""
+    edges = {
+        path: {found for module, now in _imports(path) if (now or lazy_too) and module.startswith("sbert_studio.")
+               and (found := _file_of(module)) is not None and found != path}
+        for path in FILES
+    }  # fmt: skip
+    done: set[Path] = set()
+
+    def visit(path: Path, above: tuple[Path, ...]) -> list[str]:
+        if path in above:
+            return [str(one.relative_to(PACKAGE)) for one in (*above[above.index(path) :], path)]
+        if path in done:
+            return []
+        for other in sorted(edges[path]):
+            if found := visit(other, (*above, path)):
+                return found
+        done.add(path)
+        return []
+
+    return next((found for path in FILES if (found := visit(path, ()))), [])
+
+
+def test_no_file_imports_itself_in_a_circle() -> None:
+    assert _circle(lazy_too=False) == []
+
+
 def test_only_settings_reads_the_environment() -> None:
     readers = [path.name for path in FILES if "os.environ" in path.read_text(encoding="utf-8") and path.name != "settings.py"]
     assert readers == []

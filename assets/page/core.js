@@ -75,6 +75,7 @@
   const works = {}, waiting = {};
   function busy(id, number, on) {
     const under = (works[id] ||= new Set());
+    if (on) document.getElementById(`${id}led`)?.remove();
     if (on) under.add(number);
     else under.delete(number);
     clearTimeout(waiting[id]);
@@ -82,9 +83,13 @@
     if (under.size) waiting[id] = setTimeout(show, 800);
     else show();
   }
+  // Cancel was pressed: what is left of the work ends without a word, so that the place of its button says it, until the next work begins.
   function idle(id) {
     works[id]?.clear();
     busy(id, -1, false);
+    const button = document.getElementById(id);
+    if (!button || document.getElementById(`${id}led`)) return;
+    button.after(el("p", { id: `${id}led`, class: "sb-cancelled sb-dim", role: "status" }, "Cancelled. What was there before is unchanged."));
   }
 
   window.SB = { busy, idle, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };

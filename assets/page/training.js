@@ -17,7 +17,7 @@
     const facts = [
       ["Step", value.steps ? `${grouped(value.step)} of ${grouped(value.steps)}` : "–"],
       ["Loss", number(value.loss, 4)],
-      ["Pairs a second", value.rate ? number(value.rate, 1) : "–"],
+      ["Rows a second", value.rate || "–"],
       [value.live ? "Time left" : "Time", duration(value.live ? value.left : value.seconds)],
     ];
     root.replaceChildren(
@@ -98,7 +98,7 @@
     };
     slider.addEventListener("input", tell);
     root.replaceChildren(el("h3", {}, "Strength of the tuning"),
-      el("p", { class: "sb-dim" }, "A blend of the untuned and the tuned model. Nothing is trained again, and you can come back."),
+      el("p", { class: "sb-dim" }, "A blend of the untuned and the tuned model. Nothing is trained again, and you can come back." + (value.note ? ` ${value.note}` : "")),
       el("div", { class: "sb-strength" }, el("span", { class: "sb-dim" }, "untuned"), slider, el("span", { class: "sb-dim" }, "tuned")),
       el("datalist", { id: list }, marks.map((mark) => el("option", { value: mark.strength }))),
       el("div", { class: "sb-strength-end" }, words, choose),

@@ -130,13 +130,15 @@
 
   // What only the owner can say: the question, their own rows, and a button an answer.
   views.questions = (root, host) => (value) => {
-    const row = (shown) => el("li", {}, el("div", { class: "sb-question-row" }, el("span", { class: "sb-dim" }, `Row ${shown.row}`),
-      shown.value ? el("b", {}, shown.value) : null, shown.read_as ? el("span", { class: "sb-badge" }, shown.read_as) : null),
-      shown.texts.map((text) => el("p", {}, text)));
+    const row = (shown) => el("li", {},
+      el("div", { class: "sb-question-texts" }, shown.texts.map((text, place) => el("p", { "data-text": `Text ${place + 1}` }, text))),
+      el("div", { class: "sb-question-row" }, el("span", { class: "sb-dim" }, `Row ${shown.row}`),
+        shown.value ? el("b", {}, shown.value) : null, shown.read_as ? el("span", { class: "sb-badge" }, shown.read_as) : null));
     root.replaceChildren(el("h3", {}, value.title), ...value.questions.map((one, number) => el("section", { class: "sb-question", "aria-label": one.question },
       el("p", { class: "sb-verdict" }, one.question), one.why ? el("p", { class: "sb-dim" }, one.why) : null,
       one.rows.length ? el("ul", {}, one.rows.map(row)) : null,
-      el("div", { class: "sb-answers" }, one.answers.map((answer, place) => el("button", { type: "button", class: "sb-small-button",
+      el("div", { class: "sb-answers" }, one.answers.map((answer, place) => el("button", { type: "button",
+        class: "sb-small-button" + (place === one.proposed ? " sb-proposed" : ""), title: place === one.proposed ? "What the names and the model suggest" : null,
         on: { click: () => select(host, "answer", [number, place]) } }, answer))))));
   };
 

@@ -12,10 +12,11 @@ import typer
 from ..errors import StudioError, describe_rows
 from ..workspace import require_room
 from .answers import Answer, Json, progress
-from .columns import AsRead, Columns, Delimiter, Encoding, Group, Header, Kind, Order, Scale, Target, asked
+from .columns import asked, asks
 from .studio import open_studio
 
 if TYPE_CHECKING:
+    from ..data.asked import Asked
     from ..data.doctor import Diagnosis
     from ..data.findings import Finding
 
@@ -31,20 +32,12 @@ CheckModel = Annotated[
 ]
 
 
+@asks
 def check(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
     dev: Dev = None,
-    kind: Kind = None,
-    columns: Columns = None,
-    target: Target = None,
-    group: Group = None,
-    scale: Scale = None,
-    order: Order = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    as_read: AsRead = False,
+    said: Asked,
     mend: Annotated[bool, typer.Option("--mend", help="Apply every mend that the findings offer.")] = False,
     convert: Annotated[
         str | None, typer.Option(metavar="NAME", help="Make the rows into examples of another kind; check names those that fit.")
@@ -57,7 +50,6 @@ def check(
     json: Json = False,
 ) -> Answer:
     """Say what the rows of a file are, what of it is uncertain and what is wrong with it; mend or convert it into a file of its own."""
-    chosen = asked(kind, columns, target, group, scale, order, encoding, delimiter, header, as_read)
     if out is not None:
         if out.suffix.lower() not in (".csv", ".parquet"):
             raise StudioError(f"{out.name} is called neither a CSV nor a Parquet", "give --out a name that ends in .csv or .parquet")
@@ -67,13 +59,13 @@ def check(
     mended: Sequence[Finding] = ()
     with open_studio() as studio:
         with progress("reading", "bytes") as show:
-            table = studio.read(file, progress=show, asked=chosen)
+            table = studio.read(file, progress=show, asked=said)
         if mend:
-            table, chosen, mended = studio.heal(table, dev=dev, asked=chosen, model=model)
+            table, said, mended = studio.heal(table, dev=dev, asked=said, model=model)
         if convert:
-            table, chosen = studio.convert(table, convert, chosen, model), asked(as_read=as_read)
+            table, said = studio.convert(table, convert, said, model), asked(as_read=said.as_read)
         with progress("checking", "rows") as show:
-            found = studio.check(table, dev=dev, roles=chosen, model=model, progress=show)
+            found = studio.check(table, dev=dev, roles=said, model=model, progress=show)
         if out is not None:
             if out.suffix.lower() == ".parquet":
                 table.to_parquet(out)
@@ -114,7 +106,7 @@ def _told(found: Diagnosis) -> list[str]:
     lines.append(", ".join(counted) or "nothing to mend")
     if any(finding.mend for finding in found.findings):
         lines.append("what can be mended is mended into a new file by: --mend --out FILE.csv")
-    lines += [f"can become {offer.rows:,} rows by --convert {offer.name}: {offer.label}" for offer in found.offers]
+    lines += [f"by --convert {offer.name}: {offer.in_words()}" for offer in found.offers]
     return lines
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,17 +49,36 @@ Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Wheth
 AsRead = Annotated[bool, typer.Option("--as-read", help="Go on with what was read, though a question is open.")]
 
 
+def asks(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``command`` with the options of :func:`asked` in the place of its parameter ``said``, which is then what they come to."""
+    signature, options = (inspect.signature(each, eval_str=True, locals={"Asked": object}) for each in (command, asked))
+    every = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, own in signature.parameters.items()
+        for parameter in (options.parameters.values() if name == "said" else (own,))
+    ]
+
+    @functools.wraps(command)
+    def call(**named: Any) -> Any:
+        given = {name: named.pop(name) for name in options.parameters if name in named}
+        return command(**named, said=asked(**given))
+
+    call.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in every}
+    return call
+
+
 def asked(
-    kind: str | None = None,
-    columns: str | None = None,
-    target: str | None = None,
-    group: str | None = None,
-    scale: str | None = None,
-    order: str | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    as_read: bool = False,
+    kind: Kind = None,
+    columns: Columns = None,
+    target: Target = None,
+    group: Group = None,
+    scale: Scale = None,
+    order: Order = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    as_read: AsRead = False,
 ) -> Asked:
     """The options as one value.
 

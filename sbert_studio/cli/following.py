@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ..evaluation.words import metric_in_words
+from ..training.pace import rate_in_words
 from .answers import duration, say, shown
 
 if TYPE_CHECKING:
@@ -54,19 +56,20 @@ class Follower:
                 f"{event.steps:,} steps on {event.device} in {event.precision}{resumed}"
             )
         elif isinstance(event, Step):
-            self._step(event.step, event.steps, event.loss, event.pairs_per_second, event.seconds_left)
+            self._step(event.run_step or event.step, event.run_steps or event.steps, event.loss, event.pairs_per_second, event.seconds_left)
         elif isinstance(event, Evaluated):
             when = "untuned" if event.step == 0 else f"step {event.step:,}"
-            self._line(f"{when}: {event.metric} {event.score:.4f}{' (best so far)' if event.best else ''}")
+            best = " (the best of this training so far)" if event.best else ""
+            self._line(f"{when}: {metric_in_words(event.metric)} {event.score:.4f}{best}")
         elif isinstance(event, Notice):
             self._line(f"note: {event.message}")
         elif isinstance(event, Part):
             self._line(f"part {event.number} of {event.of}: {event.title}")
         elif isinstance(event, PartEnded) and event.after:
-            self._line(f"{event.title}: {event.after['metric']} {event.before['score']:.4f} → {event.after['score']:.4f}")
+            self._line(f"{event.title}: {metric_in_words(event.after['metric'])} {event.before['score']:.4f} → {event.after['score']:.4f}")
 
     def _step(self, step: int, steps: int, loss: float, rate: float, left: float) -> None:
-        words = f"loss {loss:.4f} · {rate:,.0f} rows/s · {duration(left)} left"
+        words = f"loss {loss:.4f} · {rate_in_words(rate)} rows/s · {duration(left)} left"
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task("training", total=steps, words="")

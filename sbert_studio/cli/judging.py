@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..evaluation.report import TASKS
 from ..evaluation.words import confused_in_words
 from .answers import Answer, Json, progress, say
+from .columns import asks
 from .studio import open_studio
 
+if TYPE_CHECKING:
+    from ..data.asked import Asked
 
+
+@asks
 def evaluate(
+    *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
     data: Annotated[Path, typer.Option(metavar="FILE", help="Pairs with a score or label, triplets, or texts with a label.")],
     task: Annotated[str, typer.Option(help=f"auto, {', '.join(TASKS[:-1])} or {TASKS[-1]}.")] = "auto",
+    said: Asked,
     json: Json = False,
 ) -> Answer:
-    """Judge a model on a file."""
+    """Judge a model on a file. What is uncertain of the file is asked, and answered by the same options as for a training."""
     with open_studio() as studio, progress("encoding") as show:
-        report = studio.evaluate(model, data, task, show)
+        report = studio.evaluate(model, data, task, show, said)
     account = [report.account.in_short("judged")] if report.account is not None else []
     confused = confused_in_words(report.scores)
     lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *confused, *report.notes]

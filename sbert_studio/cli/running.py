@@ -73,7 +73,7 @@ def stop(run: RunId, json: Json = False) -> Answer:
     if not before.active:
         words = f"{run} had ended before: {before.status}"
     else:
-        words = f"{run} stops after the step it is in; what it has learned is kept" if seen.run.active else f"{run} is stopped"
+        words = f"{run} stops after the step it is in; what was done so far is kept" if seen.run.active else f"{run} is stopped"
     return Answer({"run": run, "status": seen.run.status, "stopping": seen.stopping}, [words])
 
 

@@ -11,16 +11,19 @@ import typer
 from ..errors import StudioError
 from ..studio.accounting import in_sentences
 from ..studio.plans import TrainRequest
+from ..training.pace import rate_in_words
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
-from .columns import AsRead, Columns, Delimiter, Encoding, Group, Header, Kind, Order, Scale, Target, asked
+from .columns import asks
 from .following import Follower, stopping_politely
 from .studio import open_studio
 
 if TYPE_CHECKING:
+    from ..data.asked import Asked
     from ..studio.results import Forecast
 
 
+@asks
 def train(
     *,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets, texts with a category, or sentences.")] = None,
@@ -32,16 +35,7 @@ def train(
     lr: Annotated[float | None, typer.Option(help="The highest learning rate.", show_default="chosen by the advisor")] = None,
     seed: Annotated[int | None, typer.Option(help="Decides the split, the order and dropout.", show_default="12")] = None,
     dev: Dev = None,
-    kind: Kind = None,
-    columns: Columns = None,
-    target: Target = None,
-    group: Group = None,
-    scale: Scale = None,
-    order: Order = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    as_read: AsRead = False,
+    said: Asked,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,
@@ -55,14 +49,13 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
-    from ..evaluation.words import confused_in_words, outcome_in_words, scores_in_words
+    from ..evaluation.words import confused_in_words, metric_in_words, outcome_in_words, scores_in_words
     from ..runs.companions import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
-    chosen = asked(kind, columns, target, group, scale, order, encoding, delimiter, header, as_read) or None
-    request = TrainRequest(file, dev, first, chosen, overrides, model, name=name)
+    request = TrainRequest(file, dev, first, said or None, overrides, model, name=name)
     if plan:
         if file is None or resume is not None:
             raise StudioError("a plan is made for a file", "name the file, and leave out --resume")
@@ -87,13 +80,12 @@ def train(
         "after": dict(run.after),
         "accounts": {part: account.to_json() for part, account in accounts.items()},
     }
-    lines = [
-        f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({run.pairs_per_second:,.1f} rows/s): {tuned or 'no model yet'}"
-    ]
+    rate = rate_in_words(run.pairs_per_second)
+    lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({rate} rows/s): {tuned or 'no model yet'}"]
     lines += in_sentences(accounts)
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
-        lines.append(f"{run.after['metric']} on held-out rows: {scores}")
+        lines.append(f"{metric_in_words(run.after['metric'])} on held-out rows: {scores}")
         lines += outcome_in_words(run.before, run.after)
         lines += confused_in_words(run.after)
     if run.status == "stopped":

@@ -46,6 +46,7 @@ class RowAccount:
         used: rows learned from, encoded or judged.
         held_out: rows put aside to judge by; 0 where nothing is trained.
         reasons: the rows that were left out, by why; no row stands in two of them.
+        examples: how many examples the rows learned from make, where lists in them were spread over several; else 0.
         in_turn: whether each row that is learned from was held out once as well, from a training of its own: the folds of a run.
     """
 
@@ -54,6 +55,7 @@ class RowAccount:
     held_out: int = 0
     reasons: tuple[LeftOut, ...] = ()
     in_turn: bool = False
+    examples: int = 0
 
     @property
     def left_out(self) -> int:
@@ -77,12 +79,13 @@ class RowAccount:
         learned, aside = _numbers(used), np.setdiff1d(_numbers(held_out), _numbers(used))
         rest = np.setdiff1d(_numbers(rows), np.union1d(learned, aside))
         reasons = (*self.reasons, LeftOut(why, tuple(rest.tolist()))) if len(rest) else self.reasons
-        return RowAccount(self.read, len(learned), len(aside), reasons, self.in_turn)
+        return RowAccount(self.read, len(learned), len(aside), reasons, self.in_turn, len(used) if self.examples else 0)
 
     def in_short(self, verb: str = "used") -> str:
         """The counts alone: ``120 rows read, 74 learned from, 46 left out``."""
         held_out = [f"{self.held_out:,} held out"] if self.held_out else ["each of them held out once"] if self.in_turn else []
-        return ", ".join([f"{count(self.read, 'row')} read", f"{self.used:,} {verb}", *held_out, f"{self.left_out:,} left out"])
+        used = f"{self.used:,} {verb}" + (f" ({count(self.examples, 'example')})" if self.examples else "")
+        return ", ".join([f"{count(self.read, 'row')} read", used, *held_out, f"{self.left_out:,} left out"])
 
     def to_json(self) -> dict[str, Any]:
         """``read, used, held_out, left_out, reasons`` as plain data, and ``in_turn`` where it is so."""
@@ -93,6 +96,7 @@ class RowAccount:
             "left_out": self.left_out,
             "reasons": [reason.to_json() for reason in self.reasons],
             **({"in_turn": True} if self.in_turn else {}),
+            **({"examples": self.examples} if self.examples else {}),
         }
 
     @classmethod
@@ -105,6 +109,7 @@ class RowAccount:
             int(value.get("held_out", 0)),
             tuple(LeftOut(str(reason["why"]), tuple(int(row) for row in reason["rows"])) for reason in reasons),
             bool(value.get("in_turn", False)),
+            int(value.get("examples", 0)),
         )
 
 
@@ -139,7 +144,8 @@ def account_of(
             told = np.union1d(told, new)
             reasons[why] = np.union1d(reasons.get(why, _numbers(())), new)
     left = tuple(LeftOut(why, tuple(rows.tolist())) for why, rows in reasons.items())
-    return RowAccount(len(told), len(learned), len(aside), left)
+    spread = len(used) if len(used) > len(learned) else 0
+    return RowAccount(len(told), len(learned), len(aside), left, examples=spread)
 
 
 def _numbers(rows: Sequence[int] | np.ndarray) -> np.ndarray:

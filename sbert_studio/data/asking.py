@@ -43,11 +43,12 @@ def scale_in_words(low: float, high: float) -> str:
     return f"{first}-{last}" if low >= 0 and high >= 0 else f"{first} to {last}"
 
 
-def about_order(table: Table, roles: Roles, why: str, others: Sequence[Sequence[str]] = ()) -> Question:
+def about_order(table: Table, roles: Roles, why: str, others: Sequence[Sequence[str]] = (), *, favoured: bool = True) -> Question:
     """Whether the classes of labelled pairs stand in the right order.
 
     Args:
         others: further orders to choose from.
+        favoured: whether anything speaks for the order of the roles, and nothing against it.
     """
     assert roles.target is not None
     labels = roles.labels
@@ -74,11 +75,15 @@ def about_order(table: Table, roles: Roles, why: str, others: Sequence[Sequence[
         )
     ]
     rows = {one.row: one for one in (shown[0::2] if len(shown) > 3 else shown)}
-    return Question("order", text, options, why, tuple(rows.values())[:3])
+    return Question("order", text, options, why, tuple(rows.values())[:3], 0 if favoured else None)
 
 
-def about_direction(table: Table, roles: Roles, why: str) -> Question:
-    """Whether the end of the scale that counts as most alike is the right one."""
+def about_direction(table: Table, roles: Roles, why: str, proposed: int | None) -> Question:
+    """Whether the end of the scale that counts as most alike is the right one.
+
+    Args:
+        proposed: 0 for yes, 1 for the other way round, None for neither.
+    """
     assert roles.target is not None and roles.low is not None and roles.high is not None
     low, high = roles.low, roles.high
     scores = numbers_of(table.column(roles.target))
@@ -92,19 +97,38 @@ def about_direction(table: Table, roles: Roles, why: str) -> Question:
         Option(answer, f"--scale {shlex.quote(scale_in_words(*ends))}", {"scale": list(ends)})
         for answer, ends in (("yes", (low, high)), ("the other way round", (high, low)))
     )
-    return Question(
-        "scale", f"A {roles.target} of {high:g} counts as most alike, one of {low:g} as least: right?", options, why, tuple(shown)
+    text = f"A {roles.target} of {high:g} counts as most alike, one of {low:g} as least: right?"
+    return Question("scale", text, options, why, tuple(shown), proposed)
+
+
+def about_nought(table: Table, roles: Roles, why: str) -> Question:
+    """Whether 0 is the lowest score, or stands for no answer."""
+    assert roles.target is not None and roles.high is not None
+    options = tuple(
+        Option(answer, f"--scale {shlex.quote(scale_in_words(low, roles.high))}", {"scale": [low, roles.high]})
+        for answer, low in (("it is no answer: leave its rows out", 1.0), ("it is the lowest score", 0.0))
     )
+    places = np.flatnonzero(numbers_of(table.column(roles.target)) == 0)[:3].tolist()
+    shown = tuple(_rows(table, roles.texts, places, roles.target))
+    return Question("scale", f"Does a {roles.target} of 0 say that there is no answer?", options, why, shown)
 
 
 def about_target(
-    table: Table, texts: Sequence[str], names: Sequence[str], why: str, *, none: bool = False, what: str = "score or the label"
+    table: Table,
+    texts: Sequence[str],
+    names: Sequence[str],
+    why: str,
+    *,
+    none: bool = False,
+    what: str = "score or the label",
+    favoured: bool = False,
 ) -> Question:
     """Which column holds the scores, the labels or the categories.
 
     Args:
         names: the columns that may, the one that is read first.
         none: none of them is read so, and the rows are pairs that belong together.
+        favoured: whether name and evidence speak for what is read, and nothing against it.
     """
     options = [Option(name, f"--target {shlex.quote(name)}", {"target": name}) for name in names]
     neither = Option("none of them: the texts of a row belong together", "--kind positive_pairs", {"kind": "positive_pairs"})
@@ -114,14 +138,15 @@ def about_target(
     for place in np.linspace(0, len(table) - 1, min(3, len(table))).astype(int).tolist():
         values = ", ".join(f"{name}: {cell}" for name in names for cell in [table.select([place]).column(name)[0]])
         shown += [Shown(one.row, one.texts, values) for one in _rows(table, texts, [place])]
-    return Question("target", text, tuple(options), why, tuple(shown))
+    return Question("target", text, tuple(options), why, tuple(shown), 0 if favoured else None)
 
 
-def about_columns(table: Table, candidates: Sequence[Sequence[str]], why: str) -> Question:
-    """Which columns of text are meant, and in which order; the first is what is read."""
+def about_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, favoured: bool) -> Question:
+    """Which columns of text are meant, and in which order; the first is read, and ``favoured`` says whether anything speaks for it."""
     options = tuple(_option(" and ".join(names), "--columns", names, {"columns": list(names)}) for names in candidates)
     shown = _rows(table, list(dict.fromkeys(name for names in candidates for name in names)), [0, len(table) // 2])
-    return Question("columns", "Which columns hold the texts that are compared?", options, why, tuple(shown))
+    text = "Which columns hold the texts that are compared?"
+    return Question("columns", text, options, why, tuple(shown), 0 if favoured else None)
 
 
 def about_kind(
@@ -131,6 +156,8 @@ def about_kind(
     text: str,
     why: str,
     shown: Sequence[str] = (),
+    *,
+    favoured: bool,
 ) -> Question:
     """What the rows are.
 
@@ -138,6 +165,7 @@ def about_kind(
         roles: what is read, the first answer.
         others: kinds that they may be instead, with their texts and their target.
         shown: the columns of text that are shown; none: those of the roles.
+        favoured: whether anything speaks for what is read, and nothing against it.
     """
     options = []
     for kind, texts, target in ((roles.kind, roles.texts, roles.target), *others):
@@ -155,7 +183,8 @@ def about_kind(
         options.append(Option(answer if answer != _KINDS["sentences"] else "no, they are texts alone", flag, choice))
     target = roles.target or next((name for _, _, name in others if name), None)
     places = np.linspace(0, len(table) - 1, min(3, len(table))).astype(int).tolist()
-    return Question("kind", text, tuple(options), why, tuple(_rows(table, shown or roles.texts, places, target)))
+    rows = tuple(_rows(table, shown or roles.texts, places, target))
+    return Question("kind", text, tuple(options), why, rows, 0 if favoured else None)
 
 
 def _quoted(label: str) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import StudioError
+from .carried import carried_note, left_behind
 from .examples import Examples, Kind
+from .findings import count
 from .label_words import nli_class
 from .tables import Table, table_from_columns
 
@@ -23,16 +25,27 @@ _Triplet = tuple[str, str, str, int, str]
 
 @dataclass(frozen=True)
 class Offer:
-    """A conversion that fits some examples: its name, what a button says, and how many examples of which kind it gives."""
+    """A conversion that fits some examples.
+
+    Attributes:
+        name: of the conversion; ``label`` is what a button says.
+        rows: how many examples of which ``kind`` it gives.
+        left: how many rows it cannot carry over.
+    """
 
     name: str
     label: str
     rows: int
     kind: Kind
+    left: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON: ``name, label, rows``."""
-        return {"name": self.name, "label": self.label, "rows": self.rows}
+        """Plain data for JSON: ``name, label, rows, left``."""
+        return {"name": self.name, "label": self.label, "rows": self.rows, "left": self.left}
+
+    def in_words(self) -> str:
+        """``Pairs → triplets by shared text: 80 rows, 12 left behind``."""
+        return f"{self.label}: {count(self.rows, 'row')}" + (f", {self.left:,} left behind" if self.left else "")
 
 
 def nli_to_triplets(examples: Examples) -> Examples:
@@ -176,7 +189,7 @@ def offers(examples: Examples) -> tuple[Offer, ...]:
             made = apply(examples)
         except StudioError:
             continue  # it does not fit these examples, and is not offered
-        found.append(Offer(name, label, len(made), made.kind))
+        found.append(Offer(name, label, len(made), made.kind, len(left_behind(examples, made))))
     return tuple(found)
 
 
@@ -192,9 +205,13 @@ def convert(examples: Examples, name: str) -> Examples:
 
 
 def converted(examples: Examples, conversion: str, name: str) -> Table:
-    """:func:`convert` as a file of its own: a table called ``name`` whose rows are numbered from 2 on, as it would be written."""
+    """:func:`convert` as a file of its own: a table called ``name`` whose rows are numbered from 2 on, as it would be written.
+
+    Its note tells what became of the rows, those included that could not be carried over.
+    """
     found = convert(examples, conversion)
-    return examples_to_table(replace(found, lines=np.arange(2, len(found) + 2, dtype=np.int64)), name)
+    table = examples_to_table(replace(found, lines=np.arange(2, len(found) + 2, dtype=np.int64)), name)
+    return replace(table, notes=(carried_note(examples, found),))
 
 
 def examples_to_table(examples: Examples, name: str) -> Table:

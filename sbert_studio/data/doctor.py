@@ -21,7 +21,7 @@ from .conversions import Offer, offers
 from .detection import Reading
 from .evidence import Similar
 from .examples import Examples, build_examples
-from .findings import Finding, Severity
+from .findings import Finding, Severity, count, drop_rows
 from .held_out import build_like, opposed
 from .mends import mend
 from .progress import Progress
@@ -163,8 +163,28 @@ def diagnose(
         if progress is not None:
             progress(len(table) * done // len(_CHECKS), len(table))
     account = account_of(table, found, examples.lines)
-    ordered = tuple(sorted(found, key=lambda finding: _GRAVITY[finding.severity]))
+    ordered = each_row_offered_once(sorted(found, key=lambda finding: _GRAVITY[finding.severity]))
     return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, held_out, held_account)
+
+
+def each_row_offered_once(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings, of which none offers to leave out rows that an earlier one offers to leave out already."""
+    offered: set[int] = set()
+    return tuple(_still_to_offer(finding, offered) for finding in findings)
+
+
+def _still_to_offer(finding: Finding, offered: set[int]) -> Finding:
+    """A finding without the rows that were offered before; what it offers itself is added to these."""
+    if finding.mend is None or finding.mend.name != "drop_rows":
+        return finding
+    rows = {int(row) for row in finding.mend.values["rows"]}
+    new = tuple(sorted(rows - offered))
+    offered |= rows
+    if not new:
+        return replace(finding, message=f"{finding.message}; what is offered above leaves them out as well", mend=None)
+    if len(new) < len(rows):
+        return replace(finding, mend=drop_rows(new, f"Leave out the other {count(len(new), 'row')}"))
+    return finding
 
 
 def _held_out(

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import StudioError
+from .apart import Ranked
 from .detection import Reading, detect_roles, read_columns
-from .evidence import Evidence, Ranked, Similar
+from .evidence import Evidence, Similar
 from .examples import Examples, build_examples
 from .findings import Finding, count
 from .profile import numbers_of

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from .evidence import Evidence
+from .name_lexicon import ANCHOR, FIRST, POSITIVE, SECOND
 from .profile import ColumnProfile
-from .vocabulary import ANCHOR, FIRST, POSITIVE, SECOND, is_anchor, is_aside, is_negative, is_positive, parts
+from .triplet_words import called_bad, called_good
+from .vocabulary import is_anchor, is_aside, is_negative, parts
 
 _MARKS: tuple[tuple[str, ...], ...] = (
     ("0", "1", "2", "3"),
@@ -18,6 +20,7 @@ _MARKS: tuple[tuple[str, ...], ...] = (
     ("i", "ii", "iii"),
     ("x", "y"),
     ("p", "q"),
+    ("q", "a"),
     ("one", "two", "three"),
     ("first", "second", "third"),
     ("left", "right"),
@@ -139,18 +142,20 @@ def judged(candidates: Sequence[Pairing], evidence: Evidence, follows: Callable[
 
 
 def triplet_by_names(texts: Sequence[ColumnProfile]) -> tuple[str, ...]:
-    """Anchor, positive and negatives, where a column is called negative and two others are left; else nothing."""
+    """Anchor, positive and negatives, where a column is called negative, or bad beside a good one; else nothing."""
     negatives = [text for text in texts if is_negative(text.name)]
+    if not negatives and any(called_good(text.name) for text in texts):
+        negatives = [text for text in texts if called_bad(text.name)]
     rest = [text for text in texts if text not in negatives]
     if not negatives or len(rest) < 2:
         return ()
-    named = [text for text in rest if is_anchor(text.name) or is_positive(text.name)]
+    named = [text for text in rest if is_anchor(text.name) or called_good(text.name)]
     rest = named if len(named) >= 2 else rest
     anchor = next((text for text in rest if text.key in ANCHOR), None)
-    anchor = anchor or next((text for text in rest if is_anchor(text.name) and not is_positive(text.name)), None)
-    anchor = anchor or next((text for text in rest if not is_positive(text.name)), rest[0])
+    anchor = anchor or next((text for text in rest if is_anchor(text.name) and not called_good(text.name)), None)
+    anchor = anchor or next((text for text in rest if not called_good(text.name)), rest[0])
     others = [text for text in rest if text is not anchor]
-    positive = next((text for text in others if is_positive(text.name)), others[0])
+    positive = next((text for text in others if called_good(text.name)), others[0])
     return (anchor.name, positive.name, *(text.name for text in negatives))
 
 

@@ -6,65 +6,22 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from .cells import parse_number
+from .forms import UNSPACED, is_code, is_language, machine_made
+from .label_words import nli_class, squeeze
+from .name_lexicon import ANCHOR, FIRST, GROUP, IDENTIFIER, LABEL, NEGATIVE, POSITIVE, SCORE, SECOND, SPLITS, TEXT
 from .tables import Table
-from .vocabulary import ANCHOR, FIRST, GROUP, IDENTIFIER, LABEL, NEGATIVE, POSITIVE, SCORE, SECOND, SPLITS, TEXT, nli_class, squeeze
+from .written import numbers_written
 
+_PATH = re.compile(r"[^/>→»|\\]+?(?:\s*(?:>|→|»|::|/|\||\\|›|＞)\s*[^/>→»|\\]+)+")
 _SAMPLE = 20_000
-_FEW_CELLS = 500
 _MOST_VALUES = 300
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\uac00-\ud7a3]")
+_JOINED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # Thai, Lao, Burmese, Khmer: words of about five signs, unparted
+_MANY_NUMBERS = 4
 _WORDS_OF_TEXT = 4.0
-_MACHINE_MADE = re.compile(
-    r"(https?://|www\.)\S+|\S+@\S+\.\w+|[0-9a-f]{12,}|[0-9a-f-]{32,36}|(/|[A-Za-z]:\\)\S+"
-    r"|\S+\.(txt|csv|json|jpg|jpeg|png|pdf|html?|xml|mp3|wav)"
-    r"|\d{1,4}[-./年]\d{1,2}[-./月]\d{1,4}日?([T ]\d{1,2}:\d{2}\S*)?( ?[AP]M)?|\d{1,2}:\d{2}(:\d{2})?"
-    r"|\d{1,2}\.? \w{3,9}\.?,? \d{4}|\w{3,9}\.? \d{1,2},? \d{4}",
-    re.IGNORECASE,
-)
-_LANGUAGES = frozenset(
-    [
-        "en",
-        "de",
-        "fr",
-        "es",
-        "it",
-        "pt",
-        "nl",
-        "pl",
-        "ru",
-        "zh",
-        "ja",
-        "ko",
-        "ar",
-        "tr",
-        "cs",
-        "sv",
-        "da",
-        "fi",
-        "no",
-        "nb",
-        "el",
-        "he",
-        "hi",
-        "th",
-        "vi",
-        "id",
-        "uk",
-        "ro",
-        "hu",
-        "bg",
-        "eng",
-        "deu",
-        "ger",
-        "fra",
-        "fre",
-        "spa",
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -76,13 +33,15 @@ class ColumnProfile:
         filled: cells that are not blank.
         numeric: the share of filled cells that are numbers.
         distinct: how many different filled cells there are.
-        words: the mean number of words a filled cell; two characters of Chinese, Japanese, Korean or Thai count as one.
+        words: the mean number of words a filled cell; of Chinese, Japanese and Korean two characters
+            count as one, of Thai, Lao, Burmese and Khmer five.
         sequence: whole numbers that rise from row to row: row numbers or ids.
         nli: every filled cell is an entailment label.
         codes: one word with a digit in it, nearly everywhere: file names, ids, dates.
         values: the different filled cells, case aside, where they are at most 300; else empty.
         least, most: the smallest and the largest number; NaN where there is none.
         whole: every number is a whole one.
+        marked: the cells that are no numbers hold a mark or two, such as ``n/a``, among many different numbers.
     """
 
     name: str
@@ -97,6 +56,7 @@ class ColumnProfile:
     least: float = math.nan
     most: float = math.nan
     whole: bool = False
+    marked: bool = False
 
     @property
     def key(self) -> str:
@@ -105,20 +65,26 @@ class ColumnProfile:
 
     @property
     def is_number(self) -> bool:
-        """Nearly all cells are numbers; half of them do in a column that is called a score, where people write n/a too."""
-        return self.filled > 0 and self.numeric >= (0.5 if self.key in SCORE else 0.9)
+        """Nearly all cells are numbers; fewer do where one mark or two stand for the others, and half in a column called a score."""
+        return self.filled > 0 and self.numeric >= (0.5 if self.key in SCORE else 0.6 if self.marked else 0.9)
+
+    @cached_property
+    def paths(self) -> bool:
+        """Nearly all values are ways down a tree of topics: ``Location > City``, ``a/b``, ``A::B``."""
+        ways = [value for value in self.values if _PATH.fullmatch(value)]
+        return len(ways) >= max(2, 0.8 * len(self.values)) and not any("://" in way for way in ways)
 
     @property
     def is_category(self) -> bool:
-        """Few different short texts, each many times."""
-        if self.filled == 0 or self.is_number or self.words > _WORDS_OF_TEXT:
+        """Few different short texts, or ways down a tree, each many times."""
+        if self.filled == 0 or self.is_number or (self.words > _WORDS_OF_TEXT and not self.paths):
             return False
         return self.nli or self.distinct <= max(2, min(0.2 * self.filled, 1000)) or (self.distinct <= self.filled / 2 and self.words <= 1.5)
 
     @property
     def is_identifier(self) -> bool:
         """Numbers or names of rows, of no use to training."""
-        return self.sequence or self.codes or (self.key in IDENTIFIER and (self.is_number or self.words <= 1.5))
+        return self.sequence or self.codes or (self.key in IDENTIFIER and not self.answers and (self.is_number or self.words <= 1.5))
 
     @property
     def is_split(self) -> bool:
@@ -128,7 +94,7 @@ class ColumnProfile:
     @property
     def is_language(self) -> bool:
         """It holds language codes."""
-        return bool(self.values) and self.values <= _LANGUAGES and self.filled > len(self.values)
+        return bool(self.values) and all(map(is_language, self.values)) and self.filled > len(self.values)
 
     @property
     def is_year(self) -> bool:
@@ -139,6 +105,11 @@ class ColumnProfile:
     def few(self) -> bool:
         """It holds between two and twenty different values, each several times."""
         return 2 <= self.distinct <= min(20, max(3, self.filled / 3))
+
+    @property
+    def answers(self) -> bool:
+        """It holds two to five different values over and over, so that it cannot number rows."""
+        return 2 <= self.distinct <= 5 and self.filled >= 4 * self.distinct
 
     @property
     def named_text(self) -> bool:
@@ -164,13 +135,13 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
     """Look at the cells of one column."""
     step = max(1, len(cells) // _SAMPLE)
     filled = [text for cell in cells[::step] if (text := cell.strip())]
-    numbers = np.array([parse_number(text) for text in filled], dtype=np.float64)
+    numbers = numbers_of(filled)
     count = len(filled)
     values = numbers[~np.isnan(numbers)]
     sequence = count > 10 and len(values) == count and bool((values % 1 == 0).all()) and bool((np.diff(values) > 0).all())
     words = sum(_count_words(text) for text in filled) / count if count else 0.0
-    codes = count > 0 and sum(_is_code(text) for text in filled) > 0.9 * count
-    machine = count > 0 and sum(bool(_MACHINE_MADE.fullmatch(text)) for text in filled[:_FEW_CELLS]) > 0.8 * min(count, _FEW_CELLS)
+    codes = count > 0 and sum(is_code(text) for text in filled) > 0.9 * count
+    machine = machine_made(filled)
     kinds = set(filled)
     return ColumnProfile(
         name=name,
@@ -185,7 +156,14 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
         least=float(values.min()) if len(values) else math.nan,
         most=float(values.max()) if len(values) else math.nan,
         whole=bool((values % 1 == 0).all()) if len(values) else False,
+        marked=_marked(filled, numbers),
     )
+
+
+def _marked(filled: Sequence[str], numbers: np.ndarray) -> bool:
+    """Whether one or two marks stand among more than a few different numbers."""
+    marks = {text for text, number in zip(filled, numbers.tolist(), strict=True) if math.isnan(number)}
+    return 0 < len(marks) <= 2 and len(np.unique(numbers[~np.isnan(numbers)])) > _MANY_NUMBERS
 
 
 def profile_table(table: Table) -> tuple[ColumnProfile, ...]:
@@ -194,22 +172,15 @@ def profile_table(table: Table) -> tuple[ColumnProfile, ...]:
 
 
 def numbers_of(cells: Sequence[str]) -> np.ndarray:
-    """(n,) float64: the number in each cell, NaN where there is none. Each different cell is parsed once."""
-    known: dict[str, float] = {}
-    for cell in cells:
-        if cell not in known:
-            known[cell] = parse_number(cell)
+    """(n,) float64: the number in each cell, NaN where there is none; see :func:`~.written.numbers_written`."""
+    known = numbers_written(cells)
     return np.fromiter((known[cell] for cell in cells), dtype=np.float64, count=len(cells))
 
 
 def _count_words(text: str) -> float:
     if text.isascii():
         return len(text.split())
-    unspaced = len(_UNSPACED.findall(text))
-    return unspaced / 2 + len(_UNSPACED.sub(" ", text).split())
-
-
-def _is_code(text: str) -> bool:
-    return (
-        " " not in text and not _UNSPACED.search(text) and any(character.isdigit() for character in text) and math.isnan(parse_number(text))
-    )
+    joined = len(_JOINED.findall(text))
+    rest = _JOINED.sub(" ", text) if joined else text
+    unspaced = len(UNSPACED.findall(rest))
+    return joined / 5 + unspaced / 2 + len(UNSPACED.sub(" ", rest).split())

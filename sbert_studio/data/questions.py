@@ -57,6 +57,7 @@ class Question:
         options: the answers, the one that is read if nobody answers first.
         why: a sentence on what makes it uncertain.
         rows: two or three of the owner's rows.
+        proposed: the place of the answer that names and evidence favour; ``None`` where they favour none, or contradict each other.
     """
 
     name: str
@@ -64,13 +65,15 @@ class Question:
     options: tuple[Option, ...]
     why: str = ""
     rows: tuple[Shown, ...] = ()
+    proposed: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """``name, question, why, options, rows`` as plain data."""
+        """``name, question, why, options, rows, proposed`` as plain data."""
         return {
             "name": self.name,
             "question": self.text,
             "why": self.why,
             "options": [option.to_json() for option in self.options],
             "rows": [row.to_json() for row in self.rows],
+            "proposed": self.proposed,
         }

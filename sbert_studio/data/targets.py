@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import StudioError
-from .evidence import Evidence, Ranked, Separated
+from .apart import Ranked, Separated
+from .derived import means, of_lengths
+from .evidence import Evidence
 from .label_words import order_by_words
-from .profile import ColumnProfile
+from .name_lexicon import LABEL, SCORE
+from .profile import ColumnProfile, numbers_of
 from .scales import blank_is_a_class, classes_of
-from .vocabulary import LABEL, SCORE, Standing, is_spread, is_topic, parts, target_standing
+from .vocabulary import Standing, either_way, is_spread, is_topic, numbers_rows, parts, target_standing
 
 _NAMES: dict[Standing, float] = {"certain": 3.0, "likely": 2.0, "unknown": 0.0, "mixed": -1.0, "never": -4.0}
 _EVIDENCE = {"strong": 3.0, "some": 1.5, "open": 0.0, "none": -1.5}
@@ -41,6 +45,7 @@ ENOUGH = 2.4  # what makes a target
 WORTH_ASKING = 0.9
 _CLASSES = 12
 _DESPITE_ITS_NAME = 0.5
+_OF_A_MEAN = 0.8
 
 
 @dataclass(frozen=True)
@@ -74,12 +79,17 @@ class Target:
         return _size(self.said)
 
     @property
+    def contradicted(self) -> bool:
+        """Whether it is called a score, and the model, on rows enough, finds it has nothing to do with how alike the texts are."""
+        return self.scores and isinstance(self.said, Ranked) and self.said.strength == "none"
+
+    @property
     def certain(self) -> bool:
         """Whether it need not be asked for."""
         if self.standing == "certain":
-            return True
+            return not self.contradicted
         if self.standing == "likely":
-            return self.evidence >= 0 and self.values > 0
+            return self.evidence >= 0 and (self.values > 0 or (self.scores and self.size >= _DESPITE_ITS_NAME))
         return self.evidence >= _EVIDENCE["strong"]
 
 
@@ -105,7 +115,17 @@ def find_targets(profiles: Sequence[ColumnProfile], texts: tuple[str, str], evid
         one = _weighed(profile, texts, evidence, inference)
         if one is not None:
             found.append(one)
+    found = _with_means(found, evidence)
     return sorted(found, key=lambda one: (-round(one.total, 1), not one.scores))
+
+
+def _with_means(found: list[Target], evidence: Evidence) -> list[Target]:
+    """The column that is the mean of several others stands before them, whatever it is called; they are what it was made of."""
+    scores = {one.name: numbers_of(evidence.cells(one.name)) for one in found if one.scores and one.standing != "never"}
+    made = means(scores) if len(scores) > 2 else {}
+    parts = {part for name in made for part in made[name]}
+    weights = {one.name: _OF_A_MEAN if one.name in made else -_OF_A_MEAN if one.name in parts else 0.0 for one in found}
+    return [replace(one, names=one.names + weights[one.name]) if weights[one.name] else one for one in found]
 
 
 def reads_as_scores(profile: ColumnProfile, inference: bool = False) -> bool:
@@ -126,33 +146,28 @@ def reads_as_scores(profile: ColumnProfile, inference: bool = False) -> bool:
 
 def _numbers(profile: ColumnProfile) -> set[float] | None:
     """The different numbers of a column of few values."""
-    from .cells import parse_number
-
-    if not profile.values:
-        return None
-    return {value for cell in profile.values if not math.isnan(value := parse_number(cell))}
+    return {value for value in numbers_of(sorted(profile.values)).tolist() if not math.isnan(value)} or None
 
 
 def _weighed(profile: ColumnProfile, texts: tuple[str, str], evidence: Evidence, inference: bool) -> Target | None:
-    if profile.is_split or profile.is_language or (profile.sequence and profile.filled > 30) or profile.codes:
+    if profile.is_split or profile.is_language or profile.codes:
         return None
-    standing = target_standing(profile.name)
-    exactly = profile.key in SCORE | LABEL
-    names = _NAMES[standing] - 1.0 * (is_spread(profile.name) and standing == "mixed")
-    if standing == "mixed" and evidence.similar is None and not is_spread(profile.name):
-        names = 0.0  # nobody was asked who could tell, so that its owner is
-    names += 0.5 * bool(set(parts(profile.name)) & _COMBINED) * (standing == "likely") + 0.3 * (exactly and standing == "likely")
-    if standing in ("unknown", "likely") and not exactly and is_topic(profile.name):
-        names -= 2.0  # a topic beside pairs is a group
+    standing = _standing(profile)
+    names = _by_name(profile, standing, evidence)
     if profile.distinct == 1 and blank_is_a_class(evidence.table.column(profile.name)):
         scores, values = False, 1.0
         said: Ranked | Separated | None = _separated(profile.name, texts, evidence)
     elif profile.is_number:
-        scores = reads_as_scores(profile, inference)
-        values = _of_numbers(profile)
         said = evidence.ranked(texts, profile.name)
+        if standing != "certain" and _computed(profile, texts, evidence):
+            names, said = _NAMES["never"], None
+        follows = said is not None and said.strength == "strong" and _size(said) >= _DESPITE_ITS_NAME
+        if profile.sequence and profile.filled > 30 and not follows:
+            return None
+        scores, values = reads_as_scores(profile, inference), _of_numbers(profile)
+        standing, names, values = _of_two_minds(profile, standing, said, names, values)
     else:
-        if profile.is_text and not profile.nli and not (profile.few and profile.words <= 4):
+        if profile.is_text and not profile.nli and not (profile.few and profile.words <= 6):
             return None
         words = order_by_words(sorted(profile.values)) if len(profile.values) <= _CLASSES else None
         scores, values = False, _of_classes(profile, words is not None)
@@ -168,6 +183,44 @@ def _weighed(profile: ColumnProfile, texts: tuple[str, str], evidence: Evidence,
     return Target(profile.name, scores, standing, names + 1.2 * (scores and standing in ("certain", "likely")), values, weight, said)
 
 
+def _of_two_minds(
+    profile: ColumnProfile, standing: Standing, said: Ranked | None, names: float, values: float
+) -> tuple[Standing, float, float]:
+    """What name and values of numbers are worth where the name says both a score and something else, by what the model finds."""
+    if said is None or standing != "mixed":
+        return standing, names, values
+    follows = said.strength == "strong" and _size(said) >= _DESPITE_ITS_NAME
+    if follows and either_way(profile.name):
+        return "likely", 0.0, 1.0  # places in a ranking
+    if follows:
+        return standing, names, max(values, 0.0)  # enough to be asked for, however unlike a score its numbers look
+    if said.strength == "open" and not is_spread(profile.name):
+        return standing, max(names, 0.0), values  # too few rows for the model to tell, so that its owner is asked
+    return standing, names, values
+
+
+def _standing(profile: ColumnProfile) -> Standing:
+    """What a column's name says; of one called a number or a key that holds a few answers over and over, nothing."""
+    standing = target_standing(profile.name)
+    return "unknown" if standing == "never" and profile.answers and numbers_rows(profile.name) else standing
+
+
+def _by_name(profile: ColumnProfile, standing: Standing, evidence: Evidence) -> float:
+    exactly = profile.key in SCORE | LABEL
+    names = _NAMES[standing] - 1.0 * (is_spread(profile.name) and standing == "mixed")
+    if standing == "mixed" and evidence.similar is None and not is_spread(profile.name):
+        names = 0.0  # nobody was asked who could tell, so that its owner is
+    names += 0.5 * bool(set(parts(profile.name)) & _COMBINED) * (standing == "likely") + 0.3 * (exactly and standing == "likely")
+    if standing in ("unknown", "likely") and not exactly and is_topic(profile.name):
+        names -= 2.0  # a topic beside pairs is a group
+    return names
+
+
+def _computed(profile: ColumnProfile, texts: tuple[str, str], evidence: Evidence) -> bool:
+    """Whether a column was computed from the texts' lengths."""
+    return of_lengths(evidence.cells(texts[0]), evidence.cells(texts[1]), numbers_of(evidence.cells(profile.name)))
+
+
 def _separated(name: str, texts: tuple[str, str], evidence: Evidence) -> Separated | None:
     try:
         return evidence.separated(texts, name, classes_of(evidence.table.column(name)))
@@ -180,11 +233,19 @@ def _of_numbers(profile: ColumnProfile) -> float:
     if profile.least == profile.most or profile.is_year:
         return -2.0
     span = profile.most - profile.least
-    if profile.whole and (profile.most > 1000 or (profile.distinct > 0.9 * profile.filled > 30)):
+    names_its_top = profile.most > 100 and any(0.9 * top <= profile.most <= top for top in _numbers_named(profile.name))
+    if profile.whole and not names_its_top and (profile.most > 1000 or (profile.distinct > 0.9 * profile.filled > 30)):
         return -2.0
+    if names_its_top and profile.least >= 0:
+        return 1.0
     if profile.least >= -1.0 - 1e-3 and profile.most <= 10.0 + 1e-3:
         return 1.0
     return 1.0 if profile.least >= 0 and profile.most <= 100.0 + 1e-3 and span > 10 else 0.0
+
+
+def _numbers_named(name: str) -> list[float]:
+    """The numbers in a column's name: ``score of 10,000``."""
+    return [float(re.sub(r"[.,' ]", "", number)) for number in re.findall(r"\d{1,3}(?:[.,' ]?000)+|\d+", name)]
 
 
 def _of_classes(profile: ColumnProfile, known: bool) -> float:

@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..data.progress import checkpoint
 from ..errors import StudioError
 from .base import EncodingStoppedError
 from .batching import TokenRows, token_batches
+from .pair_scorer import PairScorer
+from .rows import PairRows
 from .runtime import token_budget
 from .tokens import Tokens, bind, readable, with_padding
+from .trainable import Trainable
 
 if TYPE_CHECKING:
+    from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
+    from .adapters import LoraSettings
+    from .card import CardFacts
 
 Head = Literal["linear", "mlp"]
 # The key of config.json under which we keep what sentence-transformers does not know.
@@ -28,7 +34,7 @@ _MOST_TOKENS = 512
 _CHUNK = 8_192
 
 
-class CrossEncoder(nn.Module):
+class CrossEncoder(Trainable, PairScorer):
     """A backbone over ``[CLS] a [SEP] b [SEP]`` with a head on what the architecture classifies by.
 
     Args:
@@ -57,9 +63,14 @@ class CrossEncoder(nn.Module):
     # -- what it is ------------------------------------------------------------------------------------------------
 
     @property
-    def device(self) -> torch.device:
-        """Where the weights lie."""
-        return next(self.parameters()).device
+    def dim(self) -> int:
+        """How many scores a pair gets."""
+        return self.labels
+
+    @property
+    def adaptable(self) -> Any:
+        """The model with its head."""
+        return self.model
 
     @property
     def head(self) -> Head:
@@ -113,6 +124,51 @@ class CrossEncoder(nn.Module):
             "note": "",
             "base": self.base,
         }
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    def training_rows(self, examples: Examples) -> PairRows:
+        """Each pair of ``examples``, which have two columns, tokenised as one row."""
+        return PairRows.read(examples, self)
+
+    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
+        """Refused where either is given: there are no vectors.
+
+        Raises:
+            StudioError: one was given.
+        """
+        if pooling or projection:
+            raise StudioError("a cross-encoder has no vectors to pool or to project", "leave pooling and projection out")
+
+    def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+        """Give scores, squeezed or not, or classes of these names from now on.
+
+        Raises:
+            StudioError: the head gives another number of scores.
+        """
+        if scores != self.labels:
+            raise StudioError(f"the model gives {self.labels} scores, and the objective needs {scores}", "begin with a new head")
+        self.sigmoid = squeezed
+        if self.labels > 1:
+            self.name_classes(classes)
+
+    def adapt(self, settings: LoraSettings) -> None:
+        """Put a LoRA adapter into the backbone; see :func:`sbert_studio.encoders.cross_adapters.apply_cross_lora`."""
+        from .cross_adapters import apply_cross_lora
+
+        apply_cross_lora(self, settings)
+
+    def save_adapter(self, folder: Path, base_id: str) -> None:
+        """Write the adapter; see :func:`sbert_studio.encoders.cross_adapters.save_cross_adapter`."""
+        from .cross_adapters import save_cross_adapter
+
+        save_cross_adapter(self, folder, base_id)
+
+    def merge_adapter(self) -> None:
+        """See :func:`sbert_studio.encoders.cross_adapters.merge_cross_lora`."""
+        from .cross_adapters import merge_cross_lora
+
+        merge_cross_lora(self)
 
     # -- a pair → scores -------------------------------------------------------------------------------------------
 
@@ -197,6 +253,12 @@ class CrossEncoder(nn.Module):
         from .cross_storage import save_cross
 
         save_cross(self, folder, card)
+
+    def card(self, facts: CardFacts) -> str:
+        """The model card; see :func:`sbert_studio.encoders.cross_card.cross_card`."""
+        from .cross_card import cross_card
+
+        return cross_card(self, facts)
 
 
 def _to_the_right(arrays: dict[str, np.ndarray], mask: np.ndarray) -> dict[str, np.ndarray]:

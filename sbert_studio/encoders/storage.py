@@ -10,38 +10,17 @@ from torch import nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
-from .backbone import load_backbone, read_json, reading, require_safetensors
+from .backbone import load_backbone, read_json, reading
 from .digests import seal
-from .pooling import JOIN
-from .projection import ACTIVATIONS, Dense
+from .modules import MODULES, Module
+from .modules.dense import Dense
+from .modules.normalize import Normalize
+from .modules.pooling import Pooling
 from .transformer import EncoderConfig, TransformerEncoder
 
 if TYPE_CHECKING:
     from .cross import CrossEncoder
 
-# Our name → the key of the old layout. In the order in which readers concatenate several.
-_OLD_POOLING = {
-    "cls": "pooling_mode_cls_token",
-    "max": "pooling_mode_max_tokens",
-    "mean": "pooling_mode_mean_tokens",
-    "mean_sqrt_len": "pooling_mode_mean_sqrt_len_tokens",
-    "weighted_mean": "pooling_mode_weightedmean_tokens",
-    "last": "pooling_mode_lasttoken",
-}
-# The two of them that readers before 2.3 do not know, and would refuse.
-_LATER = ("weighted_mean", "last")
-_NEW_POOLING = {
-    "cls": "cls",
-    "max": "max",
-    "mean": "mean",
-    "mean_sqrt_len_tokens": "mean_sqrt_len",
-    "weightedmean": "weighted_mean",
-    "lasttoken": "last",
-}
-# Only these names are understood; nothing is ever imported because a file names it.
-_ACTIVATION_PATHS = {
-    name: f"torch.nn.modules.{'linear' if kind is nn.Identity else 'activation'}.{kind.__name__}" for name, kind in ACTIVATIONS.items()
-}
 # What a transformer's module reads is set in the first of these that says anything, as sentence-transformers has it.
 _SETTINGS = tuple(
     f"sentence_{kind}_config.json" for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
@@ -73,30 +52,8 @@ def _load_plain(folder: Path, name: str) -> TransformerEncoder:
 
 
 def _load_modules(folder: Path, name: str) -> TransformerEncoder:
-    pooling, normalize, layers, include_prompt = "mean", False, [], True
-    transformer: Path | None = None
-    listed = read_json(folder / "modules.json", list)
-    for place, module in enumerate(listed):
-        if not isinstance(module, dict):
-            raise StudioError("the model's file modules.json is damaged", "copy the folder again")
-        kind = str(module.get("type", "")).rsplit(".", 1)[-1]
-        path = _inside(folder, str(module.get("path", "")))
-        if kind == "Transformer" and place == 0:
-            transformer = path
-        elif kind == "Pooling" and place == 1:
-            pooled = read_json(path / "config.json", dict)
-            pooling, include_prompt = _read_pooling(pooled), bool(pooled.get("include_prompt", True))
-        elif kind == "Dense" and place > 1 and not normalize:
-            layers.append(_read_dense(path))
-        elif kind == "Normalize" and place > 1:
-            normalize = True
-        elif kind != "Dropout":  # which does nothing at inference
-            raise StudioError(
-                f"the model {name!r} holds a module {kind!r} at place {place}, which cannot be read here",
-                "models of Transformer, Pooling, Dense and Normalize, in this order, can",
-            )
-    if transformer is None:
-        raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
+    transformer, modules = _listed(folder, name)
+    pooling = next((module for module in modules if isinstance(module, Pooling)), Pooling())
     settings: dict[str, Any] = next((found for name in _SETTINGS if (found := read_json(transformer / name, dict, {}))), {})
     general = read_json(folder / "config_sentence_transformers.json", dict, {})
     prompts = {str(key): str(value) for key, value in (general.get("prompts") or {}).items()}
@@ -104,13 +61,47 @@ def _load_modules(folder: Path, name: str) -> TransformerEncoder:
     length = settings.get("max_seq_length")
     backbone, tokenizer = load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")))
     config = EncoderConfig(
-        pooling, normalize, max_length=None if length is None else int(length), prompt=prompt, include_prompt=include_prompt
+        pooling.mode,
+        any(isinstance(module, Normalize) for module in modules),
+        max_length=None if length is None else int(length),
+        prompt=prompt,
+        include_prompt=not pooling.skips_prompt,
     )
     encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
     encoder.prompts = prompts
+    layers = [module for module in modules if isinstance(module, Dense)]
     if layers:
         encoder.projection = nn.Sequential(*layers)
     return encoder
+
+
+def _listed(folder: Path, name: str) -> tuple[Path, list[Module]]:
+    """Where the transformer lies, and the modules behind it, in the order that can be read: Pooling, Dense, Normalize."""
+    transformer: Path | None = None
+    modules: list[Module] = []
+    for place, module in enumerate(read_json(folder / "modules.json", list)):
+        if not isinstance(module, dict):
+            raise StudioError("the model's file modules.json is damaged", "copy the folder again")
+        kind = str(module.get("type", "")).rsplit(".", 1)[-1]
+        path = _inside(folder, str(module.get("path", "")))
+        if kind == "Transformer" and place == 0:
+            transformer = path
+        elif kind in MODULES and _may_follow(kind, place, modules):
+            modules.append(MODULES[kind].read(path))
+        elif kind != "Dropout":  # which does nothing at inference
+            raise StudioError(
+                f"the model {name!r} holds a module {kind!r} at place {place}, which cannot be read here",
+                "models of Transformer, Pooling, Dense and Normalize, in this order, can",
+            )
+    if transformer is None:
+        raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
+    return transformer, modules
+
+
+def _may_follow(kind: str, place: int, modules: list[Module]) -> bool:
+    if kind == "Pooling":
+        return place == 1
+    return place > 1 and not (kind == "Dense" and any(isinstance(module, Normalize) for module in modules))
 
 
 def _inside(folder: Path, relative: str) -> Path:
@@ -118,36 +109,6 @@ def _inside(folder: Path, relative: str) -> Path:
     if not path.is_relative_to(folder.resolve()):
         raise StudioError(f"the model names a folder {relative!r} outside its own", "do not use this model")
     return path
-
-
-def _read_pooling(config: dict[str, Any]) -> str:
-    mode = config.get("pooling_mode")
-    if mode is None:
-        return JOIN.join(ours for ours, key in _OLD_POOLING.items() if config.get(key)) or "mean"
-    modes = [mode] if isinstance(mode, str) else list(mode)
-    unknown = [one for one in modes if one not in _NEW_POOLING]
-    if unknown:
-        raise StudioError(f"the model pools by {unknown[0]!r}, which is not known here", "update SBERT Studio")
-    return JOIN.join(_NEW_POOLING[one] for one in modes)
-
-
-def _read_dense(folder: Path) -> Dense:
-    config = read_json(folder / "config.json", dict)
-    activation = {path: ours for ours, path in _ACTIVATION_PATHS.items()}.get(str(config.get("activation_function")))
-    names = {config.get(key, "sentence_embedding") for key in ("module_input_name", "module_output_name")}
-    if activation is None or config.get("use_residual") or names != {"sentence_embedding"}:
-        raise StudioError(f"the projection {folder.name} is of a kind that cannot be read here", "choose another model")
-    weights = folder / "model.safetensors"
-    require_safetensors(folder)
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    dense = Dense(int(config["in_features"]), int(config["out_features"]), activation, bias=bool(config.get("bias", True)))
-    try:
-        dense.load_state_dict({key: tensor.float() for key, tensor in load_file(weights).items()})
-    except (SafetensorError, RuntimeError) as error:
-        raise StudioError(f"the weights of the projection {folder.name} are damaged", "copy the folder again") from error
-    return dense
 
 
 def save_folder(encoder: TransformerEncoder, folder: Path, card: str | None = None) -> None:
@@ -196,18 +157,13 @@ def save_tokenizer(encoder: TransformerEncoder | CrossEncoder, part: Path) -> No
 
 
 def _save_modules(encoder: TransformerEncoder, part: Path) -> None:
-    modules = [("", "Transformer"), ("1_Pooling", "Pooling")]
     write_json(part / "sentence_bert_config.json", {"max_seq_length": encoder.max_length, "do_lower_case": False})
-    pooling = _pooling_settings(encoder.pooling.modes, encoder.hidden_size)
-    write_json(part / "1_Pooling" / "config.json", pooling | ({"include_prompt": False} if encoder.pooling.skip else {}))
-    for layer in encoder.layers:
-        path = f"{len(modules)}_Dense"
-        _save_dense(layer, part / path)
-        modules.append((path, "Dense"))
-    if encoder.normalizes:
-        path = f"{len(modules)}_Normalize"
-        write_json(part / path / "config.json", {})
-        modules.append((path, "Normalize"))
+    behind: list[Module] = [encoder.pooling, *encoder.layers, *([Normalize()] if encoder.normalizes else [])]
+    modules, inputs = [("", "Transformer")], encoder.hidden_size
+    for place, module in enumerate(behind, 1):
+        modules.append((f"{place}_{module.name}", module.name))
+        module.write(part / modules[-1][0], inputs)
+        inputs = module.width(inputs)
     listed = [
         {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
         for place, (path, kind) in enumerate(modules)
@@ -221,25 +177,3 @@ def _save_modules(encoder: TransformerEncoder, part: Path) -> None:
         default = next((key for key, value in encoder.prompts.items() if value and value == encoder.tokens.prompt), None)
         general |= {"prompts": encoder.prompts, "default_prompt_name": default}
     write_json(part / "config_sentence_transformers.json", general)
-
-
-def _pooling_settings(modes: tuple[str, ...], width: int) -> dict[str, Any]:
-    """The old keys; the new ones only where several modes stand in an order that the old ones cannot express."""
-    if list(modes) != [name for name in _OLD_POOLING if name in modes]:
-        theirs = {ours: name for name, ours in _NEW_POOLING.items()}
-        return {"embedding_dimension": width, "pooling_mode": [theirs[mode] for mode in modes]}
-    old = {key: name in modes for name, key in _OLD_POOLING.items() if name not in _LATER or name in modes}
-    return {"word_embedding_dimension": width, **old}
-
-
-def _save_dense(layer: Dense, folder: Path) -> None:
-    from safetensors.torch import save_file
-
-    config = {
-        "in_features": layer.linear.in_features,
-        "out_features": layer.linear.out_features,
-        "bias": layer.linear.bias is not None,
-        "activation_function": _ACTIVATION_PATHS[layer.activation_name],
-    }
-    write_json(folder / "config.json", config)
-    save_file({key: tensor.contiguous().cpu() for key, tensor in layer.state_dict().items()}, folder / "model.safetensors")

@@ -18,13 +18,18 @@ from torch.nn import functional
 from ..errors import StudioError
 from .base import Encoder
 from .inference import encode_texts
-from .pooling import Pooling
-from .projection import Dense
+from .modules.dense import Dense
+from .modules.pooling import Pooling
+from .rows import TextRows
 from .runtime import quantized
 from .tokens import Tokens, with_padding
+from .trainable import Trainable
 
 if TYPE_CHECKING:
+    from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
+    from .adapters import LoraSettings
+    from .card import CardFacts
 
 
 @dataclass(frozen=True)
@@ -32,10 +37,10 @@ class EncoderConfig:
     """What stands behind the backbone.
 
     Attributes:
-        pooling: see :class:`~sbert_studio.encoders.pooling.Pooling`.
+        pooling: see :class:`~sbert_studio.encoders.modules.pooling.Pooling`.
         normalize: vectors of unit length.
         projection: the width of a new linear projection, or None.
-        activation: of that projection: a name of :data:`~sbert_studio.encoders.projection.ACTIVATIONS`.
+        activation: of that projection: a name of :data:`~sbert_studio.encoders.modules.dense.ACTIVATIONS`.
         max_length: tokens of a text that are read; None: as many as the backbone can.
         prompt: put before every text.
         include_prompt: whether the prompt's tokens are pooled with the text's.
@@ -50,7 +55,7 @@ class EncoderConfig:
     include_prompt: bool = True
 
 
-class TransformerEncoder(nn.Module, Encoder):
+class TransformerEncoder(Trainable, Encoder):
     """Backbone → pooling → projection → normalisation.
 
     Args:
@@ -62,6 +67,7 @@ class TransformerEncoder(nn.Module, Encoder):
         note: a sentence that lists should show.
     """
 
+    backbone: Any
     projection: nn.Sequential | None
 
     def __init__(
@@ -95,9 +101,9 @@ class TransformerEncoder(nn.Module, Encoder):
     # -- what it is ------------------------------------------------------------------------------------------------
 
     @property
-    def device(self) -> torch.device:
-        """Where the weights lie."""
-        return next(self.parameters()).device
+    def adaptable(self) -> Any:
+        """The backbone: a projection behind it learns in full whatever is adapted."""
+        return self.backbone
 
     @property
     def layers(self) -> list[Dense]:
@@ -186,6 +192,13 @@ class TransformerEncoder(nn.Module, Encoder):
         """Read ``max_length`` tokens of a text from now on, or as many as the backbone can if that is fewer (or None)."""
         self.tokens = Tokens(self.tokenizer, _capped(max_length, self.backbone, self.tokenizer), self.tokens.prompt)
 
+    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
+        """Pool by ``pooling`` and project to the width ``projection`` from now on, where they are given."""
+        if pooling:
+            self.repool(pooling)
+        if projection:
+            self.project(projection, seed=seed)
+
     def freeze(self, precision: str = "float32") -> TransformerEncoder:
         """Make this encoder one for inference only, in ``precision`` (float32, bfloat16 or int8), and return it.
 
@@ -205,6 +218,33 @@ class TransformerEncoder(nn.Module, Encoder):
     def parameters_count(self) -> int:
         """How many weights there are, whatever they are stored as."""
         return self._counted or sum(parameter.numel() for parameter in self.parameters())
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    def training_rows(self, examples: Examples) -> TextRows:
+        """Each distinct text of ``examples``, tokenised once."""
+        return TextRows.read(examples, self)
+
+    def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+        """Nothing: what an objective learns beside the vectors is its own."""
+
+    def adapt(self, settings: LoraSettings) -> None:
+        """Put a LoRA adapter into the backbone; see :func:`sbert_studio.encoders.adapters.apply_lora`."""
+        from .adapters import apply_lora
+
+        apply_lora(self, settings)
+
+    def save_adapter(self, folder: Path, base_id: str) -> None:
+        """Write the adapter; see :func:`sbert_studio.encoders.adapters.save_adapter`."""
+        from .adapters import save_adapter
+
+        save_adapter(self, folder, base_id)
+
+    def merge_adapter(self) -> None:
+        """See :func:`sbert_studio.encoders.adapters.merge_lora`."""
+        from .adapters import merge_lora
+
+        merge_lora(self)
 
     # -- text → vector ---------------------------------------------------------------------------------------------
 
@@ -267,6 +307,12 @@ class TransformerEncoder(nn.Module, Encoder):
         from .storage import save_folder
 
         save_folder(self, folder, card)
+
+    def card(self, facts: CardFacts) -> str:
+        """The model card; see :func:`sbert_studio.encoders.card.model_card`."""
+        from .card import model_card
+
+        return model_card(self, facts)
 
 
 def _length_of_prompt(tokens: Tokens) -> int:

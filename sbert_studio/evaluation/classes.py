@@ -14,6 +14,7 @@ from ..data.findings import Finding
 from ..errors import StudioError, describe_rows
 
 if TYPE_CHECKING:
+    from ..data.examples import Roles
     from ..data.tables import Table
 
 
@@ -42,6 +43,12 @@ def class_roles(table: Table) -> ClassRoles:
             "transfer and clustering need a column of texts and one of classes, with at least two classes and several rows of each",
         )
     return ClassRoles(roles.texts[0], roles.group)
+
+
+def class_roles_of(roles: Roles) -> ClassRoles | None:
+    """The text and the category or group of a table whose columns are known; ``None`` where they name none."""
+    label = roles.target if roles.kind == "labelled_texts" else roles.group if roles.kind == "sentences" else None
+    return None if label is None else ClassRoles(roles.texts[0], label)
 
 
 def class_account(table: Table, roles: ClassRoles) -> RowAccount:

@@ -16,12 +16,12 @@ from .sts import pearson, resampled_pearson, resampled_spearman, spearman
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress
-    from ..encoders.cross import CrossEncoder
+    from ..encoders.pair_scorer import PairScorer
 
 _NEEDS_VECTORS = ("retrieval", "categories", "transfer", "clustering")
 
 
-def evaluate_cross(model: CrossEncoder, examples: Examples, task: str, progress: Progress | None = None) -> Report:
+def evaluate_cross(model: PairScorer, examples: Examples, task: str, progress: Progress | None = None) -> Report:
     """Judge a cross-encoder on examples.
 
     Args:
@@ -119,7 +119,7 @@ def evaluate_classes(found: np.ndarray, truth: np.ndarray) -> Report:
     return Report("classes", len(truth), scores, resampled=drawn[:, 0])
 
 
-def _triplets(model: CrossEncoder, examples: Examples, progress: Progress | None) -> Report:
+def _triplets(model: PairScorer, examples: Examples, progress: Progress | None) -> Report:
     """The share of triplets whose positive scores higher than each negative; a tie counts against the model."""
     anchors, others = examples.texts[0], examples.texts[1:]
     pairs = [pair for column in others for pair in zip(anchors, column, strict=True)]
@@ -129,7 +129,7 @@ def _triplets(model: CrossEncoder, examples: Examples, progress: Progress | None
     return Report("triplets", len(right), {"pair": {"accuracy": float(right.mean())}, "interval": interval(drawn)}, resampled=drawn)
 
 
-def _scores(model: CrossEncoder, pairs: list[tuple[str, str]], progress: Progress | None) -> np.ndarray:
+def _scores(model: PairScorer, pairs: list[tuple[str, str]], progress: Progress | None) -> np.ndarray:
     scores = model.predict(pairs, progress=progress)
     if not np.isfinite(scores).all():
         raise StudioError(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..data.splitting import plain
 from .bootstrap import interval, resampled_mean
 from .report import Report
 from .similarity import normalised
@@ -28,9 +29,10 @@ def evaluate_retrieval(
 
     Args:
         anchors, positives: (n, d) vectors of matching rows.
-        anchor_texts, positive_texts: the n texts, by which repeats are known.
+        anchor_texts, positive_texts: the n texts, by which repeats are known; those that differ in case or blanks only are repeats.
         classes: (n,) ids of classes of rows, where all positives of a class are right for all its anchors.
     """
+    anchor_texts, positive_texts = list(map(plain, anchor_texts)), list(map(plain, positive_texts))
     queries, query_rows = _distinct(anchor_texts)
     candidates, candidate_rows = _distinct(positive_texts)
     wanted: list[set[int]] = [set() for _ in query_rows]

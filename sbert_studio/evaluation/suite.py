@@ -12,12 +12,13 @@ import numpy as np
 from ..data.accounts import account_of
 from ..data.examples import Examples, Kind, Roles, build_examples, detect_roles
 from ..data.siblings import siblings
-from ..encoders.cross import CrossEncoder
+from ..encoders.base import Encoder
+from ..encoders.pair_scorer import PairScorer
 from ..errors import StudioError
 from . import transfer
 from .bootstrap import drawn_together
 from .categories import Known, evaluate_categories
-from .classes import ClassRoles, class_account, class_roles, classed_texts
+from .classes import ClassRoles, class_account, class_roles, class_roles_of, classed_texts
 from .clustering import evaluate_clustering
 from .crossing import evaluate_cross, refuse_vectors
 from .pair_classes import evaluate_pair_classes
@@ -31,7 +32,7 @@ from .triplets import evaluate_triplets
 if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
-    from ..encoders.base import Encoder
+    from ..encoders.trainable import Trainable
 
 __all__ = ["SCORED_KINDS", "TASKS", "detect_task", "evaluate", "evaluate_examples", "primary"]
 
@@ -55,35 +56,38 @@ def detect_task(table: Table) -> str:
     Raises:
         StudioError: the table holds neither pairs, nor triplets, nor texts with a class.
     """
-    return _plan(table, "auto")[0]
+    return _plan(table, "auto", None)[0]
 
 
-def evaluate(encoder: Encoder | CrossEncoder, table: Table, task: str = "auto", progress: Progress | None = None) -> Report:
+def evaluate(
+    encoder: Encoder | PairScorer, table: Table, task: str = "auto", progress: Progress | None = None, roles: Roles | None = None
+) -> Report:
     """Judge an encoder or a cross-encoder on a table.
 
     Args:
         task: one of :data:`TASKS`, or ``auto``: decided by the table's columns.
         progress: told how many texts are encoded.
+        roles: what the columns are; found by names and values where it is not said.
 
     Raises:
         StudioError: the task is unknown, or the table does not hold what it needs.
     """
     automatic = task == "auto"
-    task, roles = _plan(table, task)
-    if isinstance(encoder, CrossEncoder):
+    task, read = _plan(table, task, roles)
+    if isinstance(encoder, PairScorer):
         refuse_vectors(task)
-    if isinstance(roles, ClassRoles):
-        assert not isinstance(encoder, CrossEncoder)  # these tasks were refused it
-        texts, labels, notes = classed_texts(table, roles)
+    if isinstance(read, ClassRoles):
+        assert not isinstance(encoder, PairScorer)  # these tasks were refused it
+        texts, labels, notes = classed_texts(table, read)
         if task == "categories":
-            return replace(_categories(encoder, texts, labels, notes, progress), account=class_account(table, roles))
+            return replace(_categories(encoder, texts, labels, notes, progress), account=class_account(table, read))
         (vectors,) = encode_columns(encoder, [texts], progress)
         judge: Callable[..., Report] = evaluate_clustering if task == "clustering" else transfer.cross_validated
         with drawn_together(texts):
-            return replace(judge(vectors, labels), notes=notes, account=class_account(table, roles))
-    examples, findings = build_examples(table, roles)
+            return replace(judge(vectors, labels), notes=notes, account=class_account(table, read))
+    examples, findings = build_examples(table, read)
     if examples.targets is not None and len(np.unique(examples.targets)) < 2:
-        raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
+        raise StudioError(f"every row of {table.name} has the same {read.target}", "a model can only be judged where they differ")
     if automatic:
         task = _task_for(encoder, examples)
     account = account_of(table, findings, examples.lines)
@@ -91,7 +95,7 @@ def evaluate(encoder: Encoder | CrossEncoder, table: Table, task: str = "auto", 
 
 
 def evaluate_examples(
-    encoder: Encoder | CrossEncoder, examples: Examples, progress: Progress | None = None, *, known: Examples | None = None
+    encoder: Encoder | PairScorer | Trainable, examples: Examples, progress: Progress | None = None, *, known: Examples | None = None
 ) -> Report:
     """Judge an encoder or a cross-encoder on examples of one of :data:`SCORED_KINDS`, as the trainer does with its dev split.
 
@@ -112,14 +116,14 @@ def known_sample(examples: Examples) -> Examples:
     return examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:MOST_KNOWN]))
 
 
-def _task_for(encoder: Encoder | CrossEncoder, examples: Examples) -> str:
-    if isinstance(encoder, CrossEncoder) and encoder.labels > 1 and examples.kind == "labelled_pairs":
-        return "classes"
+def _task_for(encoder: Encoder | PairScorer | Trainable, examples: Examples) -> str:
+    if isinstance(encoder, PairScorer) and examples.kind == "labelled_pairs" and (encoder.labels > 1 or len(examples.labels) == 2):
+        return "classes" if encoder.labels > 1 else "pairs"
     return _task_of(examples.kind, len(examples.labels), examples.ordered)
 
 
 def _judge(
-    encoder: Encoder | CrossEncoder, examples: Examples, task: str, progress: Progress | None, known: Examples | None = None
+    encoder: Encoder | PairScorer | Trainable, examples: Examples, task: str, progress: Progress | None, known: Examples | None = None
 ) -> Report:
     if len(examples) == 0:
         raise StudioError("there are no rows to judge the model on", "give a larger set")
@@ -127,9 +131,12 @@ def _judge(
         return _judged(encoder, examples, task, progress, known)
 
 
-def _judged(encoder: Encoder | CrossEncoder, examples: Examples, task: str, progress: Progress | None, known: Examples | None) -> Report:
-    if isinstance(encoder, CrossEncoder):
+def _judged(
+    encoder: Encoder | PairScorer | Trainable, examples: Examples, task: str, progress: Progress | None, known: Examples | None
+) -> Report:
+    if isinstance(encoder, PairScorer):
         return evaluate_cross(encoder, examples, task, progress)
+    encoder = cast("Encoder", encoder)  # whatever learns gives vectors, or scores
     if task == "categories":
         beside = None if known is None or not len(known) else known_sample(known)
         columns = encode_columns(encoder, [examples.texts[0], *([] if beside is None else [beside.texts[0]])], progress)
@@ -165,34 +172,47 @@ def _categories(encoder: Encoder, texts: list[str], labels: list[str], notes: tu
         return replace(evaluate_categories(vectors, labels, texts), notes=notes)
 
 
-def _plan(table: Table, task: str) -> tuple[str, Roles | ClassRoles]:
-    """The task and the columns that serve it."""
-    if task in _OF_TEXTS:
-        return task, class_roles(table)
+def kinds_of_task(task: str) -> tuple[Kind, ...]:
+    """The kinds of examples that a task judges by, the usual one first; of ``auto`` none, for it fits the task to the examples.
+
+    Raises:
+        StudioError: there is no such task.
+    """
     if task == "auto":
-        return _automatic(table)
-    if task not in _KINDS_OF:
+        return ()
+    if task not in TASKS:
         raise StudioError(f"there is no evaluation {task!r}", f"choose one of auto, {', '.join(TASKS)}")
-    kinds = _KINDS_OF[task]
-    roles = detect_roles(table)
+    return _KINDS_OF.get(task, ("labelled_texts",))
+
+
+def _plan(table: Table, task: str, known: Roles | None) -> tuple[str, Roles | ClassRoles]:
+    """The task and the columns that serve it."""
+    kinds = kinds_of_task(task)
+    if task in _OF_TEXTS:
+        return task, (known and class_roles_of(known)) or class_roles(table)
+    if task == "auto":
+        return _automatic(table, known)
+    roles = known or detect_roles(table)
     if roles.kind not in kinds:
+        if known is not None:
+            wanted = " or ".join(kind.replace("_", " ") for kind in kinds)
+            raise StudioError(f"these rows are {roles.kind.replace('_', ' ')}, and {task} needs {wanted}", "choose another task or kind")
         roles = detect_roles(table, kinds[0])
     if task == "pairs" and len(roles.labels) != 2:
         raise StudioError(f"the labels are {', '.join(roles.labels) or 'missing'}", "pairs need labels of two classes, 0 and 1; try sts")
-    if task == "sts" and roles.kind == "labelled_pairs" and not roles.ordered and len(roles.labels) > 2:
-        raise StudioError(f"the labels {', '.join(roles.labels[:6])} have no order that a correlation could follow", "choose classes")
+    if task in ("sts", "pairs") and roles.kind == "labelled_pairs" and not roles.ordered:
+        raise StudioError(f"the labels {', '.join(roles.labels[:6])} have no order that a ranking could follow", "choose classes")
     return task, roles
 
 
-def _automatic(table: Table) -> tuple[str, Roles | ClassRoles]:
+def _automatic(table: Table, known: Roles | None) -> tuple[str, Roles | ClassRoles]:
     try:
-        roles = detect_roles(table)
+        roles = known or detect_roles(table)
     except StudioError:
         return "transfer", class_roles(table)
-    if roles.kind == "labelled_texts" and roles.target is not None:
-        return "categories", ClassRoles(roles.texts[0], roles.target)
-    if roles.kind == "sentences":
-        return "transfer", class_roles(table)
+    if roles.kind in ("labelled_texts", "sentences"):
+        of_texts = class_roles_of(roles) or class_roles(table)
+        return "categories" if roles.kind == "labelled_texts" else "transfer", of_texts
     return _task_of(roles.kind, len(roles.labels), roles.ordered), roles
 
 
@@ -200,8 +220,8 @@ def _task_of(kind: Kind, labels: int, ordered: bool) -> str:
     if kind == "scored_pairs":
         return "sts"
     if kind == "labelled_pairs":
-        # three and more ordered classes rise with similarity (contradiction, neutral, entailment)
-        return "pairs" if labels <= 2 else "sts" if ordered else "classes"
+        # Ordered classes rise with similarity (contradiction, neutral, entailment); of others no ranking says anything.
+        return "classes" if not ordered else "pairs" if labels <= 2 else "sts"
     if kind == "triplets":
         return "triplets"
     if kind == "positive_pairs":

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+_UNTUNED = "the untuned model, as you chose: nothing of the tuning is in it"
+
+
+def metric_in_words(metric: str) -> str:
+    """``cosine_spearman`` as a person would say it: Cosine Spearman."""
+    words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10")
+    return words[:1].upper() + words[1:]
+
 
 def scores_in_words(scores: Mapping[str, Any]) -> str:
     """The main score with its 95% interval, or a mean of several trainings with its standard deviation."""
@@ -58,7 +66,7 @@ def gain_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     if low is None or high is None or not before:
         return ""
     if after.get("strength") == 0:
-        return "no gain: the untuned model is kept"
+        return _UNTUNED if "chosen" in (after.get("kept") or after) else "no gain: the untuned model is kept"
     return f"gain {after['score'] - before['score']:+.4f} [{low:+.4f}, {high:+.4f}]: {verdict(after)}"
 
 
@@ -77,12 +85,21 @@ def kept_in_words(after: Mapping[str, Any]) -> str:
     if strength is None:
         return ""
     known = {mark["strength"]: mark["score"] for mark in scores.get("strengths", ())}
-    tuned = f" {known[1.0]:.4f}" if 1.0 in known else ""
-    if scores.get("interpolated"):
-        return f"strength {strength:g}, as you chose: between two marks that were judged, so its score is an estimate"
-    best = max(known.values()) if known else None
-    if best is not None and known.get(strength, best) < best - 1e-4:
+    best = max(known.values(), default=0.0)
+    short = known.get(strength, best) < best - 1e-4
+    if scores.get("interpolated") or ("chosen" in scores and not known):
+        judged = "between two marks that were judged, so its score is an estimate" if known else "nothing has judged it"
+        return f"strength {strength:g}, as you chose: {judged}"
+    if short and (strength > 0 or "chosen" in scores):
         return f"strength {strength:g}, as you chose; best was {max(known, key=lambda mark: known[mark]):g} with {best:.4f}"
+    if short:
+        return f"the untuned model is kept: what scored {best:.4f} on the rows that chose it does no better on rows that did not"
+    return _best_in_words(float(strength), known)
+
+
+def _best_in_words(strength: float, known: Mapping[float, float]) -> str:
+    """Why the best of the scores at the marks was kept."""
+    tuned = f" {known[1.0]:.4f}" if 1.0 in known else ""
     if strength == 0:
         return f"neither the tuned model{tuned} nor a blend does better on the held-out rows"
     if strength == 1:
@@ -111,8 +128,9 @@ def conclusion_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     """
     if "score" not in before or "score" not in after:
         return ""
+    owner_has_chosen = "chosen" in (after.get("kept") or after)
     if after.get("strength") == 0:
-        return "no gain: the untuned model is kept"
+        return _UNTUNED if owner_has_chosen else "no gain: the untuned model is kept"
     then, now = float(before["score"]), float(after["score"])
     interval = after.get("gain_interval") or ()
     bounds = [bound for bound in interval if bound is not None]
@@ -122,7 +140,8 @@ def conclusion_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     found = found_in_words(after, before) or f"{then:.{digits}f} → {now:.{digits}f} on rows it had not seen"
     gain = f"gain {now - then:+.{digits}f}"
     if "sd" in after:
-        gain += f", mean of {len(after['each'])} trainings that differ by ± {after['sd']:.{digits}f}"
+        ended = " as they ended," if owner_has_chosen else ""
+        gain += f", mean of {len(after['each'])} trainings{ended} that differ by ± {after['sd']:.{digits}f}"
     elif len(bounds) == 2:
         gain += f", between {bounds[0]:+.{digits}f} and {bounds[1]:+.{digits}f}"
     words = verdict(after)
@@ -137,7 +156,17 @@ def everyday_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> st
     return f"everyday language: {points(now['score'] - then['score'])} points"
 
 
+def chosen_in_words(after: Mapping[str, Any]) -> str:
+    """Among how many models the one that is kept was chosen, and whether its gain comes from the rows that chose it."""
+    if after.get("strength") == 0 or after.get("interpolated") or "chosen" in after:
+        return ""
+    if "tried" in after:
+        return f"it was chosen among {after['tried']:,}; the gain is what rows show that did not choose it"
+    marks = (after.get("kept") or after).get("strengths", ())
+    return f"it was chosen among {len(marks)} on the very rows that judge it, which flatters it a little" if len(marks) > 2 else ""
+
+
 def outcome_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The sentences that stand beside the scores of a run: what it came to, what it cost elsewhere, which model was kept."""
-    found = (conclusion_in_words(before, after), everyday_in_words(before, after), kept_in_words(after))
+    found = (conclusion_in_words(before, after), everyday_in_words(before, after), kept_in_words(after), chosen_in_words(after))
     return [sentence for sentence in found if sentence]

@@ -72,6 +72,19 @@ class Objective(nn.Module, ABC):
         """Take note of which texts belong together; the ids of ``forward`` are those of the relation."""
         self.relation = relation
 
+    @property
+    def probes(self) -> bool:
+        """Whether it has a head that should :meth:`begin` with what the untuned encoder knows."""
+        return False
+
+    def begin(self, columns: Sequence[Tensor], targets: Tensor | None) -> None:
+        """Set the head by the untuned encoder's vectors.
+
+        Args:
+            columns: an (n, dim) tensor a text column, of up to all rows that are learned from.
+            targets: (n,), as those of :meth:`forward`.
+        """
+
     def forward(self, columns: Sequence[Tensor], targets: Tensor | None = None, ids: Sequence[Tensor] | None = None) -> Tensor:
         """The loss of a batch of b rows, a float32 scalar (float64 for float64 embeddings), autocast or not.
 

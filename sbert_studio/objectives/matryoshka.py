@@ -53,6 +53,16 @@ class Matryoshka(Objective):
         for part in self.parts:
             part.know(relation)  # type: ignore[operator]
 
+    @property
+    def probes(self) -> bool:
+        """As the wrapped objectives do."""
+        return any(part.probes for part in self.parts)
+
+    def begin(self, columns: Sequence[Tensor], targets: Tensor | None) -> None:
+        """Each wrapped objective by vectors of its width."""
+        for width, part in zip(self.weights, self.parts, strict=True):
+            part.begin([shorten(column, width) for column in columns], targets)  # type: ignore[operator]
+
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: those of the wrapped objective."""
         losses = [

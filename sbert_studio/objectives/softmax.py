@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ..errors import StudioError
 from ..registry import setting
 from .base import OBJECTIVES, Objective
+from .probe import fit
 
 CONCATENATIONS = ("u,v,|u-v|", "u,v,|u-v|,u*v", "u,v,u*v", "|u-v|,u*v", "|u-v|", "u*v", "u,v")
 
@@ -42,6 +43,15 @@ class Softmax(Objective):
         if labels < 2:
             raise StudioError("softmax needs at least two different labels", "choose the label column, or an objective for scores")
         self.head = nn.Linear(dim * len(self.params.concatenation.split(",")), labels)
+
+    @property
+    def probes(self) -> bool:
+        """As the settings have it."""
+        return bool(self.params.probe)
+
+    def begin(self, columns: Sequence[Tensor], targets: Tensor | None) -> None:
+        """Fit the classifier to the vectors, by L-BFGS."""
+        fit(self, columns, targets)
 
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: the two sides of the pairs. Targets: (b,) class ids."""

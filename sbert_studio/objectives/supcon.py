@@ -44,16 +44,20 @@ class SupervisedContrastive(Objective):
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: one, the texts. Targets: (b,) class ids."""
         assert targets is not None  # forward has refused it
-        vectors = unit(columns[0])
-        siblings, others = relations(targets, ids)
-        scores = (vectors @ vectors.T / self.params.temperature).masked_fill(~(siblings | others), -torch.inf)
-        count = siblings.sum(dim=1)
-        known = count > 0
-        if not known.any():
-            return vectors.sum() * 0
-        logs = torch.log_softmax(scores[known], dim=1)
-        per_text = -logs.masked_fill(~siblings[known], 0).sum(dim=1) / count[known]
-        return per_text.mean()
+        return supervised_contrastive(unit(columns[0]), targets, ids, self.params.temperature)
+
+
+def supervised_contrastive(vectors: Tensor, targets: Tensor, ids: Sequence[Tensor] | None, temperature: float) -> Tensor:
+    """The loss of unit ``vectors`` (b, dim) of the classes ``targets`` (b,); 0, with a gradient of 0, where no text has a sibling."""
+    siblings, others = relations(targets, ids)
+    scores = (vectors @ vectors.T / temperature).masked_fill(~(siblings | others), -torch.inf)
+    count = siblings.sum(dim=1)
+    known = count > 0
+    if not known.any():
+        return vectors.sum() * 0
+    logs = torch.log_softmax(scores[known], dim=1)
+    per_text = -logs.masked_fill(~siblings[known], 0).sum(dim=1) / count[known]
+    return per_text.mean()
 
 
 def relations(targets: Tensor, ids: Sequence[Tensor] | None) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..workspace import atomic_file
+from .sound import event_of, parsed, row_is_sound
 
 _ROW, _EVENTS = "run.json", "events.jsonl"
 # The file is filled up with blanks to whole blocks of a disk: on a full one it can still be written over.
@@ -40,10 +41,10 @@ class Mirror:
     def read(self) -> dict[str, Any] | None:
         """The row; ``None`` where there is none, or it is damaged."""
         try:
-            row = json.loads((self.folder / _ROW).read_text(encoding="utf-8"))
+            row = parsed((self.folder / _ROW).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return row if isinstance(row, dict) and row.get("id") == self.folder.name else None
+        return row if row is not None and row.get("id") == self.folder.name and row_is_sound(row) else None
 
     def write(self, row: Mapping[str, Any]) -> bool:
         """Write the whole row; whether it now stands there."""
@@ -72,17 +73,17 @@ class Mirror:
                 with (self.folder / _EVENTS).open("a", encoding="utf-8", errors="replace") as target:
                     target.write(line + "\n")
 
-    def events(self) -> Iterator[tuple[float, str]]:
-        """The time and the JSON of each event, in order; a line that was cut off is passed over."""
+    def events(self) -> Iterator[tuple[float, dict[str, Any]] | None]:
+        """The time and the values of each event, in order; ``None`` for one that is damaged. A last line that was cut off is left out."""
         try:
-            lines = (self.folder / _EVENTS).read_text(encoding="utf-8", errors="replace").splitlines()
+            text = (self.folder / _EVENTS).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return
-        for line in lines:
-            with contextlib.suppress(ValueError, TypeError, AttributeError):
-                event = json.loads(line)
-                moment = float(event.pop("time"))
-                yield moment, json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+        lines = text.split("\n")
+        for number, line in enumerate(lines, start=1):
+            event = event_of(line) if line.strip() else None
+            if event is not None or (line.strip() and number < len(lines)):
+                yield event
 
     def forget(self) -> None:
         """Remove the row: what it says is no longer so, and it cannot be written anew."""

@@ -53,7 +53,7 @@ def from_row(row: tuple[Any, ...], home: Path) -> Run:
 def _read(text: Any) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

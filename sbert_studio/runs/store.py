@@ -26,6 +26,7 @@ _AGAIN = 15.0  # seconds between two tries to write what the database did not ta
 _SHORT = 2.0  # seconds that a run waits for the database
 _MOST_WAITING = 20_000
 _GONE = ".deleted-"
+_NOT_KEPT = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError)
 _NUMBER = "rowid"  # in the order of which runs were added
 _LOST = "the program ended while this run was under way; resume it to go on from its last checkpoint"
 log = logging.getLogger(__name__)
@@ -232,11 +233,12 @@ class Store:
         try:
             folder = self._runs / run_id
             gone = folder.with_name(f"{_GONE}{run_id}")
-            # The folder goes first: a row without one can be deleted again, a folder without a row would come back as a run.
+            # What a row is made anew from goes first, so that it does not come back; the folder, and the lock in it, after the row.
+            self._mirror(run_id).forget()
+            self._database.change(lambda db: db.execute("DELETE FROM runs WHERE id = ?", (run_id,)))
             if folder.is_dir():
                 with suppress(OSError):
                     folder.replace(gone)
-            self._database.change(lambda db: db.execute("DELETE FROM runs WHERE id = ?", (run_id,)))
             for left in (gone, folder):
                 shutil.rmtree(left, ignore_errors=True)
         finally:
@@ -311,18 +313,34 @@ class Store:
         for folder in self._runs.iterdir() if self._runs.is_dir() else ():
             if folder.name.startswith(_GONE):
                 shutil.rmtree(folder, ignore_errors=True)
-            elif is_run_id(folder.name) and folder.name not in known and (row := Mirror(folder).read()) is not None:
-                found.append(row)
+            elif is_run_id(folder.name) and folder.name not in known and (mirror := Mirror(folder)).exists:
+                row = mirror.read()
+                if row is None:
+                    self._tell_damage(f"the run {folder.name} is not shown: the run.json in its folder is damaged")
+                else:
+                    found.append(row)
         columns = {name for _, name, *_ in db.execute("PRAGMA table_info(runs)")} | {_NUMBER}
         for row in sorted(found, key=lambda row: (str(row.get(_NUMBER, "")).rjust(20), str(row.get("created")))):
-            with suppress(sqlite3.IntegrityError):
-                _adopt(db, {name: value for name, value in row.items() if name in columns}, self._mirror(row["id"]))
+            db.execute("SAVEPOINT adopted")
+            try:
+                left = _adopt(db, {name: value for name, value in row.items() if name in columns}, self._mirror(row["id"]))
+            except (*_NOT_KEPT, ValueError, TypeError, OverflowError):
+                db.execute("ROLLBACK TO adopted")
+                self._tell_damage(f"the run {row['id']} is not shown: the run.json in its folder is damaged")
+            else:
+                if left:
+                    self._tell_damage(f"of the run {row['id']}, {left:,} damaged lines of its events.jsonl are left out")
+            db.execute("RELEASE adopted")
         names = (_NUMBER, *COLUMNS, "process", "birth", "stop")
         for run_id in known:
             mirror = self._mirror(run_id)
             if mirror.folder.is_dir() and not mirror.exists:
                 row = db.execute(f"SELECT {', '.join(names)} FROM runs WHERE id = ?", (run_id,)).fetchone()
                 mirror.write(dict(zip(names, row, strict=True)))
+
+    def _tell_damage(self, words: str) -> None:
+        if words not in self._database.notices:
+            self._database.notices.append(words)
 
     def _mirror(self, run_id: str) -> Mirror:
         return Mirror(self._runs / run_id)
@@ -333,15 +351,20 @@ def _insert(db: sqlite3.Connection, values: Mapping[str, Any]) -> int:
     return db.execute(f"INSERT INTO runs ({', '.join(values)}) VALUES ({marks})", tuple(values.values())).lastrowid or 0
 
 
-def _adopt(db: sqlite3.Connection, values: dict[str, Any], mirror: Mirror) -> None:
-    """Take up a run from its folder, with its events and the step that they last told of."""
+def _adopt(db: sqlite3.Connection, values: dict[str, Any], mirror: Mirror) -> int:
+    """Take up a run from its folder, with its events and the step that they last told of; how many events were damaged."""
     number = values.get(_NUMBER)
     if not isinstance(number, int) or db.execute(f"SELECT 1 FROM runs WHERE {_NUMBER} = ?", (number,)).fetchone():
         values.pop(_NUMBER, None)
     _insert(db, values)
-    for moment, body in mirror.events():
-        event = json.loads(body)
-        _write(db, values["id"], body, moment, {"step": event["step"]} if event.get("type") == "step" and "step" in event else {})
+    damaged = 0
+    for told in mirror.events():
+        if told is None:
+            damaged += 1
+            continue
+        moment, event = told
+        _write(db, values["id"], _plain(event), moment, {"step": event.get("run_step") or event["step"]} if event["type"] == "step" else {})
+    return damaged
 
 
 def _write(db: sqlite3.Connection, run_id: str, body: str | None, moment: float, row: Mapping[str, Any]) -> int:

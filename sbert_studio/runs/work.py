@@ -103,6 +103,8 @@ class _Books:
         if self._judged:  # of several trainings in a run, the first has told of the untuned model
             changes.pop("before", None)
         self._judged = self._judged or "before" in changes
+        if changes.get("steps") == self._steps:
+            del changes["steps"]  # a file is written where more than the step changes
         self._steps = changes.get("steps", self._steps)
         self._store.tell(self._id, body, **changes)
         if self._board is not None:
@@ -121,7 +123,7 @@ class _Books:
             before=outcome.before,
             after=outcome.after,
             step=outcome.steps,
-            steps=max(outcome.steps, self._steps),  # of several trainings, each told its own
+            steps=max(outcome.steps, self._steps),
             seconds=outcome.seconds,
             pairs_per_second=outcome.pairs_per_second,
             model_path=outcome.model if outcome.model.is_dir() else None,
@@ -152,7 +154,7 @@ def accompany(folder: Path, catalog: Catalog, should_stop: Callable[[], bool]) -
 
 def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> Outcome:
     from ..training.course import run_course
-    from ..training.tuned import fresh
+    from ..training.fresh import fresh
 
     materials = Materials(folder)
     examples, dev = materials.examples()
@@ -179,9 +181,15 @@ def _changes(body: dict[str, Any]) -> dict[str, Any]:
     """The columns of a run that an event changes."""
     kind = body["type"]
     if kind == "started":
-        return {"steps": body["steps"], "dev_rows": body["dev_rows"], "objective": body["objective"], "method": body["method"]}
+        return {
+            "steps": body.get("run_steps") or body["steps"],
+            "dev_rows": body["dev_rows"],
+            "objective": body["objective"],
+            "method": body["method"],
+        }
     if kind == "step":
-        return {"step": body["step"], "pairs_per_second": body["pairs_per_second"]}
+        whole = {"step": body["run_step"], "steps": body["run_steps"]} if body.get("run_steps") else {"step": body["step"]}
+        return {**whole, "pairs_per_second": body["pairs_per_second"]}
     if kind == "evaluated" and body["step"] == 0:
         return {"before": body["scores"]}
     if kind == "failed":
@@ -212,7 +220,7 @@ def _either(should_stop: Callable[[], bool], run_id: str, store: Store) -> Calla
 
 def _where(message: str, workspace: Workspace, run_id: str, hint: str) -> StudioError:
     """A full disk for whoever sits at this machine; the run's own events, which visitors see, name no folder of it."""
-    return DiskFull(f"{message}, in {workspace.home / 'runs' / run_id}", hint)
+    return DiskFull(f"{message} ({workspace.home / 'runs' / run_id})", hint)
 
 
 def _disk_full(error: Exception) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,30 +11,52 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StudioError
 from .cards import describe_folder
 from .languages import foreign_notes
+from .questions import Unanswered
 from .reading import Reading
 from .results import ModelCard
 
 if TYPE_CHECKING:
+    from ..data.asked import Asked
+    from ..data.examples import Roles
     from ..data.progress import Progress
     from ..data.tables import Table
+    from ..encoders.base import Encoder
     from ..evaluation.report import Report
+    from ..runs.record import Run
 
 
 class Judging(Reading):
     """Models → scores."""
 
-    def evaluate(self, model: str | None, path: str | Path | Table, task: str = "auto", progress: Progress | None = None) -> Report:
-        """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows."""
+    def evaluate(
+        self,
+        model: str | None,
+        path: str | Path | Table,
+        task: str = "auto",
+        progress: Progress | None = None,
+        asked: Asked | None = None,
+    ) -> Report:
+        """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows.
+
+        Args:
+            asked: what was said of the file and its columns; the rest is found out, as for a training.
+
+        Raises:
+            Unanswered: the file can be read in more than one way, such as a scale that looks reversed.
+            StudioError: the file cannot be read, or does not hold what the task needs.
+        """
         from ..data.corpus import text_columns
         from ..data.language import languages_in
         from ..evaluation.suite import evaluate
 
-        name, table = model or self.settings.default_model, self._table(path)
-        report = evaluate(self.catalog.load_either(name), table, task, progress)
+        name, table = model or self.settings.default_model, self._table(path, asked=asked)
+        judged = self.catalog.load_either(name)
+        roles, open_ = self._roles_to_judge_by(table, task, asked, name)
+        report = evaluate(judged, table, task, progress, roles)
         read = [note.in_words() for note in table.notes if note.severity != "info"]
         texts = [text for column in text_columns(table)[:3] for text in table.column(column)]
         foreign = foreign_notes(self.catalog, name, languages_in(texts))
-        return replace(report, notes=(*read, *report.notes, *foreign, *self._learned(name, table)))
+        return replace(report, notes=(*open_, *read, *report.notes, *foreign, *self._learned(name, table)))
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
         """The bundled models and the finished runs (of one owner), newest first; none of them is loaded.
@@ -46,22 +69,69 @@ class Judging(Reading):
         ]
         return bundled + [self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done]
 
-    def models_at_hand(self) -> tuple[list[ModelCard], list[str]]:
-        """(:meth:`models`, notices): where the list of runs cannot be read, the runs' folders that hold a model, and a notice of why."""
+    def models_at_hand(self, owner: str | None = None) -> tuple[list[ModelCard], list[str]]:
+        """(:meth:`models`, notices): where the list of runs cannot be read, the runs' folders that hold a model, and a notice of why.
+
+        A folder does not tell whose it is: of one owner among many only the bundled models are left.
+        """
         try:
-            return self.models(), []
+            return self.models(owner), []
         except StudioError as error:
+            if owner not in (None, "local"):
+                cards = [self._model_card(name, "bundled", name) for name in self.catalog.bundled()]
+                return cards, [f"{error.message}; your own models are listed again once it can be read"]
             folders = sorted(self.workspace.home.glob("runs/run-*/model"))
             cards = [self._model_card(name, "bundled", name) for name in self.catalog.bundled()]
             cards += [self._model_card(folder.parent.name, "run", folder.parent.name) for folder in folders]
             return cards, [f"{error.message}; the runs are listed by their folders"]
+
+    def _roles_to_judge_by(self, table: Table, task: str, asked: Asked | None, model: str) -> tuple[Roles | None, list[str]]:
+        """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``."""
+        from ..data.asked import Asked, read_roles
+        from ..evaluation.suite import kinds_of_task
+
+        kinds, asked = kinds_of_task(task), asked or Asked()
+        if kinds == ("labelled_texts",) and not replace(asked, as_read=False):
+            return None, []
+        similar = self._similar(self._untuned(model))
+        said = replace(asked, as_read=False)
+        try:
+            reading = read_roles(table, said, (), similar)
+            if kinds and said.kind is None and reading.roles.kind not in kinds:
+                reading = read_roles(table, replace(said, kind=kinds[0]), (), similar)
+        except StudioError:
+            if said or kinds:
+                raise
+            return None, []  # neither pairs nor triplets
+        # Texts with a category are judged either way, whether or not they should lie together.
+        of_texts = reading.roles.kind in ("labelled_texts", "sentences")
+        open_ = [one for one in reading.questions if not (of_texts and one.name == "kind")]
+        if open_ and not asked.as_read:
+            raise Unanswered.of_file(table.name, open_)
+        return reading.roles, [f"read as it stands, though uncertain: {one.text} {one.why}".rstrip() for one in open_]
+
+    def _untuned(self, model: str) -> Encoder | None:
+        """What a model was before it was tuned, whose similarity is evidence of what columns mean; ``None`` where it gives no vectors."""
+        known: dict[str, str] = {}
+        if model.startswith("run-"):
+            with contextlib.suppress(StudioError):
+                known = {run.id: run.model for run in self.store.runs()}
+        while (earlier := known.pop(model, None)) is not None:
+            model = earlier
+        try:
+            return None if self.catalog.is_cross(model) else self.catalog.load(model)
+        except StudioError:
+            return None
 
     def _learned(self, model: str, table: Table) -> list[str]:
         """A note where rows of the table lie in the file that a run was tuned on, or a run that it began from."""
         from ..runs.materials import Materials
 
         notes: list[str] = []
-        known = {run.id: run for run in self.store.runs()} if model.startswith("run-") else {}
+        known: dict[str, Run] = {}
+        if model.startswith("run-"):
+            with contextlib.suppress(StudioError):
+                known = {run.id: run for run in self.store.runs()}
         while (run := known.pop(model, None)) is not None:
             materials, model = Materials(self.workspace.run(run.id)), run.model
             try:

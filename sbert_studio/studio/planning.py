@@ -85,9 +85,9 @@ class Planning(Reading):
         Raises:
             StudioError: as :meth:`~sbert_studio.studio.Studio.submit` would; or a training is under way.
         """
+        from ..training.fresh import fresh
         from ..training.rehearsal import rehearse
         from ..training.spec import TrainSpec
-        from ..training.tuned import fresh
 
         drawn = self.settled(plan)
         dev = drawn.dev.examples if drawn.dev else None

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..data.asked import Asked
     from ..data.questions import Option, Question
 
+_YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TEXTS = 60  # characters of a row's text in a line
 
 
@@ -68,7 +69,7 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
         Shown(int(one["row"]), tuple(one["texts"]), str(one.get("value", "")), str(one.get("read_as", "")))
         for one in value.get("rows") or ()
     )
-    return Question(str(value["name"]), str(value["question"]), options, str(value.get("why", "")), rows)
+    return Question(str(value["name"]), str(value["question"]), options, str(value.get("why", "")), rows, value.get("proposed"))
 
 
 def answered(asked: Asked | None, choice: Mapping[str, Any]) -> Asked:
@@ -118,7 +119,11 @@ def in_words(value: Any) -> str:
 
 
 def typed(said: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said of a file, where a person typed it as words: names with commas between them, a scale such as ``0-5``."""
+    """What is said of a file, where a person typed it as words: names with commas between them, a scale such as ``0-5``.
+
+    Raises:
+        StudioError: a value is none of those known.
+    """
     from ..data.asked import parse_columns, parse_order, parse_scale
 
     readers: dict[str, Callable[[str], Any]] = {
@@ -126,9 +131,16 @@ def typed(said: Mapping[str, Any]) -> dict[str, Any]:
         "order": parse_order,
         "scale": parse_scale,
         "kind": lambda text: text.strip().replace("-", "_"),
-        "header": lambda text: text.strip().lower() in ("yes", "true", "1"),
+        "header": _yes_or_no,
     }
     return {name: readers[name](value) if isinstance(value, str) and name in readers else value for name, value in said.items()}
+
+
+def _yes_or_no(text: str) -> bool:
+    word = text.strip().lower()
+    if word not in _YES + _NO:
+        raise StudioError(f"header is {text!r}", "say yes where the first row names the columns, and no where it does not")
+    return word in _YES
 
 
 def answers_in_words(question: Question) -> str:

@@ -138,8 +138,10 @@ class Reading(Services):
         """The kinds of examples that an objective learns from; none where it is not said, or not known."""
         from ..objectives import OBJECTIVES, PAIR_OBJECTIVES
 
+        if not isinstance(objective, str):  # from settings that nothing has looked at yet
+            return ()
         known = PAIR_OBJECTIVES if objective in PAIR_OBJECTIVES else OBJECTIVES
-        return known[objective].kinds if objective is not None and objective in known else ()
+        return known[objective].kinds if objective in known else ()
 
     def heal(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: Asked, model: str | None = None

@@ -12,6 +12,7 @@ import numpy as np
 from ..data.accounts import RowAccount
 from ..data.findings import count
 from ..runs.record import Run
+from ..training.pace import rate_in_words
 
 if TYPE_CHECKING:
     from ..data.accounts import RowAccount
@@ -281,9 +282,8 @@ class Forecast:
             if seconds < 172_800
             else f"{seconds / 86400:.1f} days"
         )
-        return (
-            f"about {span}, {found.peak_bytes / 1e9:.1f} GB of memory; {found.steps:,} steps at {found.pairs_per_second:,.0f} rows a second"
-        )
+        rate = rate_in_words(found.pairs_per_second)
+        return f"about {span}, {found.peak_bytes / 1e9:.1f} GB of memory; {found.steps:,} steps at {rate} rows a second"
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ class Settling(Tuning):
             StudioError: the strength is out of range, the run is not finished, or its model has nothing to be blended with.
         """
         from ..runs.materials import Materials
+        from ..training.fresh import fresh
         from ..training.strength import set_strength
-        from ..training.tuned import fresh
 
         run, folder = self.store.get(run_id), self.workspace.run(run_id)
         if run.status != "finished":

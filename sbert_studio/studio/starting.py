@@ -28,7 +28,7 @@ def new_run(plan: TrainPlan) -> Run:
     return Run(
         id=new_run_id(),
         owner=request.owner,
-        name=request.name or file_name(plan.table.name).rsplit(".", 1)[0],
+        name=(request.name or file_name(plan.table.name).rsplit(".", 1)[0]).encode("utf-8", "replace").decode("utf-8"),
         status="queued",
         created=now(),
         model=spec.model,

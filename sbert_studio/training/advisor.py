@@ -11,6 +11,7 @@ from ..errors import StudioError
 from ..objectives import OBJECTIVES, objectives_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL
+from .batches import SMALLEST_OF_CLASSES, require_two_classes
 from .spec import TrainSpec
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def advise(
         if name not in known:
             listed = ", ".join([*known, *(item.name for item in TrainSpec.settings())])
             raise StudioError(f"there is no setting {name!r} for training with {spec.objective}", f"known: {listed}")
+    if spec.architecture != "cross" and OBJECTIVES[spec.objective].classes_in_batch:
+        require_two_classes(spec.batch_size)
     if own:
         spec = spec.replace(objective_params={**spec.objective_params, **own})
     return Advice(spec, tuple(advisor.reasons))
@@ -81,11 +84,11 @@ def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = _SMALL
         return "cosine+cosent" if rows > _SMALL else "cosine"
     if kind == "labelled_pairs":
         return "cosent" if ordered else "softmax"
-    return {"positive_pairs": "in_batch", "triplets": "in_batch", "labelled_texts": "supcon", "sentences": "simcse"}[kind]
+    return {"positive_pairs": "in_batch", "triplets": "in_batch", "labelled_texts": "supcon+prototypes", "sentences": "simcse"}[kind]
 
 
-def default_pair_objective(kind: Kind, labels: Sequence[str] = ()) -> str:
-    """The objective of a cross-encoder for a kind of examples and the names of its classes.
+def default_pair_objective(kind: Kind, labels: Sequence[str] = (), ordered: bool = True) -> str:
+    """The objective of a cross-encoder for a kind of examples, the names of its classes, and whether these rise.
 
     Raises:
         StudioError: a cross-encoder does not learn from such examples.
@@ -93,7 +96,7 @@ def default_pair_objective(kind: Kind, labels: Sequence[str] = ()) -> str:
     if kind == "scored_pairs":
         return "mse"
     if kind == "labelled_pairs":
-        return "binary_cross_entropy" if len(labels) == 2 else "cross_entropy"
+        return "binary_cross_entropy" if len(labels) == 2 and ordered else "cross_entropy"
     raise StudioError(
         f"a cross-encoder learns from pairs with a score or a label, not from {kind.replace('_', ' ')}",
         "choose the architecture siamese, or give each pair a score or a label",
@@ -109,7 +112,7 @@ def settled(spec: TrainSpec, examples: Examples) -> TrainSpec:
     if spec.objective != "auto":
         return spec
     if spec.architecture == "cross":
-        return spec.replace(objective=default_pair_objective(examples.kind, examples.labels))
+        return spec.replace(objective=default_pair_objective(examples.kind, examples.labels, examples.ordered))
     return spec.replace(objective=default_objective(examples.kind, examples.labels, len(examples), examples.ordered))
 
 
@@ -155,14 +158,14 @@ class _Advisor:
             "cosent": "the labels say which pairs are more alike: CoSENT learns that order",
             "softmax": "the labels have no order: a classifier on (u, v, |u−v|) learns them",
             "in_batch": "there are no scores: each text should find its own partner among those of the whole batch",
-            "supcon": f"texts of one of the {len(self.examples.labels)} categories should lie together, and apart from the others",
+            "supcon+prototypes": f"texts of one of the {len(self.examples.labels)} categories should lie together, apart from the others",
             "simcse": "there are sentences only: each should recognise itself under another dropout",
         }[name]
         self._set("objective", name, f"Objective {OBJECTIVES[name].title}: {why}.")
 
     def _pair_objective(self) -> None:
         self.reasons.append("Architecture cross: both texts are read at once: slower, more exact, for re-ranking and not for search.")
-        name = default_pair_objective(self.examples.kind, self.examples.labels)
+        name = default_pair_objective(self.examples.kind, self.examples.labels, self.examples.ordered)
         why = {
             "mse": "the scores are fitted as they are" + (", squeezed by a sigmoid" if self.chosen.get("head") == "mlp" else ""),
             "binary_cross_entropy": "two labels: a score tells pairs that belong together from others, and can rank",
@@ -185,7 +188,7 @@ class _Advisor:
         if self.cross:
             self._set("batch_size", 16, "Batch size 16: a new head learns by many steps.")
         elif name in OBJECTIVES and OBJECTIVES[name].classes_in_batch:
-            size = max(2, min(64, self.rows))
+            size = max(SMALLEST_OF_CLASSES, min(32, self.rows))
             self._set(
                 "batch_size", size, f"Batch size {size}: each text is held against siblings and texts of many other categories at once."
             )
@@ -230,7 +233,7 @@ class _Advisor:
         steps = ((_SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
         epochs = next(first if self._scored else second for most, first, second in steps if self.rows <= most)
         if self.examples.kind == "labelled_texts" and self.rows <= 5_000:
-            epochs = 6  # the accuracy still rose after four
+            epochs = 3  # six gained no more
         why = (
             "few rows are worth seeing more often"
             if epochs > 4

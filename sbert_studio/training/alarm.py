@@ -13,15 +13,15 @@ import numpy as np
 
 from ..data.asked import in_one_line
 from ..data.questions import Option, Question, Shown
-from ..encoders.transformer import TransformerEncoder
+from ..encoders.base import Encoder
 from ..evaluation.bootstrap import drawn_together, interval
 from ..evaluation.similarity import encode_columns, similarities
 from ..evaluation.sts import resampled_spearman, spearman
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
+    from ..encoders.trainable import Trainable
     from .spec import TrainSpec
-    from .tuned import Tuned
 
 OPPOSITE, FORGETS = "below_chance", "general"
 """The names of the two alarms, as ``accept_alarm`` has them."""
@@ -52,7 +52,7 @@ def sampled(examples: Examples) -> Examples:
     return examples.take(np.linspace(0, len(examples) - 1, _SAMPLE).astype(np.int64))
 
 
-def below_chance(encoder: Tuned, parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> Question | None:
+def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> Question | None:
     """The question to ask where the untuned ``encoder`` finds the opposite of what rows say that it has not learned.
 
     Args:
@@ -60,7 +60,7 @@ def below_chance(encoder: Tuned, parts: Sequence[Examples], scores: Sequence[Map
         parts: the rows, in the parts in which they were judged: those held out, or all of them where these are too few.
         scores: of each part, as :class:`~sbert_studio.training.judge.Judge` gives them.
     """
-    if not isinstance(encoder, TransformerEncoder) or not parts or not _suspect(parts, scores):
+    if not isinstance(encoder, Encoder) or not parts or not _suspect(parts, scores):
         return None
     first = parts[0]
     if first.kind == "triplets":
@@ -148,7 +148,7 @@ def _swapped(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> 
     return Question("alarm", "Is the second column the one that belongs to the first?", (swapped, _go_on(OPPOSITE), _STOP), why)
 
 
-def _cosines(encoder: TransformerEncoder, held: Examples) -> np.ndarray:
+def _cosines(encoder: Encoder, held: Examples) -> np.ndarray:
     left, right = encode_columns(encoder, held.texts[:2])
     return np.asarray(similarities(left, right)["cosine"])
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..encoders.trainable import Trainable
 from .spec import TrainSpec
-from .tuned import Tuned
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..data.examples import Examples
     from .general import GeneralProbe
 
-Load = Callable[[TrainSpec, "Examples", Path | None], Tuned]
+Load = Callable[[TrainSpec, "Examples", Path | None], Trainable]
 """A fresh copy of the spec's model for these examples; of the model in a folder instead, where one is given."""
 
 

@@ -105,7 +105,7 @@ class Checkpoints:
             StudioError: the disk is full; the checkpoints that were there are still there.
         """
         target = self.at(state.step)
-        with disk_space("the checkpoint"), atomic_folder(target) as part:
+        with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
             _write_tensors(part / _MODEL, tensors.encoder)
             _write_tensors(part / _OBJECTIVE, tensors.objective)
             _write_tensors(part / _OPTIMISER, tensors.optimiser)
@@ -177,8 +177,11 @@ def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
 
 
 @contextlib.contextmanager
-def disk_space(what: str) -> Iterator[None]:
+def disk_space(what: str, folder: Path) -> Iterator[None]:
     """Turn a full disk into an error that a person can mend.
+
+    Args:
+        folder: that of the run, or of its training; whether it holds a checkpoint is told.
 
     Raises:
         StudioError: no space was left while ``what`` was written.
@@ -190,9 +193,9 @@ def disk_space(what: str) -> Iterator[None]:
     except (OSError, SafetensorError) as error:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         if full or (isinstance(error, SafetensorError) and ("space" in str(error).lower() or "too large" in str(error).lower())):
-            raise DiskFull(
-                f"the disk was full while {what} was written; the last good checkpoint is intact", "make room, then resume the run"
-            ) from error
+            whole = any(folder.glob(f"**/{_FOLDER}/{_PREFIX}*/{_STATE}"))
+            kept = "the last good checkpoint is intact" if whole else "there is no checkpoint yet, so it will begin anew"
+            raise DiskFull(f"the disk was full while {what} was written; {kept}", "make room, then resume the run") from error
         raise
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.questions import Question
 from ..data.splitting import leaking
-from ..encoders.transformer import TransformerEncoder
+from ..encoders.base import Encoder
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
 from .alarm import FEW, OPPOSABLE, OPPOSITE, accepted, below_chance, sampled
@@ -26,6 +26,7 @@ from .prepare import reshape
 from .processes import Processes
 from .spec import TrainSpec
 from .trainer import Outcome, identity_of, read_outcome, train
+from .whole import WholeRun, planned_steps
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -81,14 +82,15 @@ def run_course(
         emit(ended.event())
         return ended
     plan = members(spec, examples, dev)
-    course = _Course(folder, load, emit, should_stop, len(plan) + (first is not None), tuple(reasons), resume)
+    stage = TrainSpec.from_json(spec.first).replace(model=spec.model) if first is not None else spec
+    steps = [*([] if first is None else [planned_steps(stage, first)]), *(planned_steps(member.spec, member.learned) for member in plan)]
+    course = _Course(folder, load, WholeRun(emit, steps), should_stop, len(steps), tuple(reasons), resume)
     source, taken = None, []
     if first is not None:
         if (question := course.judge_untuned(plan[0])) is not None:
             asks = Outcome("asks", folder / "model", None, course.before, {}, 0, 0.0, 0.0, question.to_json())
             emit(asks.event())
             return asks
-        stage = TrainSpec.from_json(spec.first).replace(model=spec.model)
         taken.append(course.take(Member(FIRST, stage, course.unseen(first, plan), None), folder / _FIRST, None))
         source = taken[0].model
     for member in plan if not taken or taken[0].status == "finished" else ():
@@ -120,7 +122,7 @@ def _opposite_of_all(spec: TrainSpec, examples: Examples, dev: Examples | None, 
         if not cross:
             raise
         return None  # it is a cross-encoder already
-    if not isinstance(encoder, TransformerEncoder):
+    if not isinstance(encoder, Encoder):
         return None
     return below_chance(encoder, [looked_at], [Judge(looked_at)(encoder)])
 
@@ -211,7 +213,7 @@ class _Course:
             taken[-1].question,
         )
         if self.main and outcome.status != "asks":
-            with disk_space("the model"):
+            with disk_space("the model", self.folder):
                 self._keep(best, outcome)
                 if outcome.status == "finished":
                     write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})

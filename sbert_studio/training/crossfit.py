@@ -7,7 +7,9 @@ and how much of the way from the untuned weights to go.
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,17 +25,19 @@ from .general import GeneralProbe
 from .judge import Judge, hold_out
 from .marks import Marks
 from .members import Member, members
-from .pooling import Candidate, nested, pooled
+from .pooling import Candidate, judged_by_others, pooled
 from .prepare import reshape
 from .processes import Processes
 from .spec import TrainSpec
 from .trainer import Outcome, identity_of, read_outcome, train
+from .whole import WholeRun, planned_steps
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _PARTS, _OUTCOME = "parts", "course.json"
 _FEW = 1_000  # rows, above which one part of them tells enough
+_FEW_OF_CATEGORIES = 2_500  # a text lands right or wrong, which tells less of a row than a score does
 _FEWEST = 20
 _MOST_IN_ONE = 0.6  # of the rows; where most hang together by shared texts, a fold would learn from next to nothing
 
@@ -55,7 +59,8 @@ def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: 
                 "leave one of the two out",
             )
         return []
-    if not asked and (not _FEWEST <= len(examples) < _FEW or (folder is not None and _begun_by_a_split(folder))):
+    few = _FEW_OF_CATEGORIES if examples.kind == "labelled_texts" else _FEW
+    if not asked and (not _FEWEST <= len(examples) < few or (folder is not None and _begun_by_a_split(folder))):
         return []
     if hold_out(spec, examples, None)[1] is None:
         return []
@@ -93,10 +98,10 @@ def cross_fitted(
 ) -> Outcome:
     """Judge by ``folds``, then train on all rows for the share of the steps, and leave the blend, that did best in them.
 
-    ``after`` has, beside what one training has: ``folds``, ``by_fold``, the score of each, and ``nested``, the score where the choice for
-    each fold is made on the others: by so much less does choosing on the rows that give the score flatter it. Scores are means over the
-    folds, weighted by their rows; the bootstrap draws rows within each fold, so that similarities of different models are never ranked
-    together.
+    ``after`` has, beside what one training has: ``folds``, ``by_fold``, the score of each, ``tried``, among how many the model was
+    chosen, and ``nested``, the score where the choice for each fold is made on the others. Of a tuned model that is kept this is the score
+    that is told, for choosing on the rows that give the score would flatter it. Scores are means over the folds, weighted by their rows;
+    the bootstrap draws rows within each fold, so that similarities of different models are never ranked together.
 
     Raises:
         StudioError: as :func:`~sbert_studio.training.trainer.train`.
@@ -109,7 +114,8 @@ def cross_fitted(
     if not resume:
         shutil.rmtree(folder / _PARTS, ignore_errors=True)
         (folder / _OUTCOME).unlink(missing_ok=True)
-    run = _CrossFit(settled(spec, examples), list(folds), load, folder, emit, should_stop, resume)
+    steps = [*(planned_steps(fold.spec, fold.learned) for fold in folds), planned_steps(spec, examples)]
+    run = _CrossFit(settled(spec, examples), list(folds), load, folder, emit, steps, should_stop, resume)
     return run.carry_out(examples, identity, reasons)
 
 
@@ -121,12 +127,14 @@ class _CrossFit:
         load: Load,
         folder: Path,
         emit: Callable[[Event], None],
+        steps: Sequence[int],
         should_stop: Callable[[], bool],
         resume: bool,
     ) -> None:
         self.spec, self.folds, self.load, self.folder = spec, folds, load, folder
-        self.emit, self.should_stop, self.resume = emit, should_stop, resume
+        self.emit, self.should_stop, self.resume = WholeRun(emit, steps), should_stop, resume
         self.taken: list[Outcome] = []
+        self.began = time.perf_counter()
         self.main = True
 
     def carry_out(self, examples: Examples, identity: str, reasons: Sequence[str]) -> Outcome:
@@ -153,30 +161,33 @@ class _CrossFit:
             outcome = self._take(number, fold, self._place(fold), given, reasons if number == 1 else ())
             if outcome.status != "finished":
                 return self._unfinished(outcome, before)
-        after, share = self._choose(before)
+        after, share = self._choose(before, scores)
         self._say(Evaluated(self.taken[-1].steps, after["metric"], after["score"], after, True))
         whole = Member("all rows", self.spec.replace(dev_fraction=0), examples, None)
         verdict = Assignment(general=general, verdict=(before, after), share=share)
         outcome = self._take(len(self.folds) + 1, whole, self.folder, verdict, ())
         found = self._outcome(outcome.status, outcome.before, outcome.after, adapter=outcome.adapter, question=outcome.question)
         if self.main and outcome.status == "finished":
-            with disk_space("the outcome"):
+            with disk_space("the outcome", self.folder):
                 write_json(self.folder / _OUTCOME, {"identity": identity, **found.to_json()})
             shutil.rmtree(self.folder / _PARTS, ignore_errors=True)
         return self._end(found)
 
-    def _choose(self, before: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+    def _choose(self, before: Mapping[str, Any], untuned_scores: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], float]:
         """The scores of what did best over all folds, and the share of the steps that belongs to it.
 
-        All blends are of the weights after the last step. An earlier evaluation is a choice by itself.
+        All blends are of the weights after the last step. An earlier evaluation is a choice by itself. What is told of a tuned model that
+        was kept is what rows show that did not choose it (see :func:`~sbert_studio.training.pooling.judged_by_others`).
         """
         marks = [Marks(self._place(fold)) for fold in self.folds]
         untuned = [one.untuned() for one in marks]
         steps = [one.steps() for one in marks]
 
+        tried = [[Candidate(one, drawn) for one, drawn in zip(untuned_scores, untuned, strict=True)]]
+
         def judged(names: Sequence[str]) -> dict[str, Any]:
-            found = [Candidate(mark.scores(name), mark.resampled(name)) for mark, name in zip(marks, names, strict=True)]
-            return pooled(found, untuned)
+            tried.append([Candidate(mark.scores(name), mark.resampled(name)) for mark, name in zip(marks, names, strict=True)])
+            return pooled(tried[-1], untuned)
 
         last = [f"step-{own[-1]}" for own in steps]
         tuned: dict[str, Any] = judged(last) | {"strength": 1.0}
@@ -184,18 +195,19 @@ class _CrossFit:
         if not unblended(self.spec):
             between = [judged([f"strength-{strength}"] * len(marks)) | {"strength": strength} for strength in MARKS[1:-1]]
             ends = [{**before, "gain_interval": [0.0, 0.0], "strength": 0.0}, *between, tuned]
-        kept = best(ends)
-        after: dict[str, Any] = {**kept, "strengths": [in_brief(mark) for mark in ends], "folds": len(self.folds)}
-        share, tried = 1.0, list(ends)
+        kept, share = best(ends), 1.0
         for place in range(min(map(len, steps)) - 1):
             early = judged([f"step-{own[place]}" for own in steps]) | {"strength": 1.0}
-            tried.append(early)
-            if early["score"] > after["score"] + TIE:
+            if early["score"] > kept["score"] + TIE:
                 share = steps[0][place] / steps[0][-1]
                 ends = [ends[0], early] if len(ends) > 1 else [early]
-                after = {**early, "strengths": [in_brief(mark) for mark in ends], "folds": len(self.folds)}
-        rows = [len(fold.held) if fold.held is not None else 0 for fold in self.folds]
-        return after | {"nested": nested([one["by_fold"] for one in tried], rows)}, share
+                kept = early
+        blends = not unblended(self.spec)
+        honest = judged_by_others(tried if blends else tried[1:], untuned, or_untuned=blends)
+        if blends and honest["score"] <= before["score"]:  # it did better on the rows that chose it, and on no others
+            kept, share = ends[0], 1.0
+        told = {name: honest[name] for name in ("nested", "tried")} if kept["strength"] == 0 else honest
+        return {**kept, **told, "strengths": [in_brief(mark) for mark in ends], "folds": len(self.folds)}, share
 
     def _take(self, number: int, member: Member, place: Path, given: Assignment, reasons: Sequence[str]) -> Outcome:
         self._say(Part(number, len(self.folds) + 1, member.title))
@@ -219,7 +231,9 @@ class _CrossFit:
     def _unfinished(self, outcome: Outcome, before: Mapping[str, Any]) -> Outcome:
         if outcome.status == "stopped":
             self._say(Notice("stopped while the folds were judged: there is no model yet; resume the run to go on"))
-        return self._end(self._outcome(outcome.status, before, {}, question=outcome.question))
+        found = self._outcome(outcome.status, before, {}, question=outcome.question)
+        # Loading, and the judgement of the untuned model, took their time as well.
+        return self._end(replace(found, seconds=max(found.seconds, time.perf_counter() - self.began)))
 
     def _outcome(
         self,

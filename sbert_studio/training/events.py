@@ -17,6 +17,7 @@ class Started:
         steps: optimiser steps in all.
         rows, dev_rows: rows to learn from and rows held out.
         step: steps already done, more than 0 where the run was resumed.
+        run_step, run_steps: the same of all trainings of the run, of which this may be one.
         reasons: why these settings, a sentence each.
     """
 
@@ -31,6 +32,8 @@ class Started:
     batch_size: int
     step: int = 0
     reasons: tuple[str, ...] = ()
+    run_step: int = 0
+    run_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,9 @@ class Step:
     Attributes:
         step: from 1 to ``steps``.
         epoch: epochs done, with a fraction.
-        pairs_per_second: rows a second of late; seconds_left: by that rate, evaluations counted.
+        pairs_per_second: rows a second of late; seconds_left: of the whole run by that rate, evaluations counted.
         grad_norm: before clipping.
+        run_step, run_steps: steps done and steps in all trainings of the run, of which this may be one.
     """
 
     step: int
@@ -52,6 +56,8 @@ class Step:
     pairs_per_second: float
     seconds_left: float
     grad_norm: float
+    run_step: int = 0
+    run_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -166,6 +172,12 @@ def from_json(values: Mapping[str, Any]) -> Event:
     known = {item.name for item in dataclasses.fields(_TYPES[values["type"]])}
     given = {name: tuple(value) if name == "reasons" else value for name, value in values.items() if name in known}
     return kind(**given)
+
+
+def kinds_of(name: str) -> dict[str, str]:
+    """The fields of an event's type, each with its Python type as it is written; none for an unknown type."""
+    kind = _TYPES.get(name)
+    return {} if kind is None else {item.name: str(item.type) for item in dataclasses.fields(kind)}
 
 
 def _plain(value: Any) -> Any:

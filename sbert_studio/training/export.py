@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.siblings import siblings
 from ..encoders.card import CardFacts, Score, short_name
+from ..encoders.trainable import Trainable
 from ..evaluation.words import gain_in_words, interval_in_words
 from ..workspace import atomic_file
 from .checkpoint import State
 from .parts import Parts
 from .spec import TrainSpec
-from .tuned import Tuned, card_of, save_and_merge
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -40,7 +40,7 @@ def export(parts: Parts, state: State, base: str) -> None:
 
 
 def write_model(
-    spec: TrainSpec, encoder: Tuned, folder: Path, base: str, before: Mapping[str, Any], after: Mapping[str, Any], steps: int
+    spec: TrainSpec, encoder: Trainable, folder: Path, base: str, before: Mapping[str, Any], after: Mapping[str, Any], steps: int
 ) -> None:
     """Write ``model/`` with its card, and ``adapter/`` for LoRA; each is whole or as it was.
 
@@ -49,10 +49,11 @@ def write_model(
         before, after: the scores that the card tells.
     """
     if spec.method == "lora":
-        save_and_merge(encoder, folder / "adapter", adapter_base(spec.model))
+        encoder.save_adapter(folder / "adapter", adapter_base(spec.model))
+        encoder.merge_adapter()
     portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
     encoder.base = encoder.base or portable
-    encoder.save(folder / "model", card=card_of(encoder, _facts(spec, before, after, steps, portable)))
+    encoder.save(folder / "model", card=encoder.card(_facts(spec, before, after, steps, portable)))
 
 
 def adapter_base(model: str) -> str:

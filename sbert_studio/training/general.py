@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.samples import ASSETS
-from ..encoders.transformer import TransformerEncoder
+from ..encoders.base import Encoder
 from ..evaluation.bootstrap import interval
 from ..evaluation.similarity import similarities
 from ..evaluation.sts import resampled_spearman, spearman
 
 if TYPE_CHECKING:
-    from .tuned import Tuned
+    from ..encoders.trainable import Trainable
 
 PAIRS = ASSETS / "probe" / "general.csv"
 # A language counts where the untuned model gets so much of it right, or where it is the one that the model knows best.
@@ -33,7 +33,7 @@ class _Part:
     right: tuple[str, ...]
     scores: np.ndarray
 
-    def cosines(self, encoder: TransformerEncoder) -> np.ndarray:
+    def cosines(self, encoder: Encoder) -> np.ndarray:
         vectors = encoder.encode([*self.left, *self.right])
         return np.asarray(similarities(vectors[: len(self.left)], vectors[len(self.left) :])["cosine"])
 
@@ -46,27 +46,27 @@ class GeneralProbe:
             the languages, and its 95% bootstrap interval.
     """
 
-    def __init__(self, encoder: TransformerEncoder, parts: Sequence[_Part]) -> None:
+    def __init__(self, encoder: Encoder, parts: Sequence[_Part]) -> None:
         self._parts = tuple(parts)
         self.untuned, self._resampled = self._judged(encoder)
 
     @classmethod
-    def of(cls, encoder: Tuned) -> GeneralProbe | None:
+    def of(cls, encoder: Trainable) -> GeneralProbe | None:
         """The probe for an untuned encoder; none for a cross-encoder, whose head is new, or where no language is known to the model."""
-        if not isinstance(encoder, TransformerEncoder) or not PAIRS.is_file():
+        if not isinstance(encoder, Encoder) or not PAIRS.is_file():
             return None
         scores = {part.language: spearman(part.cosines(encoder), part.scores) for part in _pairs()}
         best = max(scores.values())
         known = [part for part in _pairs() if scores[part.language] >= _KNOWN or scores[part.language] == best >= _LEAST]
         return cls(encoder, known) if known else None
 
-    def __call__(self, encoder: Tuned) -> dict[str, Any]:
+    def __call__(self, encoder: Trainable) -> dict[str, Any]:
         """As ``untuned``, of another encoder, with ``change_interval``: the 95% interval of by how much it is better (paired bootstrap)."""
-        assert isinstance(encoder, TransformerEncoder)
+        assert isinstance(encoder, Encoder)
         found, resampled = self._judged(encoder)
         return {**found, "change_interval": interval(resampled - self._resampled)}
 
-    def _judged(self, encoder: TransformerEncoder) -> tuple[dict[str, Any], np.ndarray]:
+    def _judged(self, encoder: Encoder) -> tuple[dict[str, Any], np.ndarray]:
         cosines = [part.cosines(encoder) for part in self._parts]
         scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, cosines, strict=True)}
         # Languages have pairs of their own, so that their resamples may stand beside each other in any order.

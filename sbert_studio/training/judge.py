@@ -17,8 +17,8 @@ from .marks import UNTUNED
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
+    from ..encoders.trainable import Trainable
     from .spec import TrainSpec
-    from .tuned import Tuned
 
 
 class Judge:
@@ -46,7 +46,7 @@ class Judge:
         """Mean duration of an evaluation, 0 before the first."""
         return sum(self._times) / len(self._times) if self._times else 0.0
 
-    def __call__(self, encoder: Tuned, *, untuned: bool = False) -> dict[str, Any]:
+    def __call__(self, encoder: Trainable, *, untuned: bool = False) -> dict[str, Any]:
         """``{"metric", "score", "task", "rows", ...}``: the one score that decides, then the whole report.
 
         Args:

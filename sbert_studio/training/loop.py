@@ -47,16 +47,20 @@ class Loop:
         precision: of the forward pass.
         state: where it stands; a resumed run's is the checkpoint's.
         untuned: the scores that the result is compared with; empty for those at the first step.
+        marks_to_come: blends that are judged after the last step, for the estimate of the time left.
 
     Attributes:
         state: kept up to date.
         question: what only the owner of the rows can answer, once an alarm has stopped the run.
     """
 
-    def __init__(self, parts: Parts, schedule: Schedule, precision: str, state: State, untuned: Mapping[str, Any]) -> None:
+    def __init__(
+        self, parts: Parts, schedule: Schedule, precision: str, state: State, untuned: Mapping[str, Any], marks_to_come: int = 0
+    ) -> None:
         self.state = state
         self.question: Question | None = None
-        self._known = untuned
+        self._known, self._marks_to_come = untuned, marks_to_come
+        self._judging: list[float] = []
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
         self._steps = Steps(parts, precision, state.micro_batch)
         self._learning = parts.learning()
@@ -144,6 +148,7 @@ class Loop:
 
         That judgement is not in the checkpoint: an uninterrupted run would not have known it, and a resumed one must end as that does.
         """
+        self._count()
         if self.state.step:
             self._save()
             if self._judge is not None and self._parts.marks is None and self.state.best < 0:
@@ -152,10 +157,11 @@ class Loop:
     def _evaluate(self) -> bool:
         """Judge the weights as they are; whether no earlier ones were better (the untuned ones do not count)."""
         assert self._judge is not None
-        untuned = self.state.step == 0
+        untuned, began = self.state.step == 0, time.perf_counter()
         scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
         if (general := self._parts.general) is not None:
             scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)
+        self._judging.append(time.perf_counter() - began)
         better = not untuned and (self.state.best < 0 or scores["score"] > self.state.after["score"])
         if untuned:
             self.state = replace(self.state, before=dict(self._known) or scores)
@@ -226,10 +232,14 @@ class Loop:
         self.state = replace(self.state, bad=0)
         ends = done in (1, self._schedule.steps)
         if self._pace.shows() or ends:
-            evaluations = sum(step > done for step in self._schedule.evaluations) if self._judge else 0
-            left = self._pace.left(self._schedule.steps - done) + evaluations * (self._judge.seconds if self._judge else 0.0)
-            rate = self._optimiser.rate(taken.step)
-            self._parts.say(Step(done, self._schedule.steps, self._schedule.epoch_of(done), loss, rate, self._pace.rate, left, norm))
+            steps, epoch, rate = self._schedule.steps, self._schedule.epoch_of(done), self._optimiser.rate(taken.step)
+            self._parts.say(Step(done, steps, epoch, loss, rate, self._pace.rate, self._left(done), norm, done, steps))
+
+    def _left(self, done: int) -> float:
+        """Seconds that this training still takes: its steps, its evaluations, and those of the blends at its end."""
+        judged = sum(step >= done for step in self._schedule.evaluations) + self._marks_to_come if self._judge is not None else 0
+        known = self._judging or ([self._judge.seconds] if self._judge is not None else [0.0])
+        return self._pace.left(self._schedule.steps - done) + judged * sum(known) / len(known)
 
     def _skipped(self, step: int, loss: float) -> None:
         self.state = replace(self.state, bad=self.state.bad + 1)

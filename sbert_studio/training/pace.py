@@ -9,6 +9,11 @@ _RECENT = 50  # steps over which the shown rate is taken
 _SHOWN_EVERY = 0.2  # seconds
 
 
+def rate_in_words(rate: float) -> str:
+    """Rows a second as they are shown everywhere: ``72``; one decimal below ten."""
+    return f"{rate:,.0f}" if round(rate, 1) >= 10 else f"{rate:.1f}"
+
+
 class Pace:
     """Counts the rows and the seconds of steps; evaluations and checkpoints are not counted.
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from torch import nn
 
+from ..encoders.rows import TrainingRows
+from ..encoders.trainable import Trainable
 from ..objectives.base import Objective
 from .checkpoint import Checkpoints
 from .events import Event
@@ -15,9 +17,7 @@ from .general import GeneralProbe
 from .judge import Judge
 from .marks import Marks
 from .processes import Processes
-from .rows import TrainingRows
 from .spec import TrainSpec
-from .tuned import Tuned
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Parts:
     """
 
     spec: TrainSpec
-    encoder: Tuned
+    encoder: Trainable
     objective: Objective
     rows: TrainingRows
     judge: Judge | None

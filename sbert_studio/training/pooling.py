@@ -53,9 +53,60 @@ def nested(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:
         candidates: of each its scores in the k folds.
         rows: of each fold.
     """
-    scores, weights = np.asarray(candidates, np.float64), np.asarray(rows, np.float64)
-    others = (scores @ weights)[:, None] - scores * weights
-    return float(np.average(scores[others.argmax(axis=0), np.arange(len(weights))], weights=weights))
+    scores = np.asarray(candidates, np.float64)
+    return float(np.average(scores[_by_the_others(scores, rows), np.arange(len(rows))], weights=rows))
+
+
+def judged_by_others(
+    tried: Sequence[Sequence[Candidate]], untuned: Sequence[np.ndarray | None] = (), *, or_untuned: bool = True
+) -> dict[str, Any]:
+    """What is claimed of a model that was chosen among several: scores, and a gain, of rows that did not help to choose.
+
+    Each fold takes the candidate that did best in the others. That is the gain of choosing so, of which a run that keeps the untuned
+    model claims none; of the others it would still be a little too much where there is nothing to gain: what chance gives them there is
+    taken off where the 95% interval of the gain holds zero.
+
+    Args:
+        tried: of each candidate its k folds, the untuned model first where it may be kept.
+        untuned: the untuned model's resampled scores in each fold.
+        or_untuned: whether it may be kept; where it may not, nothing is chosen for a gain by chance, and nothing taken off.
+
+    Returns:
+        As :func:`pooled`, with ``nested``, the score before anything was taken off, and ``tried``, the number of candidates.
+    """
+    rows = [one.scores["rows"] for one in tried[0]]
+    scores = np.array([[one.scores["score"] for one in folds] for folds in tried], np.float64)
+    found = pooled([tried[place][fold] for fold, place in enumerate(_by_the_others(scores, rows).tolist())], untuned)
+    found |= {"nested": found["score"], "tried": len(tried)}
+    low, high = found.get("gain_interval") or (1.0, 1.0)
+    if or_untuned and low <= 0 <= high:
+        before = float(np.average(scores[0], weights=rows))
+        found["score"] = max(found["score"] - _by_chance(tried, rows), before + low)
+    return found
+
+
+def _by_the_others(scores: np.ndarray, rows: Sequence[int]) -> np.ndarray:
+    """(k,) the candidate that did best in the other folds, by (c, k) scores; of equals the first."""
+    weights = np.asarray(rows, np.float64)
+    return np.asarray(((scores @ weights)[:, None] - scores * weights).argmax(axis=0))
+
+
+def _by_chance(tried: Sequence[Sequence[Candidate]], rows: Sequence[int]) -> float:
+    """The mean gain of choosing by the other folds where no candidate gains anything, of those draws that keep another than the first."""
+    drawn = [one.resampled for folds in tried for one in folds if one.resampled is not None]
+    if len(drawn) < len(tried) * len(rows) or len({len(one) for one in drawn}) > 1:
+        return 0.0
+    gains = np.array(drawn, np.float64).reshape(len(tried), len(rows), -1)
+    gains -= gains[0]
+    gains -= gains.mean(axis=2, keepdims=True)
+    for fold in range(len(rows)):  # of one fold with any of another, as in the mean over the folds
+        gains[:, fold] = gains[:, fold, np.random.default_rng(fold).permutation(gains.shape[2])]
+    weights = np.asarray(rows, np.float64) / sum(rows)
+    sums = np.einsum("ckr,k->cr", gains, weights)
+    others = sums[:, None] - gains * weights[:, None]
+    claimed = np.einsum("kr,k->r", np.take_along_axis(gains, others.argmax(axis=0)[None], axis=0)[0], weights)
+    kept = sums.argmax(axis=0) > 0
+    return float(claimed[kept].mean()) if kept.any() else 0.0
 
 
 def _together(folds: Sequence[np.ndarray | None], weights: np.ndarray) -> np.ndarray | None:

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from ..encoders.cross import CrossEncoder
-from ..encoders.transformer import TransformerEncoder
+from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..objectives import build_objective, build_pair_objective, objectives_of
 from ..objectives.base import Objective
 from .processes import Processes
 from .quick import quicken
 from .spec import TrainSpec
-from .tuned import Tuned, adapt, transformer_of
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 _DROPOUT_NAMES = ("dropout", "attention_dropout", "dropout_prob")
 
 
-def prepare(spec: TrainSpec, encoder: Tuned, examples: Examples, processes: Processes) -> Objective:
+def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: Processes) -> Objective:
     """Change ``encoder`` as ``spec`` says, and make the objective; both in training mode, new weights drawn from the seed.
 
     Raises:
@@ -39,56 +37,43 @@ def prepare(spec: TrainSpec, encoder: Tuned, examples: Examples, processes: Proc
         )
     reshape(spec, encoder)
     if spec.dropout >= 0:
-        _set_dropout(transformer_of(encoder), spec.dropout)
+        _set_dropout(encoder.adaptable, spec.dropout)
     put_adapter(spec, encoder)
     if spec.gradient_checkpointing:
         # After the adapter: peft would otherwise ask for the gradient of the frozen embeddings, which only reentrant checkpoints need.
-        transformer_of(encoder).gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-    if isinstance(encoder, CrossEncoder):
-        objective = _of_pairs(spec, encoder, examples)
-    else:
-        objective = build_objective(
-            spec.objective, spec.objective_params, dim=encoder.dim, labels=len(examples.labels), matryoshka_dims=spec.widths
-        )
+        encoder.adaptable.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    objective = _objective(spec, encoder, examples)
     if encoder.device.type == "cpu" and processes.count == 1:
-        quicken(transformer_of(encoder))
+        quicken(encoder.adaptable)
     encoder.train()
     return objective.to(encoder.device).train()
 
 
-def reshape(spec: TrainSpec, encoder: Tuned) -> None:
+def reshape(spec: TrainSpec, encoder: Trainable) -> None:
     """Change what ``spec`` says of the untuned encoder: how much it reads, how it pools, and what it projects to."""
     if spec.max_length:
         encoder.limit(spec.max_length)
-    if not isinstance(encoder, TransformerEncoder):
-        return
-    if spec.pooling:
-        encoder.repool(spec.pooling)
-    if spec.projection:
-        encoder.project(spec.projection, seed=spec.seed)
+    encoder.reshape(pooling=spec.pooling, projection=spec.projection, seed=spec.seed)
 
 
-def put_adapter(spec: TrainSpec, encoder: Tuned) -> None:
+def put_adapter(spec: TrainSpec, encoder: Trainable) -> None:
     """Put the adapter into ``encoder`` that ``spec`` asks for, if it does; torch draws from the seed from now on."""
     torch.manual_seed(spec.seed)
     if spec.method == "lora":
         from ..encoders.adapters import LoraSettings
 
-        adapt(encoder, LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))
+        encoder.adapt(LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))
 
 
-def _of_pairs(spec: TrainSpec, encoder: CrossEncoder, examples: Examples) -> Objective:
-    """The objective of a cross-encoder, whose score is from now on what the objective takes it to be."""
-    if spec.pooling or spec.projection or spec.widths:
-        raise StudioError(
-            "a cross-encoder has no vectors to pool, to project or to shorten", "leave pooling, projection and matryoshka out"
+def _objective(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Objective:
+    if spec.architecture != "cross":
+        return build_objective(
+            spec.objective, spec.objective_params, dim=encoder.dim, labels=len(examples.labels), matryoshka_dims=spec.widths
         )
+    if spec.widths:
+        raise StudioError("a cross-encoder has no vectors to shorten", "leave matryoshka out")
     objective = build_pair_objective(spec.objective, spec.objective_params, labels=len(examples.labels), head=spec.head)
-    if objective.dim != encoder.labels:
-        raise StudioError(f"the model gives {encoder.labels} scores, and {spec.objective} needs {objective.dim}", "begin with a new head")
-    encoder.sigmoid = objective.squeezes
-    if encoder.labels > 1:
-        encoder.name_classes(examples.labels)
+    encoder.give(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
     return objective
 
 

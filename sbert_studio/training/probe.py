@@ -6,50 +6,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from ..encoders.transformer import TransformerEncoder
+from ..encoders.base import Encoder
+from ..encoders.trainable import Trainable
 from ..objectives.base import Objective
 from .processes import Processes
 from .spec import TrainSpec
-from .tuned import Tuned
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _ROWS = 10_000
-_STEPS = 200
-# Of the squared length of the weights: enough that separable rows do not drive them to infinity.
-_DECAY = 1e-4
 
 
-def fit_head(spec: TrainSpec, objective: Objective, encoder: Tuned, examples: Examples, processes: Processes) -> bool:
-    """Fit the parameters of ``objective`` (softmax's classifier) to the vectors of the untuned encoder, by L-BFGS.
-
-    A head of random weights sends a random gradient into the encoder until it has learned itself, and what the encoder knew is lost
-    meanwhile: probing first keeps it. Source: Kumar et al. 2022, arXiv:2202.10054, "LP-FT".
+def fit_head(spec: TrainSpec, objective: Objective, encoder: Trainable, examples: Examples, processes: Processes) -> bool:
+    """Let the head of ``objective`` begin with what the untuned ``encoder`` knows of the examples, or of 10,000 of them.
 
     Returns:
-        Whether there was a head to fit, and its settings ask for it.
+        Whether there was a head that wants it.
     """
-    learning = list(objective.parameters())
-    if not learning or not getattr(objective.params, "probe", False) or not isinstance(encoder, TransformerEncoder):
+    if not objective.probes or not isinstance(encoder, Encoder):
         return False
     some = examples.take(np.sort(np.random.default_rng(spec.seed).permutation(len(examples))[:_ROWS]))
     columns = [torch.from_numpy(encoder.encode(column)).to(encoder.device) for column in some.texts]
     targets = None if some.targets is None else torch.from_numpy(some.targets).to(encoder.device)
-    solver = torch.optim.LBFGS(learning, max_iter=_STEPS, line_search_fn="strong_wolfe")
-
-    def closure() -> Tensor:
-        solver.zero_grad()
-        lengths = torch.stack([parameter.square().sum() for parameter in learning if parameter.ndim > 1])
-        loss: Tensor = objective.loss(columns, targets, None) + _DECAY * lengths.sum()
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss
-
-    solver.step(closure)  # type: ignore[no-untyped-call]
-    for parameter in learning:
-        parameter.grad = None
+    objective.begin(columns, targets)
     with torch.no_grad():
-        processes.average([parameter.data for parameter in learning])  # the same in every process, to the bit
+        processes.average([parameter.data for parameter in objective.parameters()])  # the same in every process, to the bit
     return True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..encoders.runtime import resolve_precision
+from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from .advisor import settled
 from .crossfit import in_folds
@@ -20,12 +21,10 @@ from .packing import pack_batches
 from .parts import Parts
 from .prepare import prepare
 from .processes import Processes
-from .rows import read_rows
 from .sampler import Sampler
 from .schedule import Schedule
 from .spec import TrainSpec
 from .steps import Steps
-from .tuned import Tuned
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -62,7 +61,7 @@ class Estimate:
         return asdict(self)
 
 
-def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Tuned, dev: Examples | None = None) -> Estimate:
+def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Examples | None = None) -> Estimate:
     """Take some steps, from the shortest rows to the longest, judge some rows, and reckon from them; a few seconds.
 
     Of several seeds or folds one training is tried. A first stage is a rehearsal of its own, with its own spec and examples.
@@ -101,12 +100,12 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Tuned, dev: Exampl
     return Estimate(seconds * times, peak, 1 / seconds_a_row, schedule.steps * times * (len(folds) + 1))
 
 
-def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Tuned, processes: Processes) -> tuple[float, float]:
+def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Trainable, processes: Processes) -> tuple[float, float]:
     """Seconds a row of training, and seconds a row of judging (0 without rows to judge by)."""
     objective = prepare(spec, encoder, learned, processes)
     # A sample of rows is enough to be tokenised: of a million, that alone would take minutes.
     places = np.random.default_rng(spec.seed).permutation(len(learned))[: 64 * spec.batch_size]
-    rows = read_rows(learned.take(places), encoder)
+    rows = encoder.training_rows(learned.take(places))
     parts = Parts(spec, encoder, objective, rows, None, processes, Path(), lambda event: None)
     steps = Steps(parts, resolve_precision(spec.precision, processes.device), min(spec.micro_batch or spec.batch_size, spec.batch_size))
     learning = [parameter for named in parts.learning() for parameter in named.values()]
@@ -133,7 +132,7 @@ def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Tun
     return sum(took) / len(took) / size, 0.0 if held is None else _judging(encoder, held, learned, spec.seed)
 
 
-def _judging(encoder: Tuned, held: Examples, learned: Examples, seed: int) -> float:
+def _judging(encoder: Trainable, held: Examples, learned: Examples, seed: int) -> float:
     """Seconds a held-out row, judged as the run does it."""
     sample = held.take(np.random.default_rng(seed).permutation(len(held))[:_JUDGED])
     Judge(sample.take(np.arange(min(8, len(sample)))))(encoder)  # warms up

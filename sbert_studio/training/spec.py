@@ -74,7 +74,7 @@ class TrainSpec:
     judge: str = setting(
         "auto",
         "Held-out rows: one part of all (split), or every row once, in folds, and the model then learns from all rows; auto takes folds "
-        "under 1,000 rows.",
+        "under 1,000 rows, or 2,500 texts with a category.",
         choices=("auto", "split", "folds"),
     )
     blend: bool = setting(

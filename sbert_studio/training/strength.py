@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..workspace import write_json
 from .blend import Blend, unblended
@@ -16,12 +17,11 @@ from .checkpoint import Checkpoints, disk_space, read_tensors
 from .export import write_model
 from .prepare import put_adapter, reshape
 from .spec import TrainSpec
-from .tuned import Tuned
 
 _OUTCOMES = ("course.json", "outcome.json")
 
 
-def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[[], Tuned]) -> dict[str, Any]:
+def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[[], Trainable]) -> dict[str, Any]:
     """Write ``model/`` (and ``adapter/``) of a finished run anew, with another blend of the untuned and the tuned weights.
 
     Each folder is replaced whole, the card with it. The outcome that is kept in ``folder`` changes as well.
@@ -58,7 +58,7 @@ def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[
     blend.put(value)
     encoder.eval()
     after = at_strength(outcome["before"], outcome["after"], value)
-    with disk_space("the model"):
+    with disk_space("the model", folder):
         write_model(spec, encoder, folder, base, outcome["before"], after, int(outcome["steps"]))
     write_json(outcome_file, outcome | {"after": after})
     return after

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.siblings import siblings
 from ..encoders.digests import damage
 from ..encoders.runtime import autocast_dtype, resolve_precision
+from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..objectives.relation import Relation
 from ..workspace import write_json
@@ -19,7 +20,7 @@ from .advisor import settled
 from .alarm import FORGETS, accepted
 from .assignment import Assignment
 from .batches import batches_for
-from .blend import Blend
+from .blend import MARKS, Blend, unblended
 from .checkpoint import Checkpoints, disk_space
 from .conclusion import concluded, noted
 from .events import Asks, Event, Finished, Notice, Started, Stopped
@@ -33,10 +34,8 @@ from .parts import Parts
 from .prepare import prepare
 from .probe import fit_head
 from .processes import Processes
-from .rows import read_rows
 from .schedule import Schedule
 from .spec import TrainSpec
-from .tuned import Tuned
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -91,7 +90,7 @@ def train(
     emit: Callable[[Event], None],
     should_stop: Callable[[], bool],
     *,
-    encoder: Tuned,
+    encoder: Trainable,
     folder: Path,
     dev: Examples | None = None,
     resume: bool = False,
@@ -139,7 +138,7 @@ def train(
         fit_head(spec, objective, encoder, learned, processes)
     if assignment is None:
         assignment = Assignment(general=GeneralProbe.of(encoder))
-    rows = read_rows(learned, encoder)
+    rows = encoder.training_rows(learned)
     if objective.in_batch and len(rows.ids) > 1:
         objective.know(Relation.of(rows.ids, siblings(learned), processes.device))
     judge = Judge(held, folder, learned=learned) if held is not None else None
@@ -150,12 +149,12 @@ def train(
     precision = resolve_precision(spec.precision, processes.device)
     batches = batches_for(objective, rows, spec, processes.count)
     schedule = Schedule.plan(batches, spec.epochs, spec.evaluations_per_epoch).until(assignment.share)
-    loop = Loop(parts, schedule, precision, state, assignment.untuned)
+    loop = Loop(parts, schedule, precision, state, assignment.untuned, marks_to_come=_marks_to_come(spec, assignment))
     judged = len(held) if held is not None else assignment.verdict[1]["rows"] if assignment.verdict else 0
     parts.say(
         Started(
             schedule.steps, spec.epochs, len(rows), judged, spec.objective, spec.method,
-            str(processes.device), precision, spec.batch_size, state.step, tuple(reasons),
+            str(processes.device), precision, spec.batch_size, state.step, tuple(reasons), state.step, schedule.steps,
         )
     )  # fmt: skip
     for remark in (*damaged, *_remarks(spec, processes, "" if held is not None or assignment.verdict else unjudged)):
@@ -170,6 +169,11 @@ def train(
     finally:
         unpack()
     return _finish(parts, loop, reached, base, blend, assignment)
+
+
+def _marks_to_come(spec: TrainSpec, assignment: Assignment) -> int:
+    """How many blends are judged once the steps are taken."""
+    return 0 if unblended(spec) or assignment.verdict is not None or not assignment.blends else len(MARKS) - 2
 
 
 def _remarks(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[str]:
@@ -206,7 +210,7 @@ def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, ass
         state.alarm or (loop.question.to_json() if loop.question is not None else {}),
     )
     if processes.main and reached != "asks":
-        with disk_space("the model"):
+        with disk_space("the model", folder):
             if parts.marks is None:
                 export(parts, state, base)
             if reached == "finished":

@@ -5,31 +5,24 @@ Files come through ``gr.File``, whose check keeps a caller from naming a path of
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
-import logging
 import re
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..data.asked import Asked, asked_in_words
-from ..errors import StudioError
+from ..errors import StudioError, is_text
 from ..studio.plans import TrainRequest
-from ..studio.questions import Unanswered, answers_in_words, typed
+from .endpoints import answering
 from .page import FILE_TYPES, Page
-from .visits import VISITS
+from .reading import reads
 
 if TYPE_CHECKING:
+    from ..data.asked import Asked
     from ..studio import Studio
 
-log = logging.getLogger(__name__)
 _FOLDERS = ("path", "model")
-_LARGEST = 1 << 53  # above it, not every whole number can be sent
 _DIGITS = 16
 _COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
 
@@ -112,44 +105,29 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
     return {**drawn.to_json(), "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
 
 
+@reads(goes_on=False)
 def check(
     studio: Studio,
     file: str,
     model: str = "",
-    kind: str = "",
-    columns: str = "",
-    target: str = "",
-    group: str = "",
-    scale: str = "",
-    order: str = "",
-    encoding: str = "",
-    delimiter: str = "",
-    header: str = "",
+    *,
+    said: Asked,
 ) -> dict[str, Any]:
     """Find out what kind of training examples a file holds and what is wrong with it.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
         model: the model whose tokens are counted; empty for the default.
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to find it out, as with those
-            that follow.
-        columns: the text columns with commas between them, in the order of their parts.
-        target: the column of scores, labels or categories.
-        group: the column of topics.
-        scale: the lowest and the highest score, such as 0-5.
-        order: the labels from least to most alike, with commas between them; none where they have no order.
-        encoding: a codec's name, such as utf-8 or gb18030.
-        delimiter: what stands between two cells, such as ; or tab.
-        header: yes or no: whether the first row names the columns.
+        said: what the owner says of the file.
 
     Returns:
         kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit;
         whether the reading is certain, and where it is not, the questions, each with its answers and what they set.
     """
-    asked = _asked(kind, columns, target, group, scale, order, encoding, delimiter, header)
-    return studio.check(_file(file), roles=asked, model=model or None).to_json()
+    return studio.check(_file(file), roles=said, model=model or None).to_json()
 
 
+@reads(goes_on=True)
 def train(
     page: Page,
     file: str,
@@ -160,16 +138,8 @@ def train(
     name: str,
     dev: str | None = None,
     first: str | None = None,
-    kind: str = "",
-    columns: str = "",
-    target: str = "",
-    group: str = "",
-    scale: str = "",
-    order: str = "",
-    encoding: str = "",
-    delimiter: str = "",
-    header: str = "",
-    as_read: bool = False,
+    *,
+    said: Asked,
 ) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 
@@ -182,17 +152,7 @@ def train(
         name: what the new model is called; empty for the file's name.
         dev: a file with the same columns to judge by; without it a part of the rows is held out.
         first: a file to learn from before, in a stage of its own, whose settings are named like "first.epochs".
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to find it out, as with those
-            that follow.
-        columns: the text columns with commas between them, in the order of their parts.
-        target: the column of scores, labels or categories.
-        group: the column of topics.
-        scale: the lowest and the highest score, such as 0-5.
-        order: the labels from least to most alike, with commas between them; none where they have no order.
-        encoding: a codec's name, such as utf-8 or gb18030.
-        delimiter: what stands between two cells, such as ; or tab.
-        header: yes or no: whether the first row names the columns.
-        as_read: go on with what was read where it is uncertain; otherwise the question and its answers come back as an error.
+        said: what the owner says of the file.
 
     Returns:
         the run: its id, which is also the name of the finished model, its status, its settings and what becomes of every row; and its
@@ -200,8 +160,11 @@ def train(
     """
     try:
         given = json.loads(settings or "{}", parse_int=_integer)
+        written = json.dumps(given, ensure_ascii=False)
     except (ValueError, RecursionError):  # no JSON, or brackets in brackets without end
-        given = None
+        given, written = None, ""
+    if not is_text(written):
+        raise StudioError("the settings hold half of a character (a lone surrogate)", "send whole characters, in UTF-8")
     if not isinstance(given, dict):
         raise StudioError("the settings are not a JSON object", 'write them like {"epochs": 1}')
     if "first.model" in given:
@@ -214,16 +177,13 @@ def train(
         _file(file),
         dev=Path(dev) if dev else None,
         first=Path(first) if first else None,
-        choices=replace(_asked(kind, columns, target, group, scale, order, encoding, delimiter, header), as_read=bool(as_read)),
+        choices=said,
         overrides=overrides,
         model=model or named,
         owner=page.caller(),
         name=name or None,
     )
-    try:
-        begun = page.studio.submit(request)
-    except Unanswered as error:
-        raise StudioError(error.message, answers_in_words(error.questions[0]), error.rows) from None
+    begun = page.studio.submit(request)
     accounts = {part: account.to_json() for part, account in page.studio.accounts(begun.id).items()}
     return {**begun.to_json(), "accounts": accounts, "token": page.studio.token_of(begun.id)}
 
@@ -262,18 +222,27 @@ def stop(studio: Studio, run_id: str, token: str) -> dict[str, Any]:
     return studio.stop_with_token(run_id, token).to_json()
 
 
-def evaluate(studio: Studio, file: str, model: str, task: str) -> dict[str, Any]:
+@reads(goes_on=True)
+def evaluate(
+    studio: Studio,
+    file: str,
+    model: str,
+    task: str,
+    *,
+    said: Asked,
+) -> dict[str, Any]:
     """Judge a model on a file of scored pairs, triplets or labelled texts.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file.
         model: a bundled model's name, a run's id or a hub id; empty for the default.
         task: auto, or the name of a task; one that there is not is answered with their list.
+        said: what the owner says of the file.
 
     Returns:
         the task, the number of rows, the scores (correlations lie in -1 to 1), and the account of the file's rows as /search.
     """
-    return studio.evaluate(model or None, _file(file), task or "auto").to_json()
+    return studio.evaluate(model or None, _file(file), task or "auto", asked=said).to_json()
 
 
 def build(page: Page) -> None:
@@ -303,59 +272,17 @@ def build(page: Page) -> None:
             (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
             (stop, "stop", [run_id, token]),
-            (evaluate, "evaluate", [file, model, task]),
+            (evaluate, "evaluate", [file, model, task, *parts, as_read]),
         ):
-            gr.Button().click(_answering(verb, endpoint, page), inputs, found, api_name=endpoint, show_progress="hidden")
-
-
-def _answering(verb: Callable[..., dict[str, Any]], endpoint: str, page: Page) -> Callable[..., Any]:
-    """The verb without its first argument, under the endpoint's name (MCP shows it), its errors in words."""
-    first = page if verb is train else page.studio
-    signature = inspect.signature(verb)
-    taken = list(signature.parameters.values())[1:]
-
-    def call(*args: Any) -> Any:
-        try:
-            with VISITS.work():
-                return verb(first, *(_taken(each, value) for each, value in zip(taken, args, strict=False)))
-        except StudioError as error:
-            raise gr.Error(str(error), print_exception=False) from None
-        except Exception:
-            log.exception("the endpoint %s failed", verb.__name__)
-            raise gr.Error("something went wrong on the server's side; it has been logged", print_exception=False) from None
-
-    functools.update_wrapper(call, verb)
-    call.__name__ = endpoint
-    call.__signature__ = signature.replace(parameters=taken)  # type: ignore[attr-defined]
-    del call.__wrapped__  # type: ignore[attr-defined]
-    return call
-
-
-def _taken(parameter: inspect.Parameter, value: Any) -> Any:
-    """An argument as the verb's signature says it: nothing is an empty text, and a number is one that can be counted to.
-
-    Raises:
-        StudioError: it is no such number.
-    """
-    if parameter.annotation == "str":
-        return "" if value is None else value
-    if parameter.annotation == "float" and not (isinstance(value, int | float) and abs(value) <= _LARGEST):
-        raise StudioError(f"{parameter.name} is no number of use here", "give a whole number, such as 2")
-    return value
+            gr.Button().click(
+                answering(verb, endpoint, page if verb is train else page.studio), inputs, found, api_name=endpoint, show_progress="hidden"
+            )
 
 
 def _integer(digits: str) -> int:
     if len(digits) > _DIGITS:
         raise StudioError(f"the settings hold a number of {len(digits):,} digits", f"at most {_DIGITS} are read")
     return int(digits)
-
-
-def _asked(
-    kind: str, columns: str, target: str, group: str, scale: str, order: str = "", encoding: str = "", delimiter: str = "", header: str = ""
-) -> Asked:
-    said = [value or None for value in (kind, columns, target, group, scale, order)]
-    first_row = typed({"header": header})["header"] if header else None
-    return asked_in_words(*said, encoding=encoding or None, delimiter=delimiter or None, header=first_row)
 
 
 def _file(path: str | None) -> Path:

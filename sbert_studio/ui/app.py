@@ -32,6 +32,8 @@ TAGLINE = "Explore sentences, and tune the model that compares them."
 _BROWSER_KEY = "sbert-studio-visitor"
 _CLEAN_EVERY, _KEEP_FOR = 3600, 86400
 _SESSIONS = 1000
+# Gradio 6.31 announces the end of an event by a key that its own words lack, and the bare key would be seen.
+_WORDS = {"common.complete": "Done"}
 _AT_ONCE = 4
 
 
@@ -112,6 +114,7 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         max_file_size=studio.settings.max_upload_mb << 20,
         state_session_capacity=_SESSIONS,
         ssr_mode=False,
+        i18n=gr.I18n(en=_WORDS),
         mcp_server=_has_mcp(),
         show_error=False,
         prevent_thread_lock=True,

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.words import confused_in_words, outcome_in_words, verdict
+from ..errors import ended
+from ..evaluation.words import confused_in_words, metric_in_words, outcome_in_words, verdict
+from ..training.pace import rate_in_words
 from .views import Value, nothing, plain
 
 if TYPE_CHECKING:
@@ -22,11 +24,12 @@ _WORDS = {
     "queued": "Waiting for its turn",
     "running": "Training",
     "finished": "Finished",
-    "stopped": "Stopped; what it has learned is kept",
+    "stopped": "Stopped; there is no model yet",
     "failed": "Failed",
     "asks": "Stopped to ask you something",
     "interrupted": "Interrupted; it can go on from its last checkpoint",
 }
+_STOPPED_WITH_MODEL = "Stopped; what it has learned is kept"
 METHOD_WORDS = {"full": "all weights", "lora": "LoRA"}
 NO_RUN = "Nothing is training yet. Choose data, then press Start training; the loss and the scores are drawn here as they come."
 
@@ -84,7 +87,7 @@ class Follow:
             elif kind == "notice":
                 notes = [*notes, str(event["message"])][-4:]
             elif kind == "part":
-                part, last, losses, scores = f"part {event['number']} of {event['of']}: {event['title']}", None, [], []
+                part, losses, scores = f"part {event['number']} of {event['of']}: {event['title']}", [], []
             elif kind == "partended" and event.get("after"):
                 # A resumed run tells again of the trainings that were done before.
                 ended = [one for one in ended if one[0] != event["title"]]
@@ -100,25 +103,24 @@ class Follow:
         """The value of a ``run`` view."""
         run = seen.run
         last = self.last or {}
+        rate = run.pairs_per_second or float(last.get("pairs_per_second") or 0)
         live = run.status in ("queued", "running")
         message = " ".join(sentence(part) for part in (run.message, run.hint) if part)
         if seen.stopping:
-            message = "Stopping… It ends after the step it is in; what it has learned is kept."
+            message = "Stopping… It ends after the step it is in; what was done so far is kept."
         elif run.status == "queued" and seen.waiting:
             message = f"{seen.waiting} run{'s' if seen.waiting > 1 else ''} before it."
         elif seen.kept_until:
             message += f" It is kept here until {day(seen.kept_until)}: download what you want to keep."
         value: Value = {
             "title": run.name,
-            "subtitle": " · ".join(
-                (_WORDS.get(run.status, run.status), run.objective, METHOD_WORDS.get(run.method, run.method), f"from {run.model}")
-            ),
+            "subtitle": " · ".join((_status_in_words(run), run.objective, METHOD_WORDS.get(run.method, run.method), f"from {run.model}")),
             "status": run.status,
             "live": live,
-            "step": max(run.step, int(last.get("step") or 0)),
-            "steps": run.steps or int(last.get("steps") or 0),
+            "step": max(run.step, int(last.get("run_step") or last.get("step") or 0)),
+            "steps": int(last.get("run_steps") or 0) or run.steps or int(last.get("steps") or 0),
             "loss": last.get("loss"),
-            "rate": run.pairs_per_second or last.get("pairs_per_second"),
+            "rate": rate_in_words(rate) if rate else "",
             "left": last.get("seconds_left"),
             "seconds": run.seconds,
             "stopping": seen.stopping,
@@ -140,10 +142,16 @@ class Follow:
             "dev": {
                 "x": [step for step, _ in self.scores],
                 "y": [score for _, score in self.scores],
-                "name": metric_words(self.metric),
+                "name": metric_in_words(self.metric),
                 "empty": "no rows are held out" if self.dev_rows == 0 else coming,
             },
         }
+
+
+def _status_in_words(run: Run) -> str:
+    if run.status == "stopped" and run.model_path is not None:
+        return _STOPPED_WITH_MODEL
+    return _WORDS.get(run.status, run.status)
 
 
 def day(moment: str) -> str:
@@ -162,7 +170,7 @@ def before_after(run: Run) -> Value | None:
         rows += f", mean of {len(run.after['each'])} (± {run.after['sd']:.4f})"
     said = [sentence(_MINUS.sub("−", words)) for words in outcome_in_words(run.before, run.after)]
     return {
-        "metric": metric_words(str(run.after.get("metric", "score"))) + rows,
+        "metric": metric_in_words(str(run.after.get("metric", "score"))) + rows,
         "before": float(before),
         "after": float(after),
         "intervals": [run.before.get("interval"), run.after.get("interval")],
@@ -173,15 +181,9 @@ def before_after(run: Run) -> Value | None:
     }
 
 
-def metric_words(metric: str) -> str:
-    """``cosine_spearman`` as a person would say it: Cosine Spearman."""
-    words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10")
-    return words[:1].upper() + words[1:]
-
-
 def sentence(words: str) -> str:
-    """Words with a capital at the start and a full stop at the end."""
-    return words and words[:1].upper() + words[1:].rstrip(".") + "."
+    """Words with a capital at the start and an end: a full stop, or the sign that they have."""
+    return words and ended(words[:1].upper() + words[1:])
 
 
 def smoothed(values: list[float]) -> list[float]:

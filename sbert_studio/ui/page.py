@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ..data.progress import StoppedError, checkpoint
-from ..errors import StudioError
+from ..errors import StudioError, ended
 from .session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .sessions import Sessions
 from .shelves import Shelf, Shelves
@@ -111,7 +111,8 @@ class Page:
         Args:
             reads: ``texts``, ``pairs`` (cross-encoders) or both; where nothing is said, ``texts``: what has vectors.
         """
-        cards = [card for card in self.studio.models(self.visitor(owner)) if card.reads in (reads or ("texts",)) and not card.damaged]
+        found, _ = self.studio.models_at_hand(self.visitor(owner))
+        cards = [card for card in found if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
         # Two runs of one name are told apart by the end of their ids.
         return [(card.title if titles[card.title] == 1 else f"{card.title} · {card.name[-4:]}", card.name) for card in cards]
@@ -166,7 +167,7 @@ def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") 
             # Toasts read HTML, and a message may quote a cell.
             words = html.escape(str(error.message) + ("" if not error.rows else f" ({_rows(error)})"))
             hint = html.escape(error.hint[:1].upper() + error.hint[1:]) if error.hint else ""
-            return _say(words[:1].upper() + words[1:] + "." + (f"<br>{hint}." if hint else ""), stop)
+            return _say(ended(words[:1].upper() + words[1:]) + (f"<br>{ended(hint)}" if hint else ""), stop)
         except gr.Error:
             raise
         except Exception:

@@ -8,6 +8,8 @@ from typing import Any
 import gradio as gr
 from gradio.exceptions import InvalidPathError
 
+from ..errors import in_brief
+
 log = logging.getLogger(__name__)
 _NOT_SENT = "this file was not sent to the page. hint: upload it first (gradio_client: handle_file), and pass what the upload returned."
 _NOT_READ = "the arguments could not be read: {}. hint: see the page's API documentation for their number and their kinds."
@@ -26,6 +28,7 @@ class PlainBlocks(gr.Blocks):  # type: ignore[misc]
             return await super().preprocess_data(*args, **named)
         except gr.Error as error:
             error.print_exception = False  # it is told to who asked
+            error.message = in_brief(str(error.message))
             raise
         except InvalidPathError:
             raise gr.Error(_NOT_SENT, print_exception=False) from None

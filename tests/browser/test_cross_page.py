@@ -9,27 +9,13 @@ from .conftest import Visitor
 LONG = 200_000
 
 
-def choose(visitor: Visitor, chooser: str, name: str) -> None:
-    """Open the chooser until it offers the new model: an open list does not grow."""
-    for _ in range(20):
-        visitor.page.click(chooser)
-        option = visitor.page.get_by_role("option", name=name)
-        visitor.page.wait_for_timeout(500)
-        if option.count():
-            option.first.click()
-            return
-        visitor.page.keyboard.press("Escape")
-        visitor.page.locator("h1, .sb-intro, .sb-header").first.click()
-    raise AssertionError(f"{name} is not offered in {chooser}")
-
-
 def test_a_cross_encoder_is_tuned_ranks_again_and_is_judged(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     page = visitor.page
     visitor.tab("Fine-tune")
     page.click("#tune-scored_pairs")
     visitor.see("#tune-findings .sb-verdict")
-    page.locator("#tune-advanced > button").click()
+    visitor.judge_by_one_part()
     visitor.see("#tune-pooling")
     assert not page.locator("#tune-head").is_visible()
     page.locator("#tune-architecture label", has_text="Reads both texts at once").click()
@@ -47,11 +33,11 @@ def test_a_cross_encoder_is_tuned_ranks_again_and_is_judged(visit: Callable[...,
     visitor.see(".toast-body")
     assert "reads pairs" in visitor.text(".toast-body")
     visitor.tab("Search")
-    choose(visitor, "#search-reranker input", "My reader")
+    visitor.choose("#search-reranker", "My reader")
     page.click("#search-go")
     page.wait_for_function("document.querySelector('#search-hits').innerText.includes('Cross-encoder')")
     visitor.tab("Evaluate")
-    choose(visitor, "#evaluate-models input", "My reader")
+    visitor.choose("#evaluate-models", "My reader")
     page.click("#evaluate-go")
     page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
     assert "My reader" in visitor.text("#evaluate-scores")

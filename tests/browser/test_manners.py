@@ -27,8 +27,13 @@ def test_cancel_ends_a_long_search_and_the_page_goes_on(visit: Callable[..., Vis
     page.click("#search-cancel")
     page.locator(".toast-body", has_text="Cancelled").wait_for(timeout=20_000)
     page.locator("#search-cancel").wait_for(state="hidden", timeout=10_000)
+    assert visitor.text("#search-cancelled").startswith("Cancelled.")
+    for _ in range(16):  # what Gradio announces of the end of an event comes up to five seconds later, and goes again
+        assert "common." not in visitor.text("body")
+        page.wait_for_timeout(500)
     page.locator("#search-mode label", has_text="By words").click()
     visitor.see("#search-hits tbody tr", timeout=60_000)
+    assert page.locator("#search-cancelled").count() == 0
 
 
 def test_two_runs_are_seen_followed_and_stopped(visit: Callable[..., Visitor]) -> None:

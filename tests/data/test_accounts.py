@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
+from openpyxl import Workbook
 
 from sbert_studio.data.accounts import LeftOut, RowAccount, account_of
 from sbert_studio.data.corpus import corpus_from_table
@@ -16,6 +19,7 @@ from sbert_studio.data.examples import build_examples, detect_roles
 from sbert_studio.data.findings import Finding
 from sbert_studio.data.splitting import split
 from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.errors import StudioError
 
 _WORDS = ["cat", "dog", "mat", "park", "red", "blue", "fast", "slow", "hello", "world", "bank", "card", "lost", "found", "river"]
 _FORMATS = ("csv", "tsv", "jsonl", "json", "xlsx", "txt")
@@ -154,9 +158,10 @@ def test_a_row_counts_once_and_what_nothing_names_is_told_as_such() -> None:
     table = table_from_columns("t.csv", {"text": list("abcdef")}, [2, 2, 3, 5, 7, 8])
     twice = [Finding("warning", "…", (4, 5), left_out="blank"), Finding("warning", "…", (5, 6), left_out="no text")]
     found = account_of(table, twice, [2, 2], [2, 3], otherwise="shared")
-    assert found == RowAccount(7, 1, 1, (LeftOut("blank", (4, 5)), LeftOut("no text", (6,)), LeftOut("shared", (7, 8))))
+    left = (LeftOut("blank", (4, 5)), LeftOut("no text", (6,)), LeftOut("shared", (7, 8)))
+    assert found == RowAccount(7, 1, 1, left, examples=2)
     told = [Finding("warning", "read with gaps", (3, 7))]
-    assert account_of(table, told, table.lines) == RowAccount(5, 5)
+    assert account_of(table, told, table.lines) == RowAccount(5, 5, examples=6)
 
 
 def test_rows_that_holding_out_costs_are_told_by_number() -> None:
@@ -165,3 +170,44 @@ def test_rows_that_holding_out_costs_are_told_by_number() -> None:
     found = account.divided(rows, rows[:4], rows[4:6], "shares a text")
     assert found == RowAccount(9, 4, 2, (LeftOut("blank", (4, 5)), LeftOut("shares a text", (10,))))
     _once(found)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_lists_spread_over_several_examples_are_counted_as_both(tmp_path: Path, form: str) -> None:
+    rows = [{"query": f"how do I pay bill {at}", "pos": [f"paying bill {at}", f"bill {at} by card", f"settle {at}"]} for at in range(20)]
+    path = tmp_path / f"pairs.{form}"
+    if form == "jsonl":
+        path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    else:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    account = diagnose(read_table(path)).account
+    assert (account.read, account.used, account.examples) == (20, 20, 60)
+    assert account.in_words() == "20 rows read, 20 used (60 examples), 0 left out"
+    assert RowAccount.from_json(account.to_json()) == account
+
+
+@pytest.mark.parametrize("above", ["Survey of March", "Umfrage;Stand Mai", "调查"])
+def test_what_stands_above_a_table_is_no_row_of_it(tmp_path: Path, above: str) -> None:
+    book = Workbook()
+    for row in ([above], ["sentence1", "sentence2", "score"], *([f"a man {at} walks", f"a man {at} runs", at % 6] for at in range(30))):
+        book.active.append(row)
+    book.save(tmp_path / "pairs.xlsx")
+    table = read_table(tmp_path / "pairs.xlsx")
+    assert account_of(table, [], table.lines).read == len(table) == 30
+    assert any("before the table" in note.message for note in table.notes)
+
+
+@pytest.mark.parametrize(("old", "new"), [('r="4"', 'r="3"'), ('r="4"', 'r="2"')])
+def test_a_sheet_whose_row_numbers_do_not_rise_is_refused_with_the_row(tmp_path: Path, old: str, new: str) -> None:
+    book = Workbook()
+    for row in (["sentence1", "sentence2", "score"], *([f"a man {at} walks", f"a man {at} runs", at % 6] for at in range(9))):
+        book.active.append(row)
+    book.save(tmp_path / "whole.xlsx")
+    with zipfile.ZipFile(tmp_path / "whole.xlsx") as whole, zipfile.ZipFile(tmp_path / "torn.xlsx", "w") as torn:
+        for name in whole.namelist():
+            part = whole.read(name).decode("utf-8")
+            torn.writestr(name, part.replace(f"<row {old}", f"<row {new}") if name.endswith("sheet1.xml") else part)
+    with pytest.raises(StudioError, match="not in order") as refused:
+        read_table(tmp_path / "torn.xlsx")
+    assert list(refused.value.rows) == [int(new[3])]
+    assert len(read_table(tmp_path / "whole.xlsx")) == 9

@@ -26,6 +26,7 @@ def rows_of(path: Path, text: str) -> list[list[str]]:
         (["x|y|z", "1|2|3"], "|"),
         (["text", "Hello, world", "No comma here", "One, two, three, four"], NONE),
         (["text,label", '"a;b;c",x', '"d;e;f",y'], ","),
+        (["Auswertung Q3", "Lfd. Nr.;Text alt;Bem.", *["1;Die Zahl, 4,00 groß;"] * 6], ";"),
         (["score;sentence1;sentence2", '1,5;"first; second";third'], ";"),
     ],
 )
@@ -45,6 +46,9 @@ def test_the_delimiter_is_the_consistent_one(lines: list[str], delimiter: str) -
         ([["文本", "标签"], ["今天天气很好", "天气"]], True),
         ([["", "text"], ["0", "a b c"], ["1", "d e f"]], True),
         ([["text"]], True),
+        ([["Errado", "Original", "Certo", "Obs."], ["Um gato dorme aqui.", "Um gato dorme.", "O gato dorme.", ""]], True),
+        ([["Lfd. Nr.", "Text alt", "Text neu"], ["1", "Eine Katze schläft hier.", "Die Katze schläft."]], True),
+        ([["A man sings.", "He sings."], ["A dog runs about here.", "It runs."]], False),
     ],
 )
 def test_headers_are_told_from_data(rows: list[list[str]], header: bool) -> None:

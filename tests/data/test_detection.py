@@ -123,6 +123,8 @@ def test_words_are_refused_as_scores_and_sentences_as_labels() -> None:
         ([1, 4, 7], (1, 7), "scores 1–7, rescaled so that 1 becomes 0 and 7 becomes 1"),
         ([0, 8.5, 9.5], (0, 10), "scores 0–10, divided by 10"),
         ([-300, 12, 900], (-300, 900), "scores -300–900, rescaled so that -300 becomes 0 and 900 becomes 1"),
+        ([*[1, 3.4, 6.2, 7] * 20], (1, 7), "scores 1–7, rescaled so that 1 becomes 0 and 7 becomes 1"),
+        ([*[0, 2.2, 4] * 40], (0, 5), "scores 0–5, divided by 5"),
         ([*[0, 2.5, 5] * 40, 55], (0, 5), "scores 0–5, divided by 5"),
     ],
 )

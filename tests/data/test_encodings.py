@@ -131,3 +131,60 @@ def test_curly_apostrophes_alone_are_no_ideographs(tmp_path: Path) -> None:
     table = read_table(path)
     assert table.column("a")[0] == "He doesn’t know 0."
     assert table.doubts == ()
+
+
+SHORT_WORDS = [
+    ("cp1250", ["sorszám", "első mondat", "döntés", "eltérő"]),
+    ("cp1250", ["řešitel", "věta", "výsledek", "různé"]),
+    ("iso8859_2", ["podobnosť", "rôzne", "rovnaké", "číslo"]),
+    ("cp1250", ["propoziţie", "asemănător", "diferenţă", "întrebare"]),
+    ("cp1254", ["sıra", "yakınlık", "şehir", "değişik"]),
+    ("iso8859_9", ["sıra", "cümle", "ilişkisiz", "özdeş"]),
+    ("cp1257", ["līdzība", "atšķirīgs", "vienāds", "vērtējums"]),
+    ("cp1257", ["küsimus", "väide", "sõna", "võrdlus"]),
+    ("cp1252", ["påstående", "jämförelse", "bedömning", "skiljer sig åt"]),
+    ("cp1252", ["sætning", "spørgsmål", "ændret", "både"]),
+    ("cp1252", ["avaliação", "comparação", "não", "posição"]),
+    ("cp1252", ["père", "évaluation", "très", "même"]),
+    ("cp1252", ["perché", "affinità", "più", "verità"]),
+]
+
+
+@pytest.mark.parametrize(("codec", "words"), SHORT_WORDS)
+def test_a_few_words_of_a_latin_alphabet_do_not_drown_in_english_texts(tmp_path: Path, codec: str, words: list[str]) -> None:
+    path = tmp_path / "pairs.csv"
+    rows = [f"A man walks on road {place}.;She isn’t at home.;{words[2 + place % 2]}" for place in range(300)]
+    path.write_bytes("\n".join([f"{words[0]};{words[1]};x", *rows]).encode(codec, "ignore"))
+    table = read_table(path)
+    offered = [read_table(path, **option.choice).columns[:2] for doubt in table.doubts for option in doubt.options]
+    assert table.columns[:2] == tuple(words[:2])
+    assert not table.doubts or tuple(words[:2]) in offered
+    assert codec.startswith("iso") or not table.doubts
+
+
+def test_words_far_below_the_head_of_a_file_count_too(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    head = [f"He’s at café number {place}.;She isn’t there.;1" for place in range(4000)]
+    tail = [f"A man walks on road {place}.;nothing;{word}" for place in range(20) for word in ("eltérő", "különböző", "megegyező", "első")]
+    path.write_bytes("\n".join(["a;b;c", *head, *tail]).encode("cp1250"))
+    assert read_table(path).column("c")[-1] == "első"
+
+
+def test_the_lines_beside_a_doubtful_encoding_are_those_that_differ(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    rows = ["Das Café.,1", "Zu dir, René.,2", "Vprašanje je.,3", "To je različno.,4"]
+    path.write_bytes("\n".join(["text,label", *rows]).encode("iso8859_2"))
+    (doubt,) = read_table(path).doubts
+    assert {one.row for one in doubt.rows} == {4}
+    assert len({one.texts for one in doubt.rows if one.row == 4}) > 1
+
+
+@pytest.mark.parametrize(
+    "mark", ["I got a €1 extra fee and a 500£ charge", "Someone took £1… and I don’t know €", "It was 20 £ – not 30 €"]
+)
+def test_money_beside_figures_is_no_letter_of_a_code_page_of_dos(tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "money.csv"
+    rows = [f"{mark} in my {day} statement;fees" if day % 2 else f"My card number {day} is lost;cards" for day in range(40)]
+    path.write_bytes("\n".join(["Text;Topic", *rows]).encode("cp1252"))
+    table = read_table(path)
+    assert mark in table.column("Text")[1] and not table.doubts

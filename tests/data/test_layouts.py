@@ -305,3 +305,25 @@ def test_a_word_for_a_number_below_a_blank_row_begins_no_second_table(tmp_path: 
     table = read_table(path)
     assert len(table) == 61
     assert table.column("Wert")[30] == "unklar"
+
+
+FORMS = {
+    "dates": ["03/01/2025 08:15", "17/02/2025 10:40", "28/02/2025 19:02"],
+    "codes": ["R_0a81f", "R_77b2c", "R_90d3e"],
+    "addresses": ["https://example.org/1", "https://example.org/7", "https://example.org/9"],
+    "writers": ["ana@example.org", "li@example.org", "jo@example.org"],
+    "spelled dates": ["Jan 3, 2025 08:15", "Feb 17, 2025 10:40", "Feb 28, 2025 19:02"],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("question", ["What would you like to ask us?", "¿Qué le gustaría preguntarnos?", "Was möchten Sie uns fragen?"])
+def test_a_question_above_answers_is_a_name_where_a_word_stands_above_dates_or_codes(tmp_path: Path, form: str, question: str) -> None:
+    path = tmp_path / "survey.csv"
+    answers = ["Where is my card now, please?", "I cannot pay with my phone.", "How long does a transfer take to arrive?"]
+    rows = [f'"{cell}","{answer}"' for cell, answer in zip(FORMS[form] * 4, answers * 4, strict=True)]
+    path.write_text("\n".join([f"Eingang,{question}", *rows]), encoding="utf-8")
+    table = read_table(path)
+    assert table.columns[-1] == question
+    path.write_text("\n".join(rows), encoding="utf-8")
+    assert not read_table(path).columns[-1].startswith("Where")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sbert_studio.encoders.pooling import POOLINGS, Pooling
+from sbert_studio.encoders.modules.pooling import POOLINGS, Pooling
 from sbert_studio.errors import StudioError
 
 

@@ -12,8 +12,8 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as peer
 
-from sbert_studio.encoders.pooling import POOLINGS
-from sbert_studio.encoders.projection import ACTIVATIONS
+from sbert_studio.encoders.modules.dense import ACTIVATIONS
+from sbert_studio.encoders.modules.pooling import POOLINGS
 from sbert_studio.encoders.storage import load_folder, save_folder
 from sbert_studio.encoders.transformer import EncoderConfig
 from sbert_studio.errors import StudioError

@@ -9,7 +9,7 @@ import torch
 
 from sbert_studio.encoders import inference
 from sbert_studio.encoders.base import EncodingStoppedError
-from sbert_studio.encoders.pooling import POOLINGS
+from sbert_studio.encoders.modules.pooling import POOLINGS
 from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
 from sbert_studio.errors import StudioError
 

@@ -79,3 +79,9 @@ def test_the_anchors_own_text_is_right_for_whom_it_is_the_positive_of() -> None:
     arrays = [np.array([vectors[pair[side]] for pair in rows], np.float32) for side in (0, 1)]
     ranks = retrieval.evaluate_retrieval(*arrays, [a for a, _ in rows], [b for _, b in rows]).scores
     assert ranks["recall_at_1"] == pytest.approx(2 / 3), "a finds p and p finds a; b finds q first"
+
+
+def test_texts_that_differ_in_case_or_blanks_only_are_one() -> None:
+    vectors = np.eye(3)[[0, 1, 0]]
+    found = retrieval.evaluate_retrieval(vectors, vectors, ["a", "b", "c"], ["Use the app.", "Look there.", "use  the app."])
+    assert (found.scores["mrr_at_10"], found.scores["recall_at_1"]) == (1.0, 1.0)

@@ -102,3 +102,23 @@ def test_real_sets_are_recognised(real_data: Path) -> None:
     for path, task in (("stsb/dev.csv", "sts"), ("mrpc/test.csv", "pairs"), ("snli/test.csv", "sts"), ("trec/test.csv", "categories")):
         data = read_table(real_data / path)
         assert detect_task(data.select(np.arange(300))) == task, path
+
+
+def test_two_labels_without_an_order_are_never_ranked(encoder) -> None:
+    from dataclasses import replace
+
+    from sbert_studio.data.asked import Asked, read_roles
+    from sbert_studio.data.examples import build_examples
+
+    labels = ["agrees", "quotes"] * 12
+    data = table(sentence1=[f"{text} {n}" for n, text in enumerate(LEFT * 4)], sentence2=RIGHT * 4, label=labels)
+    roles = read_roles(data, Asked(kind="labelled_pairs", target="label", order=())).roles
+    assert not roles.ordered
+    examples, _ = build_examples(data, roles)
+    report = evaluate_examples(encoder, examples)
+    assert report.task == "classes" and not any("spearman" in name or "average_precision" in name for name in report.scores)
+    assert evaluate(encoder, data, roles=roles).task == "classes"
+    for task in ("sts", "pairs"):
+        with pytest.raises(StudioError, match="no order"):
+            evaluate(encoder, data, task, roles=roles)
+    assert evaluate_examples(encoder, replace(examples, ordered=True)).task == "pairs"

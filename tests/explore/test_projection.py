@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import io
+import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import numba
@@ -8,7 +13,9 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
+from tqdm import tqdm
 
+from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import layout
 from sbert_studio.explore.projection import ProjectionParams, project
@@ -74,6 +81,30 @@ def test_umap_keeps_neighbours_together_and_repeats_itself_with_a_seed(
     assert told and told[-1][0] == told[-1][1] > 0
     other = Workspace(tmp_path_factory.mktemp("other"))
     assert np.array_equal(project(vectors, params, BASE, other).xy, first.xy)
+
+
+def test_a_cancelled_map_keeps_no_other_bar_waiting(workspace: Workspace) -> None:
+    vectors, told, threads = np.random.default_rng(1).normal(size=(3000, 8)), list[int](), numba.get_num_threads()
+    with pytest.raises(StoppedError), stoppable(lambda: len(told) > 0):
+        project(vectors, ProjectionParams(seed=3), BASE, workspace, lambda done, total: told.append(done))
+    assert len(told) == 1
+    assert numba.get_num_threads() == threads
+    printed = threading.Thread(target=lambda: list(tqdm(range(2), file=io.StringIO())), daemon=True)
+    printed.start()
+    printed.join(20)
+    assert not printed.is_alive()
+
+
+def test_a_map_leaves_the_threads_of_torch_as_they_are(tmp_path: Path) -> None:
+    script = """if True:
+        import sys, pathlib, torch, numpy as np
+        from sbert_studio.explore.layout import warm_up
+        warm_up(pathlib.Path(sys.argv[1]))
+        print(torch.get_num_threads())
+    """
+    environ = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True, env=environ)
+    assert done.stdout.split() == ["1"]
 
 
 @pytest.mark.parametrize(("writable", "given", "expected"), [(True, "", ""), (False, "", "cache"), (False, "/own", "/own")])

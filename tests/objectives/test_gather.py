@@ -20,6 +20,7 @@ CASES = [
     ("online_contrastive", "labelled_pairs"),
     ("supcon", "labelled_texts"),
     ("batch_hard", "labelled_texts"),
+    ("supcon+prototypes", "labelled_texts"),
 ]
 SHARES = [slice(0, 6), slice(6, 9)]
 

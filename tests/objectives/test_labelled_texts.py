@@ -76,6 +76,42 @@ def test_supervised_contrastive_is_the_papers_equation(data: Batch, temperature:
     agree("supcon", data, supcon(column, data, temperature), column, temperature=temperature)
 
 
+def prototypes(vectors: Tensor, points: Tensor, data: Batch, temperature: float) -> Tensor:
+    assert data.targets is not None
+    terms = []
+    for z, own in zip(vectors, data.targets.tolist(), strict=True):
+        raised = [(equations.cos(z, point) / temperature).exp() for point in points]
+        terms.append(-(raised[own] / sum(raised)).log())
+    return equations.mean(terms)
+
+
+@pytest.mark.parametrize("data", [batch("labelled_texts", 12), repeated()], ids=["distinct", "repeated"])
+def test_prototypes_are_a_softmax_over_the_cosines_with_one_point_a_class(data: Batch) -> None:
+    column, ours = data.leaves()[0], data.columns[0].detach().clone().requires_grad_()
+    objective = make("supcon+prototypes", temperature=0.2, prototype_weight=0.7, prototype_temperature=0.3).double()
+    points = objective.prototypes.detach().clone().requires_grad_()
+    value = objective([ours], data.targets, data.ids)
+    expected = supcon(column, data, 0.2) + 0.7 * prototypes(column, points, data, 0.3)
+    value.backward()
+    expected.backward()
+    assert value.item() == pytest.approx(expected.item(), abs=1e-9)
+    assert torch.allclose(ours.grad, column.grad, atol=1e-9, rtol=0)  # type: ignore[arg-type]
+    assert torch.allclose(objective.prototypes.grad, points.grad, atol=1e-9, rtol=0) and points.grad.abs().max() > 1e-4  # type: ignore
+
+
+def test_prototypes_begin_as_the_mean_of_their_class() -> None:
+    objective = make("supcon+prototypes")
+    before = objective.prototypes.detach().clone()
+    vectors, classes = torch.randn(6, before.shape[1]), torch.tensor([0, 0, 1, 1, 1, 0])
+    objective.begin([vectors], classes)
+    unit = vectors / vectors.norm(dim=1, keepdim=True)
+    for own in (0, 1):
+        mean = unit[classes == own].mean(dim=0)
+        assert torch.allclose(objective.prototypes[own], mean / mean.norm(), atol=1e-6)
+    alone = before[2] / before[2].norm()
+    assert torch.allclose(objective.prototypes[2], alone, atol=1e-6), "a class without a text keeps its direction"
+
+
 @pytest.mark.parametrize("data", [batch("labelled_texts", 12), repeated()], ids=["distinct", "repeated"])
 @pytest.mark.parametrize(("distance", "margin"), [("cosine", 0.2), ("euclidean", 5.0), ("cosine", None)])
 def test_batch_hard_looks_at_the_farthest_sibling_and_the_nearest_other(data: Batch, distance: str, margin: float | None) -> None:
@@ -100,8 +136,8 @@ def test_a_text_that_says_the_same_is_no_negative(name: str) -> None:
 def test_a_batch_that_teaches_nothing_costs_a_finite_loss(name: str, targets: Sequence[int]) -> None:
     data = batch("labelled_texts", rows=6)
     leaves = data.leaves()
-    loss = make(name)(leaves, torch.tensor(targets), data.ids)
+    loss = make(name, labels=6)(leaves, torch.tensor(targets), data.ids)
     loss.backward()
     assert torch.isfinite(loss) and leaves[0].grad is not None and torch.isfinite(leaves[0].grad).all()
-    if len(set(targets)) > 1 or name == "batch_hard":
+    if name != "supcon+prototypes" and (len(set(targets)) > 1 or name == "batch_hard"):
         assert loss.item() == 0 and torch.equal(leaves[0].grad, torch.zeros_like(leaves[0].grad))

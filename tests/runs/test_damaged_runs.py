@@ -277,3 +277,36 @@ def test_a_run_whose_folder_was_deleted_says_so(runs: Path, tiny: Path, capsys: 
     assert "folder is gone" in listed[broken.id]
     code, _, err = at_command_line(capsys, "similarity", "cat", "dog", "--model", broken.id)
     assert code == 2 and "folder is gone" in err and "wait" not in err
+
+
+def test_the_page_lists_models_though_the_list_of_runs_is_locked(runs: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.ui.page import Page
+    from sbert_studio.ui.tabs import models
+
+    with studio_at(runs, tiny) as studio:
+        page = Page(studio)
+        usual = page.model_choices(None)
+        locked = StudioError("the list of runs is locked by another program", "wait")
+
+        def refuse(*_: object, **__: object) -> None:
+            raise locked
+
+        monkeypatch.setattr(studio.store, "runs", refuse)
+        assert {name for _, name in page.model_choices(None)} >= {name for _, name in usual}
+        ids, value = models.listing(page, None, "")
+        assert [card["badge"] for card in value["cards"]] == ["built in", "finished", "finished"] and len(ids) == 3
+        assert "locked" in models.blank(page)["empty"]
+        known, panel, _ = models.details(page, None, ids[1])
+        assert known is not None and panel is None
+
+
+def test_a_full_disk_speaks_of_a_checkpoint_only_where_there_is_one(tmp_path: Path) -> None:
+    from sbert_studio.training.checkpoint import disk_space
+
+    with pytest.raises(StudioError, match="no checkpoint yet"), disk_space("the checkpoint", tmp_path):
+        raise OSError(28, "No space left on device")
+    state = tmp_path / "checkpoints/step-000000002/state.json"
+    state.parent.mkdir(parents=True)
+    state.touch()
+    with pytest.raises(StudioError, match="last good checkpoint is intact"), disk_space("the checkpoint", tmp_path):
+        raise OSError(28, "No space left on device")

@@ -21,8 +21,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from sbert_studio.encoders.trainable import Trainable
 from sbert_studio.training import course, pace, trainer
-from sbert_studio.training.tuned import Tuned
 from tests.training.tiny import labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
 from tests.training.tiny_cross import cross_spec, tiny_cross
 
@@ -35,10 +35,10 @@ RUNS: dict[str, Any] = {
     "cross lora": lambda: (cross_spec(epochs=6, method="lora", checkpoint_every=5, dev_fraction=0), scored_pairs(80), None),
 }
 COURSES: dict[str, Any] = {"folds": lambda: (small_spec(epochs=2, checkpoint_every=2), scored_pairs(40), None)}
-LOADS: dict[str, Callable[[], Tuned]] = {"cross": lambda: tiny_cross(head="mlp"), "cross lora": tiny_cross}
+LOADS: dict[str, Callable[[], Trainable]] = {"cross": lambda: tiny_cross(head="mlp"), "cross lora": tiny_cross}
 
 
-def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], Tuned]) -> bool:
+def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], Trainable]) -> bool:
     """Train in a child. It is killed a random moment after ``kill_after`` events, if it lives so long; whether it reached its end."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -80,7 +80,7 @@ def last_tensors(folder: Path) -> dict[str, bytes]:
     }
 
 
-def main(folder: Path, name: str, kills: int, load: Callable[[], Tuned] = tiny_encoder) -> str:
+def main(folder: Path, name: str, kills: int, load: Callable[[], Trainable] = tiny_encoder) -> str:
     """Compare a run left alone with one killed ``kills`` times, in ``folder``; what was found, in a sentence."""
     assert attempt(name, folder / "whole", None, load)
     # The more kills, the earlier each: the run shall not reach its end before the last of them.

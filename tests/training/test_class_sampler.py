@@ -1,11 +1,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sbert_studio.errors import StudioError
+from sbert_studio.training.advisor import advise
 from sbert_studio.training.class_sampler import ClassSampler
+from sbert_studio.training.trainer import train
+
+from .test_advisor import MINILM
+from .tiny import Told, labelled_texts, never, small_spec, tiny_encoder
 
 RANDOM = np.random.default_rng(0)
 # Uneven classes: one large, many of about twenty, some of a single row.
@@ -61,3 +68,21 @@ def test_a_last_batch_too_small_for_all_processes_joins_the_one_before() -> None
 
 def test_no_rows_make_no_batches() -> None:
     assert ClassSampler(np.empty(0, np.int64), 8, 0).batches(0) == []
+
+
+@pytest.mark.parametrize("batch_size", [2, 3])
+def test_a_batch_without_room_for_two_categories_says_what_to_set(batch_size: int, tmp_path: Path) -> None:
+    examples = labelled_texts(60)
+    with pytest.raises(StudioError, match="teach nothing") as caught:
+        advise(examples, info=MINILM, overrides={"batch_size": batch_size})
+    assert "4 or more" in caught.value.hint
+    spec = small_spec(objective="supcon", batch_size=batch_size, judge="split")
+    with pytest.raises(StudioError, match="teach nothing"):
+        train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path)
+    assert advise(labelled_texts(20).take(np.arange(3)), info=MINILM).spec.batch_size == 4
+
+
+def test_the_smallest_batch_that_is_taken_holds_two_categories_wherever_it_can() -> None:
+    classes = np.repeat(np.arange(30), 2)
+    for batch in ClassSampler(classes, 4, 1).batches(0):
+        assert len(set(classes[batch].tolist())) == 2

@@ -205,3 +205,20 @@ def test_scores_are_summed_up_as_papers_do() -> None:
     assert scores_in_words(found) == "0.8500 ± 0.0707"
     assert summary(scores[:1]) == scores[0]
     assert summary([{}]) == {}
+
+
+def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(tmp_path: Path) -> None:
+    from sbert_studio.studio.strengths import dial
+    from sbert_studio.training.strength import set_strength
+
+    told, dev, spec = Told(), scored_pairs(60, seed=7), small_spec(seeds=2, learning_rate=1e-2)
+    outcome = course(spec, tmp_path, told)
+    best = max(told.of(PartEnded), key=lambda event: event.after["score"])
+    shown = dial(outcome.before, outcome.after)
+    assert shown is not None
+    assert [mark["score"] for mark in shown["marks"]] == [mark["score"] for mark in best.after["strengths"]]
+    for mark in shown["marks"]:
+        after = set_strength(tmp_path, spec, mark["strength"], load=tiny_encoder)
+        assert Judge(dev)(load_folder(tmp_path / "model"))["score"] == pytest.approx(mark["score"], abs=1e-5)
+        again = dial(outcome.before, after)
+        assert again is not None and again["strength"] == mark["strength"] and again["marks"] == shown["marks"]

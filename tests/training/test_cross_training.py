@@ -12,16 +12,16 @@ import torch
 
 from sbert_studio.encoders.cross import CrossEncoder
 from sbert_studio.encoders.cross_storage import load_cross
+from sbert_studio.encoders.rows import PairRows
 from sbert_studio.errors import StudioError
 from sbert_studio.training.events import Evaluated, Finished, Notice, Started, Step, Stopped
+from sbert_studio.training.fresh import fresh
 from sbert_studio.training.parts import Parts
 from sbert_studio.training.prepare import prepare
 from sbert_studio.training.processes import Processes
 from sbert_studio.training.rehearsal import rehearse
-from sbert_studio.training.rows import PairRows, read_rows
 from sbert_studio.training.steps import Steps
 from sbert_studio.training.trainer import Outcome, train
-from sbert_studio.training.tuned import fresh
 
 from .tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, weights
 from .tiny_cross import cross_spec, tiny_cross, yes_or_no
@@ -110,7 +110,7 @@ def test_the_gradient_depends_neither_on_the_rows_at_a_time_nor_on_kept_activati
         encoder, examples, processes = tiny_cross(dropout=0.0), scored_pairs(20), Processes(CPU)
         spec = cross_spec(objective="mse", method=method, gradient_checkpointing=checkpointing, lora_dropout=0.0)
         objective = prepare(spec, encoder, examples, processes)
-        parts = Parts(spec, encoder, objective, read_rows(examples, encoder), None, processes, Path(), Told())
+        parts = Parts(spec, encoder, objective, encoder.training_rows(examples), None, processes, Path(), Told())
         loss, _ = Steps(parts, "float32", size).backward(np.arange(11), 0)
         return [loss, *(item.grad.to_dense() for item in encoder.parameters() if item.grad is not None)]
 
@@ -167,7 +167,7 @@ def test_lora_trains_the_head_in_full_and_keeps_it_with_the_adapter(tmp_path: Pa
 
 def test_pairs_are_rows_of_both_texts_with_their_segments() -> None:
     encoder, examples = tiny_cross(), scored_pairs(20)
-    rows = read_rows(examples, encoder)
+    rows = encoder.training_rows(examples)
     assert isinstance(rows, PairRows) and len(rows) == 20
     batch = rows.inputs(np.asarray([3, 5, 11]), 1, CPU)
     expected = encoder.collate(encoder.tokenize([(examples.texts[0][row], examples.texts[1][row]) for row in (3, 5, 11)]))
@@ -180,7 +180,7 @@ def test_pairs_are_rows_of_both_texts_with_their_segments() -> None:
 def test_a_shorter_limit_cuts_pairs() -> None:
     encoder, examples = tiny_cross(), scored_pairs(20)
     prepare(cross_spec(objective="mse", max_length=9), encoder, examples, Processes(CPU))
-    assert read_rows(examples, encoder).lengths.max() == 9
+    assert encoder.training_rows(examples).lengths.max() == 9
 
 
 def test_a_rehearsal_reckons_time() -> None:

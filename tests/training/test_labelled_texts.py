@@ -26,7 +26,7 @@ from sbert_studio.training.trainer import train
 from .test_advisor import MINILM
 from .tiny import Told, labelled_texts, never, positive_pairs, small_spec, tiny_encoder, weights
 
-OBJECTIVES = ["supcon", "batch_hard"]
+OBJECTIVES = ["supcon", "batch_hard", "supcon+prototypes"]
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -64,7 +64,7 @@ def test_rows_computed_some_at_a_time_give_the_same_losses(tmp_path: Path, monke
     losses = []
     for micro in (0, 5):
         told: list[Event] = []
-        spec = small_spec(objective="supcon", epochs=1, batch_size=16, micro_batch=micro, dropout=0.0, dev_fraction=0)
+        spec = small_spec(objective="supcon+prototypes", epochs=1, batch_size=16, micro_batch=micro, dropout=0.0, dev_fraction=0)
         train(spec, labelled_texts(), told.append, never, encoder=tiny_encoder(), folder=tmp_path / str(micro))
         losses.append([event.loss for event in told if isinstance(event, Step)])
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
@@ -95,7 +95,12 @@ def test_the_judge_lays_texts_beside_the_learned_ones_and_pairs_beside_nothing()
 
 def test_the_advisor_learns_categories_from_siblings() -> None:
     advice = advise(labelled_texts(400), info=MINILM)
-    assert (advice.spec.objective, advice.spec.batch_size, advice.spec.learning_rate, advice.spec.epochs) == ("supcon", 64, 2e-4, 6.0)
+    assert (advice.spec.objective, advice.spec.batch_size, advice.spec.learning_rate, advice.spec.epochs) == (
+        "supcon+prototypes",
+        32,
+        2e-4,
+        3.0,
+    )
     assert any("categories should lie together" in reason for reason in advice.reasons)
     assert all(reason.endswith(".") for reason in advice.reasons)
 

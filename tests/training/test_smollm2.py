@@ -23,7 +23,6 @@ from sbert_studio.training.optimiser import Optimiser
 from sbert_studio.training.parts import Parts
 from sbert_studio.training.prepare import prepare
 from sbert_studio.training.processes import Processes
-from sbert_studio.training.rows import read_rows
 from sbert_studio.training.steps import Steps
 from sbert_studio.training.trainer import train
 from sbert_studio.workspace import Workspace
@@ -147,7 +146,7 @@ def test_the_whole_model_with_the_projection_learns(encoder: TransformerEncoder,
     spec = small_spec(objective="cosine", projection=768, learning_rate=1e-4, gradient_checkpointing=True)
     processes = Processes(encoder.device)
     objective = prepare(spec, encoder, EXAMPLES, processes)
-    parts = Parts(spec, encoder, objective, read_rows(EXAMPLES, encoder), None, processes, tmp_path, lambda event: None)
+    parts = Parts(spec, encoder, objective, encoder.training_rows(EXAMPLES), None, processes, tmp_path, lambda event: None)
     learning = parts.learning()[0]
     assert sum(weight.numel() for weight in learning.values()) == encoder.parameters_count > 134_000_000
     optimiser, steps = Optimiser(learning, spec, 4), Steps(parts, "bfloat16", 8)

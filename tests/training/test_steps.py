@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from sbert_studio.data.examples import Examples
 from sbert_studio.training.optimiser import Optimiser
 from sbert_studio.training.parts import Parts
 from sbert_studio.training.prepare import prepare
 from sbert_studio.training.processes import Processes
 from sbert_studio.training.rehearsal import rehearse
-from sbert_studio.training.rows import read_rows
 from sbert_studio.training.steps import Steps
 
 from .tiny import Told, bare_sentences, scored_pairs, small_spec, tiny_encoder
@@ -21,7 +21,7 @@ CPU = torch.device("cpu")
 
 def test_one_forward_of_both_columns_is_a_forward_of_each() -> None:
     encoder, examples = tiny_encoder(), scored_pairs(20)
-    rows = read_rows(examples, encoder)
+    rows = encoder.training_rows(examples)
     batch = np.asarray([3, 5, 11])
     with torch.no_grad():
         merged = encoder.eval()(rows.inputs(batch, 1, CPU)).split(3)
@@ -31,7 +31,7 @@ def test_one_forward_of_both_columns_is_a_forward_of_each() -> None:
 
 def test_two_views_of_a_text_differ_by_dropout_only() -> None:
     encoder, examples = tiny_encoder(), bare_sentences(10)
-    rows = read_rows(examples, encoder)
+    rows = encoder.training_rows(examples)
     inputs = rows.inputs(np.arange(4), 2, CPU)
     with torch.no_grad():
         first, second = encoder.train()(inputs).split(4)
@@ -50,7 +50,7 @@ def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str, micr
             spec,
             encoder,
             prepare(spec, encoder, examples, processes),
-            read_rows(examples, encoder),
+            encoder.training_rows(examples),
             None,
             processes,
             Path(),
@@ -89,3 +89,11 @@ def test_a_rehearsal_reckons_time_and_memory() -> None:
     assert estimate.steps in range(33, 37)
     assert estimate.seconds > 0
     assert estimate.peak_bytes > 10_000_000
+
+
+def test_texts_that_the_encoder_reads_alike_are_one_text() -> None:
+    encoder = tiny_encoder()
+    pairs = Examples("positive_pairs", (("red blue", "Red  Blue", "cat"), ("dog", "cat", "DOG")), None, np.arange(3))
+    ids = encoder.training_rows(pairs).ids
+    assert ids[0, 0] == ids[0, 1] and ids[0, 2] == ids[1, 1] and ids[1, 0] == ids[1, 2]
+    assert len(set(ids.ravel().tolist())) == 3

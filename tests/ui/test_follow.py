@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,3 +115,9 @@ def test_a_page_can_keep_what_it_follows_in_a_state_that_others_listen_to() -> N
     now = Follow("run-1").absorb([(1, {"type": "step", "step": 1, "steps": 2, "loss": 0.5})])
     assert deep_hash(now) != deep_hash(Follow("run-1"))
     assert deep_hash(now) == deep_hash(Follow("run-1").absorb([(1, {"type": "step", "step": 1, "steps": 2, "loss": 0.5})]))
+
+
+def test_a_stopped_run_says_that_something_is_kept_only_where_there_is_a_model(tmp_path: Path) -> None:
+    without = Follow("r").panel(RunView(run(status="stopped"), ()))["subtitle"]
+    assert "no model yet" in without and "kept" not in without
+    assert "what it has learned is kept" in Follow("r").panel(RunView(run(status="stopped", model_path=tmp_path), ()))["subtitle"]

@@ -55,6 +55,13 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
     assert question["question"] in kept.read_text(encoding="utf-8")
 
 
+def test_an_answer_keeps_what_was_typed_into_the_settings(page: Page, doubtful: Path) -> None:
+    draft = data_panel.take(page, doubtful, None)
+    answered = tune.answered(page, page.drafts.put(draft), [0, 1], raw(draft, epochs="0.5", batch_size="8"), None)
+    assert told.questions(answered) is None and answered.plan is not None
+    assert (answered.plan.spec.epochs, answered.plan.spec.batch_size) == (0.5, 8)
+
+
 @pytest.mark.parametrize("which", [None, 0, [0], [0, 9], [3, 0], [-1, 0], [0, -1], ["0", "0"], [[0], 0], {"a": 1}, [0.5, 0]])
 def test_an_answer_that_is_none_is_refused(page: Page, doubtful: Path, which: Any) -> None:
     draft = data_panel.take(page, doubtful, None)
@@ -132,3 +139,87 @@ def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, t
     assert page.studio.run(run.id).run.message.endswith(again.id)
     page.studio.store.record(run.id, body, status="asks")
     assert settled.answer(page.studio, run.id, [0, 1]).status == "stopped"
+
+
+def test_no_answer_is_filled_where_nothing_is_favoured_and_the_one_that_evidence_favours_where_it_is(
+    page: Page, doubtful: Path, tmp_path: Path
+) -> None:
+    shown = told.questions(data_panel.take(page, doubtful, None))
+    assert shown is not None and shown["questions"][0]["proposed"] is None
+    path = tmp_path / "reversed.csv"
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    rows = [line.rsplit(",", 1) for line in lines[1:]]
+    path.write_text(
+        "\n".join(
+            [
+                lines[0].replace("score", "value"),
+                *(f"{texts},{5 - float(score) if at % 3 else float(score):g}" for at, (texts, score) in enumerate(rows)),
+            ]
+        ),
+        encoding="utf-8",
+    )
+    shown = told.questions(data_panel.take(page, path, None))
+    assert shown is not None
+    asked = next(one for one in shown["questions"] if "count as" in one["question"] or "counts as" in one["question"])
+    assert asked["answers"][asked["proposed"]] == "the other way round"
+
+
+def test_while_a_question_is_open_the_line_for_a_terminal_is_one_that_works(page: Page, doubtful: Path) -> None:
+    draft = data_panel.take(page, doubtful, None)
+    shown = told.line(draft, "m", "m")
+    assert (shown is not None and shown["command"].endswith("--as-read")) or "--as-read " in shown["command"]
+    assert "answer" in shown["title"]
+    answered = told.answer(page.studio, draft, [0, 0], None)
+    shown = told.line(answered, "m", "m")
+    assert shown is not None and "--order" in shown["command"] and "--as-read" not in shown["command"]
+
+
+def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_path: Path) -> None:
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "more.csv"
+    path.write_text("\n".join([lines[0] + ",annotator", *(f"{line},ann" for line in lines[1:])]), encoding="utf-8")
+    why = told.findings(data_panel.take(page, path, None))["why"]
+    assert why.startswith("Read so because 'score' is the name of a score; score: rank correlation")
+    assert why.endswith("Not learned from: annotator.")
+
+
+def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gradio as gr
+
+    from sbert_studio.ui.follow import sentence
+    from sbert_studio.ui.page import guarded
+
+    said: list[str] = []
+    monkeypatch.setattr(gr, "Warning", lambda words, **_: said.append(words))
+    key = page.drafts.put(draft := data_panel.take(page, doubtful, None))
+    guarded(lambda: tune.start(page, key, raw(draft), None, None, ""))()
+    with pytest.raises(StudioError) as caught:
+        page.studio.submit(draft.request)
+    assert said and "right?" in said[0]
+    for words in (said[0], str(caught.value), sentence("is it right?"), sentence("done"), sentence("done.")):
+        assert "?." not in words and ".." not in words
+    assert sentence("is it right?") == "Is it right?" and sentence("done.") == "Done."
+
+
+def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page, tmp_path: Path) -> None:
+    import shlex
+
+    from sbert_studio.data.asked import parse_scale
+
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "turned.csv"
+    rows = [one.rsplit(",", 1) for one in lines[1:]]
+    path.write_text(
+        "\n".join(
+            [
+                lines[0].replace("score", "value"),
+                *(f"{texts},{5 - float(score) if at % 3 else float(score):g}" for at, (texts, score) in enumerate(rows)),
+            ]
+        ),
+        encoding="utf-8",
+    )
+    shown = told.line(data_panel.take(page, path, None), "m", "m")
+    assert shown is not None and "proposed" in shown["title"] and "--as-read" not in shown["command"]
+    words = shlex.split(shown["command"])
+    scale = parse_scale(words[words.index("--scale") + 1])
+    assert page.studio.plan(TrainRequest(path, choices=Asked(scale=scale))).certain

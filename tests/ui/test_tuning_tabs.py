@@ -48,7 +48,7 @@ def test_what_is_not_learned_from_is_said(page: Page, pairs: Path, tmp_path: Pat
     head, *rows = pairs.read_text(encoding="utf-8").splitlines()
     more = tmp_path / "more.csv"
     more.write_text("\n".join([f"{head},remark", *(f"{row},seen by {number}" for number, row in enumerate(rows))]), encoding="utf-8")
-    assert "not learned from: remark" in told.findings(data_panel.take(page, more, None))["why"]
+    assert "Not learned from: remark" in told.findings(data_panel.take(page, more, None))["why"]
 
 
 def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:

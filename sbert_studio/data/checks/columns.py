@@ -10,8 +10,8 @@ import numpy as np
 from ..cells import parse_number
 from ..findings import Finding, Mend, count
 from ..label_words import is_yes
+from ..name_lexicon import LABEL, SCORE
 from ..profile import numbers_of, profile_column
-from ..vocabulary import LABEL, SCORE
 from .patient import Patient
 
 _WORDS = re.compile(r"\w+")

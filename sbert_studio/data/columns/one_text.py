@@ -8,11 +8,25 @@ from dataclasses import replace
 from ...errors import StudioError
 from .. import asking
 from ..categories import Category, find_categories
+from ..forms import is_code
 from ..questions import Option, Question
 from ..roles import Kind, Roles
 from ..targets import ENOUGH, WORTH_ASKING
-from ..vocabulary import is_aside
+from ..vocabulary import is_aside, parts
 from .reading import Reading, View, group_of, unused
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FINAL = _listed(
+    """
+    final gold golden consensus majority resolved adjudicated agreed adjudication endgültig konsens mehrheit définitif consensus majorité
+    definitivo consenso mayoría finale maggioranza maioria итог итоговая итоговый финал консенсус ostateczny slutlig lopullinen 最终 最終
+    """
+)
+_MOSTLY = 0.5
 
 
 def sentences(view: View, columns: Sequence[str] | None, target: str | None) -> Roles:
@@ -81,7 +95,7 @@ def one_text(view: View, target: str | None) -> Reading:
     if not found:
         roles = sentences(view, None, None)
         return Reading(roles, (), unused(view, roles))
-    best = found[0]
+    best, found = _of_one_meaning(view, found)
     if best.total < ENOUGH:
         roles = Roles("sentences", (text,), group=best.name)
         return Reading(roles, (_ask_category(view, roles, best),), (best.in_words(),))
@@ -99,8 +113,46 @@ def one_text(view: View, target: str | None) -> Reading:
     return Reading(roles, questions, (best.in_words(), *unused(view, roles)))
 
 
+def _of_one_meaning(view: View, found: list[Category]) -> tuple[Category, list[Category]]:
+    """The column to read, and the candidates that are left beside it.
+
+    Of two columns of which one names the other's values anew, the one with words is read; of several coders' columns, the
+    one that is called the final one.
+    """
+    best = found[0]
+    same = [one for one in found if one is best or _renames(view, best.name, one.name)]
+    found = [one for one in found if one not in same[1:]]
+    worded = [one for one in same if not view.of(one.name).is_number and not all(map(is_code, view.of(one.name).values))]
+    if best not in worded and worded:
+        found = [worded[0] if one is best else one for one in found]
+        best = worded[0]
+    final = [one for one in found if set(parts(one.name)) & _FINAL and one.total > best.total - 1.0]
+    if len(final) == 1:
+        coders = [one for one in found if one is not final[0] and _agree(view, final[0].name, one.name)]
+        found = [final[0], *(one for one in found if one is not final[0] and one not in coders)]
+        best = final[0]
+    return best, [best, *(one for one in found if one is not best)]
+
+
+def _renames(view: View, one: str, other: str) -> bool:
+    """Whether each value of a column stands beside one and the same value of another, and the other way round."""
+    both = {
+        (a.strip(), b.strip()) for a, b in zip(view.table.column(one), view.table.column(other), strict=True) if a.strip() and b.strip()
+    }
+    return len({a for a, _ in both}) == len({b for _, b in both}) == len(both)
+
+
+def _agree(view: View, one: str, other: str) -> bool:
+    """Whether two columns hold the same values, in most rows the same one."""
+    cells = [
+        (a.strip(), b.strip()) for a, b in zip(view.table.column(one), view.table.column(other), strict=True) if a.strip() and b.strip()
+    ]
+    return bool(cells) and sum(a == b for a, b in cells) >= _MOSTLY * len(cells)
+
+
 def _ask_category(view: View, roles: Roles, best: Category) -> Question:
     text = f"{best.classes:,} categories in the column {best.name!r}: should texts of one category lie together?"
     other: tuple[Kind, Sequence[str], str | None]
     other = ("sentences", roles.texts, None) if roles.kind == "labelled_texts" else ("labelled_texts", roles.texts, best.name)
-    return asking.about_kind(view.table, roles, [other], text, best.in_words())
+    favoured = best.favoured if roles.kind == "labelled_texts" else False
+    return asking.about_kind(view.table, roles, [other], text, best.in_words(), favoured=favoured)

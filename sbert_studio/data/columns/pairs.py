@@ -8,11 +8,13 @@ from dataclasses import replace
 from ...errors import StudioError
 from .. import asking
 from ..categories import find_categories
+from ..forms import is_code
+from ..name_lexicon import FIRST
 from ..pairing import SURE, Pairing, judged, pairings
 from ..questions import Question
 from ..roles import Kind, Roles
 from ..targets import ENOUGH, WORTH_ASKING, Target, find_targets
-from ..vocabulary import FIRST, is_topic
+from ..vocabulary import is_aside, is_topic, parts
 from .one_text import categorised, main_text
 from .reading import Reading, View, group_of, unused
 from .targeted import is_inference, with_target
@@ -85,7 +87,9 @@ def _ask_columns(view: View, candidates: Sequence[Pairing]) -> Question | None:
         return None
     if first.aligned is not None and second.aligned is not None and first.aligned - second.aligned > 0.1:
         return None
-    return asking.about_columns(view.table, [one.texts for one in candidates[:3]], "more than two columns hold texts")
+    nearer = first.aligned is None or second.aligned is None or first.aligned >= second.aligned
+    favoured = nearer and (first.names > second.names or (first.aligned or 0) > (second.aligned or 0))
+    return asking.about_columns(view.table, [one.texts for one in candidates[:3]], "more than two columns hold texts", favoured=favoured)
 
 
 def _fitting(targets: list[Target], view: View, kind: Kind | None) -> list[Target]:
@@ -120,10 +124,16 @@ def _rather_category(view: View, pairing: Pairing, targets: Sequence[Target]) ->
         [("positive_pairs", pairing.texts, None)],
         f"{found[0].classes:,} categories in the column {found[0].name!r}: should texts of one category lie together?",
         found[0].in_words(),
+        favoured=found[0].favoured,
     )
     return Reading(roles, (question,), (found[0].in_words(),))
 
 
+_LABELS = 30
+_CLOSELY = 0.3
+_NO_TARGET = -2.0  # weight of a name below which a column is something else
+_ABOUT = frozenset(["tags", "keywords", "schlagworte", "schlagwörter", "stichworte", "étiquettes", "etiquetas", "etichette", "теги"])
+_FOLLOWS, _FOLLOWS_DESPITE = 0.3, 0.5
 _TITLES = frozenset(["title", "titel", "titre", "título", "titolo", "标题", "headline", "subject"])
 
 
@@ -134,21 +144,25 @@ def _of_targets(view: View, pairing: Pairing, targets: Sequence[Target]) -> Read
         reading = with_target(view, texts, best.name, None)
         rivals = [one for one in targets[1:] if one.total >= ENOUGH and one.total > best.total - 0.5 and one.scores == best.scores]
         rivals = [] if best.standing == "certain" and all(one.standing != "certain" for one in rivals) else rivals
+        if best.contradicted:  # what the model follows closely may be it, whatever it is called
+            rivals += [one for one in targets[1:] if one not in rivals and one.size >= _CLOSELY and one.total >= WORTH_ASKING]
         if rivals or not best.certain:
-            names = [best.name, *(one.name for one in rivals)]
-            why = "more than one column may hold it" if rivals else _doubt(best)
-            question = asking.about_target(view.table, texts, names, why)
+            names = [best.name, *(one.name for one in rivals[:3])]
+            why = _doubt(best) if best.contradicted or not rivals else "more than one column may hold it"
+            question = asking.about_target(view.table, texts, names, why, favoured=_favoured(best, rivals))
             return replace(reading, questions=(question, *reading.questions), why=(why, *reading.why))
         return reading
     roles = Roles("positive_pairs", texts, group=group_of(view, texts))
-    maybe = [one for one in targets if one.total >= WORTH_ASKING and not _a_group(one)]
+    maybe = [one for one in targets if (one.total >= WORTH_ASKING or _follows(one) or _says_nothing(view, one)) and not _a_group(one)]
     if maybe:
         why = _doubt(maybe[0])
         if view.evidence.similar is None:
             reading = with_target(view, texts, maybe[0].name, None)
             question = asking.about_target(view.table, texts, [one.name for one in maybe[:3]], why)
             return replace(reading, questions=(question, *reading.questions))
-        return Reading(roles, (asking.about_target(view.table, texts, [one.name for one in maybe[:3]], why, none=True),), (why,))
+        names = [one.name for one in maybe[:3]]
+        favoured = all(one.evidence < 0 for one in maybe)
+        return Reading(roles, (asking.about_target(view.table, texts, names, why, none=True, favoured=favoured),), (why,))
     return _without_target(view, pairing, roles)
 
 
@@ -159,7 +173,7 @@ def _without_target(view: View, pairing: Pairing, roles: Roles) -> Reading:
     if aligned is not None and aligned < 0.6 and pairing.names < SURE:
         why = "the untuned model finds the two texts of a row hardly more alike than any others"
         question = asking.about_kind(
-            view.table, roles, [("sentences", (main_text(view),), None)], "Do the two texts of a row belong together?", why
+            view.table, roles, [("sentences", (main_text(view),), None)], "Do the two texts of a row belong together?", why, favoured=False
         )
         return Reading(roles, (question,), (why,))
     if (third := _unread(view, texts)) is not None:
@@ -174,8 +188,35 @@ def _unread(view: View, texts: tuple[str, str]) -> str | None:
     return next((text.name for text in view.texts if text.name not in texts and comparable(view, text, texts)), None)
 
 
+def _favoured(best: Target, rivals: Sequence[Target]) -> bool:
+    """Whether name or model speak for a column, neither against it, and neither more for another."""
+    if best.evidence < 0 or best.names < 0 or best.names + best.evidence <= 0:
+        return False
+    return all(best.names + best.evidence > one.names + one.evidence and best.size >= one.size for one in rivals)
+
+
+def _follows(one: Target) -> bool:
+    """Whether a column follows the similarity so closely that it is never passed over, whatever it is called."""
+    least = _FOLLOWS_DESPITE if one.standing == "never" else _FOLLOWS
+    return one.said is not None and one.said.strength == "strong" and one.size >= least and one.standing != "mixed"
+
+
+def _says_nothing(view: View, one: Target) -> bool:
+    """Whether a column of few values, of a name that says nothing, may hold labels although the model does not tell them apart."""
+    profile = view.of(one.name)
+    if (
+        one.standing in ("never", "mixed")
+        or one.names <= _NO_TARGET
+        or is_aside(one.name)
+        or not 2 <= profile.distinct <= _LABELS
+        or profile.is_year
+    ):
+        return False
+    return profile.few and not all(map(is_code, profile.values))
+
+
 def _a_group(one: Target) -> bool:
-    return one.evidence <= 0 and not one.scores and is_topic(one.name)
+    return one.evidence <= 0 and not one.scores and (is_topic(one.name) or bool(set(parts(one.name)) & _ABOUT))
 
 
 def _doubt(one: Target) -> str:

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..evidence import Evidence
+from ..name_lexicon import CATEGORY, GROUP, LABEL, NEGATIVE
 from ..profile import ColumnProfile
 from ..questions import Question
 from ..roles import Roles
 from ..tables import Table
-from ..vocabulary import CATEGORY, GROUP, LABEL, NEGATIVE, target_standing
+from ..vocabulary import target_standing
 
 WORDS_OF_A_NAME = 3
+UNUSED = "not learned from: "
+"""How the sentence begins that names the columns without a part."""
 
 
 @dataclass(frozen=True)
@@ -81,4 +84,4 @@ def unused(view: View, roles: Roles) -> tuple[str, ...]:
     if not left:
         return ()
     shown = ", ".join(left[:8]) + (" …" if len(left) > 8 else "")
-    return (f"not learned from: {shown}",)
+    return (f"{UNUSED}{shown}",)

@@ -8,17 +8,25 @@ import numpy as np
 
 from ...errors import StudioError
 from .. import asking
-from ..evidence import Evidence, Ranked
+from ..apart import Ranked
+from ..derived import means
+from ..evidence import Evidence
+from ..explained import explained_direction, explained_scale
 from ..ordering import Ordering, order_classes
 from ..profile import numbers_of
+from ..questions import Question
 from ..roles import Kind, Roles
-from ..scales import blank_is_a_class, classes_of, describe_labels, describe_scale, detect_scale, same_class
+from ..scales import blank_is_a_class, classes_of, describe_labels, describe_scale, detect_scale, same_class, without_codes
 from ..targets import reads_as_scores
-from ..vocabulary import is_reversed, target_standing
+from ..vocabulary import claims_likeness, either_way, is_reversed, target_standing
 from .reading import Reading, View, group_of, unused
 
 _INFERENCE = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
 _FEW_CLASSES = 12
+_BY_CHANCE = 0.05
+_MOST_MARKS = 30
+_OVERWHELMING = 0.65
+_SURELY = 3.0  # standard errors
 
 
 def is_inference(view: View, texts: Sequence[str]) -> bool:
@@ -40,28 +48,80 @@ def _scored(view: View, texts: tuple[str, str], target: str) -> Reading:
     if len(good) * 2 < len(scores) or not len(good):
         bad = view.table.lines[np.isnan(scores)][:100].tolist()
         raise StudioError(f"the column {target!r} holds words, not scores", "choose the kind labelled_pairs, or another column", bad)
-    low, high = view.scale or detect_scale(good)
+    known = without_codes(good)
+    told_ends = explained_scale(target, float(known.min()), float(known.max()))
+    low, high = view.scale or told_ends or detect_scale(_marks_behind(view, target, good))
     if low == high:
         low, high = (0.0, 1.0) if 0 <= low <= 1 else (0.0, abs(high) * 1.0) if high > 0 else (low, 0.0)
     said = view.evidence.ranked(texts, target)
-    if view.scale is None and is_reversed(target):
+    explained = explained_direction(target, low, high)
+    turned = (is_reversed(target) or _turned_by_evidence(target, said)) if explained is None else explained
+    if view.scale is None and turned:
         low, high = high, low
     roles = Roles("scored_pairs", texts, target, low, high, group=group_of(view, (*texts, target)), note=describe_scale(low, high))
-    told = () if said is None else (f"{target}: {said.in_words()}",)
+    named = target_standing(target) in ("certain", "likely")
+    told: tuple[str, ...] = (f"{target!r} is the name of a {'distance' if is_reversed(target) else 'score'}",) if named else ()
+    told += () if said is None else (f"{target}: {said.in_words()}",)
     if view.scale is None and (why := _wrong_way(view, said, roles)):
-        return Reading(roles, (asking.about_direction(view.table, roles, why),), told)
+        return Reading(roles, (asking.about_direction(view.table, roles, why, _favoured_direction(said, roles)),), told)
+    if view.scale is None and (question := _nought_is_no_answer(view, roles, good)) is not None:
+        return Reading(roles, (question,), told)
     return Reading(roles, (), (*told, *unused(view, roles)))
+
+
+def _nought_is_no_answer(view: View, roles: Roles, scores: np.ndarray) -> Question | None:
+    """Whether 0 stands for "do not know": where it is among whole marks, and its pairs are far more alike than those of the next mark."""
+    low, high = roles.low, roles.high
+    values = np.unique(scores)
+    if roles.target is None or low != 0 or high is None or not 3 <= high <= 10 or (values % 1 != 0).any() or not {0.0, 1.0} <= set(values):
+        return None
+    said = view.evidence.separated(roles.texts, roles.target, classes_of(view.table.column(roles.target)))
+    means = {} if said is None else {float(numbers_of([one.label])[0]): one for one in said.means}
+    nought, first = means.get(0.0), means.get(1.0)
+    if nought is None or first is None or nought.mean - first.mean <= _SURELY * (nought.error**2 + first.error**2) ** 0.5:
+        return None
+    why = f"pairs of 0 are more alike than those of 1: {nought.mean:.2f} and {first.mean:.2f} by the untuned model"
+    return asking.about_nought(view.table, roles, why)
+
+
+def _marks_behind(view: View, target: str, scores: np.ndarray) -> np.ndarray:
+    """The marks that the scores are the means of, whose scale is theirs; the scores themselves where there are none."""
+    columns = {profile.name: numbers_of(view.table.column(profile.name)) for profile in view.profiles if profile.is_number}
+    parts = means(columns).get(target, ()) if 2 < len(columns) <= _MOST_MARKS else ()
+    marks = [columns[part][~np.isnan(columns[part])] for part in parts]
+    return np.concatenate(marks) if marks else scores
+
+
+def _turned_by_evidence(target: str, said: Ranked | None) -> bool:
+    """Whether the highest score is the least alike: the name leaves it open (a mark, a rank, a degree), and the model is very sure."""
+    return said is not None and not claims_likeness(target) and said.strength == "strong" and said.rho <= -_OVERWHELMING
 
 
 def _wrong_way(view: View, said: Ranked | None, roles: Roles) -> str:
     """Why the direction of a scale must be asked for; empty where it need not."""
     assert roles.low is not None and roles.high is not None
     turned = roles.low > roles.high
+    if said is None and view.evidence.similar is None and either_way(str(roles.target)):
+        return f"{roles.target!r} may begin at the best or at the worst, and no model was asked"
     if said is None:
         return f"{roles.target!r} is the name of a distance, and no model was asked" if turned and view.evidence.similar is None else ""
+    if explained_direction(str(roles.target), min(roles.low, roles.high), max(roles.low, roles.high)) is not None:
+        against = said.strength == "strong" and (said.rho < 0) != turned
+        return f"its name explains the scale, but {said.in_words()}" if against else ""
     if (said.faint or said.strength in ("strong", "some")) and (said.rho < 0) != turned:
         return f"higher scores stand beside {'more' if turned else 'less'} alike texts: {said.in_words()}"
-    return f"{roles.target!r} is the name of a distance, and the model does not confirm it" if turned and said.rho > -0.15 else ""
+    doubtful = turned and is_reversed(str(roles.target)) and said.rho > -0.15
+    return f"{roles.target!r} is the name of a distance, and the model does not confirm it" if doubtful else ""
+
+
+def _favoured_direction(said: Ranked | None, roles: Roles) -> int | None:
+    """The answer that name or model favour: 0 as it is read, 1 the other way round; None where they contradict each other."""
+    assert roles.target is not None and roles.low is not None and roles.high is not None
+    turned = roles.low > roles.high
+    for_turned = None if said is None or said.p >= _BY_CHANCE else said.rho < 0
+    if turned:  # which the name alone has said
+        return 0 if for_turned in (None, True) else None
+    return 1 if for_turned and not claims_likeness(str(roles.target)) else None
 
 
 def _labelled(view: View, texts: tuple[str, str], target: str) -> Reading:
@@ -70,10 +130,19 @@ def _labelled(view: View, texts: tuple[str, str], target: str) -> Reading:
     evidence = view.evidence
     inference = is_inference(view, texts)
     named = target_standing(target) in ("certain", "likely")
+    numbers = numbers_of(classes)
+    explained = None if np.isnan(numbers).any() or len(classes) < 2 else explained_direction(target, numbers.min(), numbers.max())
 
     def ordering(by: Evidence) -> Ordering:
         said = by.separated(texts, target, classes)
-        return order_classes(classes, said, named=named, inference=inference, reversed_name=is_reversed(target))
+        return order_classes(
+            classes,
+            said,
+            named=named,
+            inference=inference,
+            reversed_name=is_reversed(target) if explained is None else explained,
+            claims=claims_likeness(target) or explained is not None,
+        )
 
     if view.order is not None:
         found = _given(classes, view.order, target)
@@ -98,7 +167,8 @@ def _labelled(view: View, texts: tuple[str, str], target: str) -> Reading:
     )
     told = (f"{target}: {found.why}",) if found.why else ()
     if not found.certain:
-        return Reading(roles, (asking.about_order(view.table, roles, found.why, _other_orders(view, roles)),), told)
+        question = asking.about_order(view.table, roles, found.why, _other_orders(view, roles), favoured=found.favoured)
+        return Reading(roles, (question,), told)
     return Reading(roles, (), (*told, *unused(view, roles)))
 
 

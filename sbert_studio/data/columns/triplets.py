@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from ...errors import StudioError
 from .. import asking
+from ..label_words import squeeze
+from ..name_lexicon import FIRST
 from ..pairing import alike_named, triplet_by_names
 from ..profile import ColumnProfile
 from ..questions import Question
 from ..roles import Kind, Roles
 from ..targets import ENOUGH, find_targets
-from ..vocabulary import FIRST, is_anchor, is_aside, squeeze
+from ..triplet_words import called_bad, called_good
+from ..vocabulary import is_anchor, is_aside, is_negative
 from .reading import Reading, View, group_of, unused
 
 _CLEARLY = 0.7  # the share of rows in which a negative must be the one unlike the others
 _BELONG = 0.8
 _LIKE_LENGTH = 2.5
 _SHARED = 0.2
+_MOST_TEXTS = 8
 _HAN = re.compile(r"[\u3040-\u9fff\uac00-\ud7a3]")
 
 
@@ -45,13 +50,7 @@ def found_triplets(view: View) -> Reading | None:
     """Triplets that nobody asked for: a column is called negative, or three are called alike and no column is a target."""
     texts = view.texts
     if named := triplet_by_names(texts):
-        nearer = view.evidence.nearer(*named[:3])
-        roles = Roles("triplets", named, group=group_of(view, named))
-        if nearer is None or nearer > 0.35:
-            return Reading(roles, (), ("a column is called negative", *unused(view, roles)))
-        swapped = (named[0], named[2], named[1], *named[3:])
-        why = f"the anchor is more like {named[2]!r} than like {named[1]!r} in {1 - nearer:.0%} of the rows looked at"
-        return Reading(roles, (asking.about_columns(view.table, [named, swapped], why),), (why,))
+        return _by_names(view, named)
     if not alike_named(texts):
         return _by_evidence(view)
     names = tuple(text.name for text in texts)
@@ -71,7 +70,37 @@ def found_triplets(view: View) -> Reading | None:
     roles = replace(roles, texts=tuple(order[0]))
     pair: tuple[Kind, Sequence[str], str | None] = ("positive_pairs", names[:2], None)
     text = f"Is {order[0][1]!r} like {order[0][0]!r}, and {order[0][2]!r} not?"
-    return Reading(roles, (asking.about_kind(view.table, roles, [("triplets", order[1], None), pair], text, why),), (why,))
+    favoured = nearer is not None and (nearer <= 0.3 or nearer >= 0.6)
+    question = asking.about_kind(view.table, roles, [("triplets", order[1], None), pair], text, why, favoured=favoured)
+    return Reading(roles, (question,), (why,))
+
+
+def _by_names(view: View, named: tuple[str, ...]) -> Reading | None:
+    """Triplets by what the columns are called, unless the model finds the negative nearer."""
+    nearer = view.evidence.nearer(*named[:3])
+    if not any(is_negative(name) for name in named[2:]) and (nearer is None or nearer < _CLEARLY):
+        return _called_so(view, named, nearer)
+    roles = Roles("triplets", named, group=group_of(view, named))
+    if nearer is None or nearer > 0.35:
+        return Reading(roles, (), ("a column is called negative", *unused(view, roles)))
+    swapped = (named[0], named[2], named[1], *named[3:])
+    why = f"the anchor is more like {named[2]!r} than like {named[1]!r} in {1 - nearer:.0%} of the rows looked at"
+    return Reading(roles, (asking.about_columns(view.table, [named, swapped], why, favoured=False),), (why,))
+
+
+def _called_so(view: View, named: tuple[str, ...], nearer: float | None) -> Reading | None:
+    """Columns called good and bad, or the like, which may mean something else: asked, unless the model speaks against it."""
+    if nearer is not None and nearer < 0.5:
+        return None
+    if any(one.total >= ENOUGH for one in find_targets(view.profiles, (named[0], named[1]), view.evidence) if one.name not in named):
+        return None
+    roles = Roles("triplets", named, group=group_of(view, named))
+    pair: tuple[Kind, Sequence[str], str | None] = ("positive_pairs", named[:2], None)
+    turned: tuple[Kind, Sequence[str], str | None] = ("triplets", (named[1], named[0], *named[2:]), None)
+    why = "their names suggest it, and no model was asked" if nearer is None else f"the model finds it so in {nearer:.0%} of the rows only"
+    text = f"Is {named[1]!r} like {named[0]!r}, and {named[2]!r} not?"
+    question = asking.about_kind(view.table, roles, [turned, pair], text, why, favoured=nearer is not None)
+    return Reading(roles, (question,), (why,))
 
 
 def comparable(view: View, third: ColumnProfile, texts: Sequence[str]) -> bool:
@@ -92,44 +121,71 @@ def ask_third(view: View, texts: tuple[str, str], third: str) -> tuple[Roles, Qu
     """Pairs beside which a further text stands, and the question whether it is what the anchor is unlike."""
     roles = Roles("positive_pairs", texts, group=group_of(view, texts))
     others: list[tuple[Kind, Sequence[str], str | None]] = [("triplets", (*texts, third), None)]
+    every = tuple(one.name for one in view.texts if one.name in texts or comparable(view, one, texts))
+    if set(every) != {*texts, third}:
+        others = [("triplets", every, None)]
     text = f"Is {third!r} a text that {texts[0]!r} is unlike, or has it no part?"
     why = f"{third!r} holds texts of the same sort, and nothing tells what they are there for"
-    return roles, asking.about_kind(view.table, roles, others, text, why, (*texts, third))
+    return roles, asking.about_kind(view.table, roles, others, text, why, (*texts, third), favoured=False)
 
 
 def _by_evidence(view: View) -> Reading | None:
-    """Three columns of text of which one is, row by row, unlike the two others, whatever they are called."""
+    """Columns of text of which two belong together row by row and the others do not, whatever they are called."""
     texts = [text.name for text in view.texts if not is_aside(text.name)]
-    if len(texts) != 3 or view.evidence.similar is None:
+    if not 3 <= len(texts) <= _MOST_TEXTS or view.evidence.similar is None:
         return None
-    shares = []
-    for negative in texts:
-        a, b = (name for name in texts if name != negative)
-        both = view.evidence.nearer(a, b, negative), view.evidence.nearer(b, a, negative)
-        shares.append((min((share for share in both if share is not None), default=0.0), negative, a, b))
-    share, negative, first, second = max(shares)
-    aligned = view.evidence.aligned(first, second)
-    if share < _CLEARLY or aligned is None or aligned < _BELONG or not comparable(view, view.of(negative), (first, second)):
+    found = _unlike(view, texts)
+    if found is None:
         return None
-    if any(one.total >= ENOUGH for one in find_targets(view.profiles, (first, second), view.evidence) if one.name != negative):
+    share, first, second, negatives = found
+    if any(one.total >= ENOUGH for one in find_targets(view.profiles, (first, second), view.evidence) if one.name not in negatives):
         return None
     if _leads(second) > _leads(first):
         first, second = second, first
-    names = (first, second, negative)
+    names = (first, second, *negatives)
     roles = Roles("triplets", names, group=group_of(view, names))
-    why = f"{negative!r} is the text unlike {first!r} and {second!r} in {share:.0%} of the rows looked at"
-    pool = set(view.table.column(first)) | set(view.table.column(second))
-    own = set(view.table.column(negative))
-    if len(own & pool) >= _SHARED * len(own):
-        return Reading(roles, (), (f"{why}, and stands beside others as one of theirs", *unused(view, roles)))
+    called = " and ".join(map(repr, negatives))
+    stands = "is the text" if len(negatives) == 1 else "are the texts"
+    why = f"{called} {stands} unlike {first!r} and {second!r} in {share:.0%} of the rows looked at"
+    shared = [_of_the_pool(view, name, texts) for name in negatives]
+    if all(shared) or all(map(called_bad, negatives)) or (len(negatives) > 1 and len({_stem(name) for name in negatives}) == 1):
+        told = f"{why}, and stands beside others as one of theirs" if all(shared) else why
+        return Reading(roles, (), (told, *unused(view, roles)))
     pair: tuple[Kind, Sequence[str], str | None] = ("positive_pairs", (first, second), None)
-    turned: tuple[Kind, Sequence[str], str | None] = ("triplets", (second, first, negative), None)
-    text = f"Is {second!r} like {first!r}, and {negative!r} not?"
-    return Reading(roles, (asking.about_kind(view.table, roles, [pair, turned], text, why),), (why,))
+    turned: tuple[Kind, Sequence[str], str | None] = ("triplets", (second, first, *negatives), None)
+    text = f"Is {second!r} like {first!r}, and {called} not?"
+    return Reading(roles, (asking.about_kind(view.table, roles, [pair, turned], text, why, favoured=True),), (why,))
+
+
+def _unlike(view: View, texts: Sequence[str]) -> tuple[float, str, str, tuple[str, ...]] | None:
+    """(the least share of rows that say so, the two that belong together, the others), where each other is unlike both and comparable."""
+    best: tuple[float, str, str, tuple[str, ...]] | None = None
+    for a, b in combinations(texts, 2):
+        others = tuple(name for name in texts if name not in (a, b))
+        both = [view.evidence.nearer(one, two, other) for other in others for one, two in ((a, b), (b, a))]
+        share = min((found for found in both if found is not None), default=0.0)
+        if best is None or share > best[0]:
+            best = (share, a, b, others)
+    if best is None or best[0] < _CLEARLY:
+        return None
+    aligned = view.evidence.aligned(best[1], best[2])
+    fits = all(comparable(view, view.of(name), best[1:3]) for name in best[3])
+    return best if aligned is not None and aligned >= _BELONG and fits else None
+
+
+def _of_the_pool(view: View, name: str, texts: Sequence[str]) -> bool:
+    """Whether a good part of a column's texts stand in the other columns too, beside other texts."""
+    own = set(view.table.column(name))
+    others = {cell for other in texts if other != name for cell in view.table.column(other)}
+    return len(own & others) >= _SHARED * len(own)
+
+
+def _stem(name: str) -> str:
+    return squeeze(name).rstrip("0123456789abc")
 
 
 def _leads(name: str) -> int:
-    return 2 * is_anchor(name) + (squeeze(name) in FIRST)
+    return 2 * is_anchor(name) + (squeeze(name) in FIRST) - 2 * called_good(name)
 
 
 def _pieces(view: View, names: Sequence[str]) -> set[str]:

@@ -29,21 +29,24 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, Runtim
 _BROKEN = "open it in a spreadsheet and save it again"
 
 
-def examine(path: Path) -> None:
+def examine(path: Path) -> dict[str, int]:
     """Look through a workbook's parts, block by block, in memory that does not grow with them.
+
+    Returns:
+        of each part with rows whose numbers do not rise, which readers pass over, the number of the first of them.
 
     Raises:
         StudioError: it is damaged, or a part, a text, a row or a row's number is larger than any spreadsheet writes.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            for entry in archive.infolist():
-                _examine_entry(path, archive, entry)
+            torn = {entry.filename: _examine_entry(path, archive, entry) for entry in archive.infolist()}
     except _DAMAGE as error:
         raise StudioError(f"{path.name} is not a workbook that can be read", _BROKEN) from error
+    return {name: row for name, row in torn.items() if row}
 
 
-def _examine_entry(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
+def _examine_entry(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
     name = entry.filename.lower()
     strings, sheet = name.endswith("sharedstrings.xml"), "worksheets/" in name and name.endswith(".xml")
     largest = _LARGEST_STRINGS if strings else _LARGEST_SHEET if sheet else _LARGEST_OTHER
@@ -56,6 +59,7 @@ def _examine_entry(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo)
         while block := source.read(_BLOCK):
             bounds.parser.Parse(block, False)
         bounds.parser.Parse(b"", True)
+    return bounds.torn
 
 
 def _row_number(text: str) -> int:
@@ -83,7 +87,7 @@ class _Bounds:
         if texts:
             self.parser.CharacterDataHandler = self.text
         self.parser.EntityDeclHandler = self.refuse_entities
-        self.row = self.cells = self.characters = 0
+        self.row = self.cells = self.characters = self.torn = 0
         self.depth = 0  # below the row that is open; 0: none is
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -94,7 +98,9 @@ class _Bounds:
             self.depth += 1
         elif tag == _ROW:
             self.depth, self.cells, self.characters = 1, 0, 0
-            self.row = self.bounded(_row_number(attributes["r"]) if "r" in attributes else self.row + 1)
+            number = self.bounded(_row_number(attributes["r"]) if "r" in attributes else self.row + 1)
+            self.torn = self.torn or (number if number <= self.row else 0)
+            self.row = number
         elif tag == _STRING:
             self.characters = 0
 

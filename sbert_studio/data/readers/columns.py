@@ -12,6 +12,8 @@ from ...errors import StudioError
 from ..cells import LONGEST_CELL, clean
 from .rows import MOST_COLUMNS
 
+MOST_CHARACTERS = 500_000_000
+"""Of all cells together, each row counted; a small file can repeat one text until it takes all memory."""
 _CHUNK_ROWS = 8_192
 _CHUNK_CHARACTERS = 1 << 24
 
@@ -23,14 +25,14 @@ class Columns:
         self.width = width
         self.lines = array("q")
         self._rows: list[Sequence[str]] = []
-        self._characters = 0
+        self._characters = self._read = 0
         self._chunks: list[list[Any]] = []
 
     def append(self, line: int, cells: Sequence[str]) -> None:
         """Take a row of ``width`` cells.
 
         Raises:
-            StudioError: a cell is beyond all bounds.
+            StudioError: a cell, or what has been read so far, is beyond all bounds.
         """
         rows = self._rows
         rows.append(cells)
@@ -38,6 +40,8 @@ class Columns:
         size = sum(map(len, cells))
         if size > LONGEST_CELL:
             refuse_long(max(map(len, cells)), line)
+        self._read += size
+        refuse_much(self._read, line)
         self._characters += size
         if len(rows) >= _CHUNK_ROWS or self._characters >= _CHUNK_CHARACTERS:
             self._flush()
@@ -87,3 +91,10 @@ def refuse_long(characters: int, row: int) -> None:
     if characters > LONGEST_CELL:
         message = f"a cell holds {characters:,} characters; at most {LONGEST_CELL:,} are read"
         raise StudioError(message, "cut that text, or check that its quotation marks pair up", [row])
+
+
+def refuse_much(characters: int, row: int) -> None:
+    """Raise a StudioError, if the rows up to ``row`` have more than :data:`MOST_CHARACTERS` characters together."""
+    if characters > MOST_CHARACTERS:
+        message = f"the texts come to {characters:,} characters by row {row:,}; at most {MOST_CHARACTERS:,} are read from one file"
+        raise StudioError(message, "keep the rows and columns that are needed, or split the file")

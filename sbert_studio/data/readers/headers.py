@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from ..cells import parse_number
 from ..findings import Finding
+from ..forms import of_a_form
 from ..vocabulary import known
 
 _LONGEST_NAME = 60
+_CUT_SHORT = re.compile(r"(?:[^\W\d]{1,5}\. ?){1,3}(?:[^\W\d]{1,12})?|[^\W\d]{1,12} (?:[^\W\d]{1,5}\. ?){1,2}")
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
@@ -18,13 +21,13 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
 
     A number in the first row says no. Well-known column names say yes, unless they come again below; a cell may then be
     empty. Else the first row is a header if it differs in kind from the rows below: text above numbers, a few short words
-    above sentences, or a word above a few others that come again and again. A row of long questions, as forms write them,
-    is one above numbers only.
+    above sentences, a word above dates or codes, or one above a few others that come again and again. A row of long questions, as
+    forms write them, is one above numbers, dates or codes only.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     named = [cell for cell in first if cell]
-    if not named or any(not math.isnan(parse_number(cell)) for cell in named):
-        return False
+    if any(map(import_ids, rows[1:3])) or not named or any(not math.isnan(parse_number(cell)) for cell in named):
+        return bool(named) and any(map(import_ids, rows[1:3]))
     if any(not _may_be_name(cell) for cell in named):
         return _asks_above_numbers(rows)
     below = [[row[index].strip() for row in rest if len(row) > index and row[index].strip()] for index in range(len(first))]
@@ -36,9 +39,16 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
         return True
     if repeated or not rest or len(set(named)) < len(named) or len(named) < len(first) / 2:
         return False
+    if _above_forms(first, below):
+        return True
     another = len(rest[0]) > 1 and all(familiar_name(cell.strip()) for cell in rest[0])  # a second header row
     above = any(cell and mostly_numbers(texts) for cell, texts in zip(first, below, strict=True))
     return another or above or _above_categories(first, below) or _short_above_long(named, rest)
+
+
+def import_ids(row: Sequence[str]) -> bool:
+    """Whether a row is the last of the header rows of Qualtrics, of which the first has the names."""
+    return any(cell.strip().startswith('{"ImportId"') for cell in row)
 
 
 def uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
@@ -71,7 +81,9 @@ def familiar_name(cell: str) -> bool:
 
 
 def is_sentence(cell: str) -> bool:
-    """Whether a cell reads as a sentence rather than as a name."""
+    """Whether a cell reads as a sentence rather than as a name; ``Lfd. Nr.`` and ``Obs.`` are names that are cut short."""
+    if _CUT_SHORT.fullmatch(cell):
+        return False
     return cell.endswith((".", "?", "!", "。", "？", "！", "…")) or len(cell.split()) > 6
 
 
@@ -82,7 +94,7 @@ def mostly_numbers(texts: Sequence[str]) -> bool:
 
 def _above_categories(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Whether a few short words stand above a column of a few values, each there several times, that is none of them."""
-    if any(cell.endswith((".", "。", "!")) or len(cell.split()) > 4 for cell in first):
+    if any((cell.endswith((".", "。", "!")) and not _CUT_SHORT.fullmatch(cell)) or len(cell.split()) > 4 for cell in first):
         return False
     for cell, texts in zip(first, below, strict=True):
         times = Counter(texts)
@@ -91,13 +103,19 @@ def _above_categories(first: Sequence[str], below: Sequence[Sequence[str]]) -> b
     return False
 
 
+def _above_forms(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether words stand above a column of dates, codes, addresses and the like."""
+    return any(cell and len(texts) >= 3 and of_a_form(texts) and not of_a_form([cell]) for cell, texts in zip(first, below, strict=True))
+
+
 def _asks_above_numbers(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a first row of long cells, all different, stands above a column of nothing but numbers."""
+    """Whether a first row of long cells, all different, stands above a column of nothing but numbers, or dates, codes and the like."""
     first = [cell.strip() for cell in rows[0]]
     if len(rows) < 4 or not all(first) or len(set(first)) < len(first):
         return False
     columns = [[row[index].strip() for row in rows[1:] if len(row) > index and row[index].strip()] for index in range(len(first))]
-    return any(texts and all(not math.isnan(parse_number(text)) for text in texts) for texts in columns)
+    numbers = any(texts and all(not math.isnan(parse_number(text)) for text in texts) for texts in columns)
+    return numbers or _above_forms(first, columns)
 
 
 def _may_be_name(cell: str) -> bool:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from ..cells import parse_number
 from ..findings import Finding, count
+from ..label_words import squeeze
+from ..name_lexicon import IDENTIFIER
 from ..questions import Option, Question, Shown
 from ..scales import NO_LABEL
-from ..vocabulary import IDENTIFIER, squeeze
-from .headers import familiar_name, has_header, looks_like_names, mostly_numbers, name_columns, uncertain_header
+from .headers import familiar_name, has_header, import_ids, looks_like_names, mostly_numbers, name_columns, uncertain_header
 
 Row = tuple[int, list[str]]
 _COMMENT = ("#", "%", "//")
@@ -62,13 +63,13 @@ def lay_out(rows: Sequence[Row], header: bool | None = None, *, aligned: bool = 
         left = tuple(line for line, _ in rows[:start])
         words = " ".join(cell.strip() for cell in cells[0] if cell.strip())
         message = f"{count(start, 'row')} before the table ({words[:_SHOWN]!r}{'…' if start > 1 else ''}), left out"
-        notes.append(Finding("info", message, left, left_out="before the table"))
+        notes.append(Finding("info", message, left))
     if named:
         names[0] = names[0].lstrip("# ") if names[0].startswith("#") else names[0]
         while at < len(rows) - 1 and at - start < 4 and _second_header(cells, at):
-            names, other = _better(names, cells[at])
+            names, other = (names, cells[at]) if any(map(import_ids, cells[at : at + 2])) else _better(names, cells[at])
             said = ", ".join(cell.strip() for cell in other if cell.strip())
-            notes.append(Finding("info", f"a second header row, left out: {said[:_SHOWN]}", (rows[at][0],), left_out="a second header row"))
+            notes.append(Finding("info", f"a second header row, left out: {said[:_SHOWN]}", (rows[at][0],)))
             at += 1
         while names and not names[-1].strip():
             names.pop()
@@ -128,10 +129,7 @@ def _remarks(rows: Sequence[Row], width: int) -> int:
 def _second_header(cells: Sequence[Sequence[str]], at: int) -> bool:
     """Whether the row at ``at``, below a header, is one too: names or words above what is numbers from there on."""
     row, rest = [cell.strip() for cell in cells[at]], cells[at + 1 :]
-    if any(cell.startswith('{"ImportId"') for cell in row):
-        return True  # the third header row of Qualtrics
-    below = cells[at + 1 : at + 2]
-    if below and any(cell.strip().startswith('{"ImportId"') for cell in below[0]):
+    if any(map(import_ids, cells[at : at + 2])):
         return True
     if len(rest) < 3 or any(cell.lower() in NO_LABEL or cell == "?" for cell in row):
         return False

@@ -15,6 +15,7 @@ Record = tuple[int, Sequence[str]]
 """(row number as the spreadsheet shows it, cells); a record without cells is a blank row."""
 
 MOST_COLUMNS = 1_000
+MOST_ROWS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def read_workbook(path: Path, *, progress: Progress | None = None, header: bool 
     Raises:
         StudioError: the workbook is damaged, locked, far too large once unpacked, or empty.
     """
-    examine(path)
+    torn = examine(path)
     from openpyxl import load_workbook
 
     with path.open("rb") as source:  # by its content: given a path, openpyxl goes by the ending of the name
@@ -40,6 +40,7 @@ def read_workbook(path: Path, *, progress: Progress | None = None, header: bool 
             sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
             if not sheets:
                 raise StudioError(f"{path.name} holds no text", "give a workbook with at least one row of text")
+            _refuse_torn(sheets[0], torn, path.name)
             content = gather(_rows(sheets[0], path.name, progress), Ledger(), header=header, joiner=" ", aligned=True)
         except _DAMAGE as error:
             raise StudioError(f"{path.name} is not a workbook that can be read", "open it in a spreadsheet and save it again") from error
@@ -48,6 +49,17 @@ def read_workbook(path: Path, *, progress: Progress | None = None, header: bool 
         others = ", ".join(repr(sheet.title) for sheet in sheets[1:4])
         notes = (Finding("info", f"the sheet {sheets[0].title!r} was read; the workbook also holds {others}"), *notes)
     return replace(content, notes=notes)
+
+
+def _refuse_torn(sheet: Any, torn: Mapping[str, int], name: str) -> None:
+    """Refuse a sheet of which rows would be passed over in silence."""
+    part = str(getattr(sheet, "_worksheet_path", "")).lstrip("/")
+    if row := torn.get(part, 0):
+        raise StudioError(
+            f"the rows of {name} are not in order: row {row} stands twice, or below one of a higher number",
+            "open it in a spreadsheet and save it again",
+            [row],
+        )
 
 
 def _holds_anything(sheet: Any) -> bool:

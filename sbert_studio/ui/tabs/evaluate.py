@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ...data.asked import Asked
 from ...errors import StudioError
 from ...evaluation.report import TASK_TITLES
-from ..follow import metric_words
+from ...evaluation.words import metric_in_words
+from ...studio.questions import Unanswered, answered
 from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
+from ..questions import as_view
 from ..views import Value, column, nothing, table, view
 
 if TYPE_CHECKING:
+    from ...data.questions import Question
     from ...evaluation.report import Report
     from ...studio import Studio
 
@@ -24,30 +29,71 @@ ORDER = 5
 _MOST_MODELS = 6
 _KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
 _BLANK = "Scores appear here, a row for each model."
+_OPEN = "Scores appear here once the question is answered."
 _TASKS = [("Found from the columns", "auto"), *((title, task) for task, title in TASK_TITLES.items())]
 
 
-def judge(studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None) -> tuple[Value, Value]:
+@dataclass(frozen=True)
+class Judged:
+    """A file that was chosen to judge by.
+
+    Attributes:
+        path: the file; ``name`` is what the table calls it.
+        asked: what its owner has said of it.
+        questions: what only they can say, the first time that it came up.
+    """
+
+    path: Path
+    name: str
+    asked: Asked = field(default_factory=Asked)
+    questions: tuple[Question, ...] = ()
+
+    def answered(self, which: Any) -> Judged:
+        """The file with an answer taken up; ``which`` comes from the browser: the question's place and the answer's.
+
+        Raises:
+            StudioError: there is no such answer.
+        """
+        known = isinstance(which, list) and len(which) == 2 and all(isinstance(place, int) and place >= 0 for place in which)
+        if not known or which[0] >= len(self.questions) or which[1] >= len(self.questions[which[0]].options):
+            raise StudioError("that question is no longer open", "press Evaluate again")
+        choice = self.questions[which[0]].options[which[1]].choice
+        return replace(self, asked=answered(self.asked, choice), questions=())
+
+
+def judge_or_ask(
+    studio: Studio, models: Sequence[str], file: Judged, task: str, progress: Any = None
+) -> tuple[Judged, Value | None, tuple[Value, Value] | None]:
+    """Each model on one file: (the file, no question, :func:`judge`'s tables), or (the file, the question to its owner, no tables)."""
+    try:
+        return file, None, judge(studio, models, file.path, task, file.name, progress, file.asked)
+    except Unanswered as error:
+        return replace(file, questions=error.questions), as_view("Before it can judge", error.questions), None
+
+
+def judge(
+    studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None, asked: Asked | None = None
+) -> tuple[Value, Value]:
     """Each model on one file.
 
     Args:
         name: what the table calls the file.
+        asked: what its owner has said of it.
 
     Returns:
         the table of main scores and the table of all.
 
     Raises:
+        Unanswered: the file can be read in more than one way.
         StudioError: no model is chosen, too many are, or the file does not hold what the task needs.
     """
     names = list(dict.fromkeys(name for name in models or () if name))
     if not 1 <= len(names) <= _MOST_MODELS:
         raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {_MOST_MODELS}")
-    titles = {card.name: card.title for card in studio.models()}
-    data = studio.read(path)
-    reports = [
-        (titles.get(model, model), studio.evaluate(model, data, task, told(progress, "Encoding") if progress is not None else None))
-        for model in names
-    ]
+    titles = {card.name: card.title for card in studio.models_at_hand()[0]}
+    data = studio.read(path, asked=asked)
+    show = told(progress, "Encoding") if progress is not None else None
+    reports = [(titles.get(model, model), studio.evaluate(model, data, task, show, asked)) for model in names]
     return main_table(reports, name), all_table(reports)
 
 
@@ -59,7 +105,7 @@ def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
     first, report = found[0][2], reports[0][1]
     account = f" · {report.account.in_short('judged')}" if report.account is not None else f" · {report.rows:,} rows"
     notes = dict.fromkeys(note for _, one in reports for note in one.notes)
-    columns = [column("Model"), column(metric_words(found[0][1]), "bar", digits=4)]
+    columns = [column("Model"), column(metric_in_words(found[0][1]), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if any(item[3] for item in found) else []
     columns += [column("Difference", "delta"), column("Beyond chance?")] if len(found) > 1 else []
     rows = []
@@ -99,7 +145,9 @@ def all_table(reports: Sequence[tuple[str, Report]]) -> Value:
     names = list(dict.fromkeys(key for _, _, scores in lines for key in scores))
     counted = {key for key in names if all(isinstance(scores[key], int) for _, _, scores in lines if key in scores)}
     columns = [column("Model"), column("Similarity")]
-    columns += [column(metric_words(key), "count") if key in counted else column(metric_words(key), "number", digits=4) for key in names]
+    columns += [
+        column(metric_in_words(key), "count") if key in counted else column(metric_in_words(key), "number", digits=4) for key in names
+    ]
     return table(columns, [[title, group, *(scores.get(key) for key in names)] for title, group, scores in lines], caption="All scores")
 
 
@@ -124,24 +172,37 @@ def build(studio: Studio, page: Page) -> None:
             button = gr.Button("Evaluate", variant="primary", elem_id="evaluate-go")
             cancel_button("evaluate")
         with gr.Column(min_width=320, scale=2):
+            asking = view("questions", elem_id="evaluate-questions")
             scores = view("table", nothing(_BLANK), elem_id="evaluate-scores")
             details = view("table", elem_id="evaluate-details")
 
-    def on_judge(models: list[str], path: str | None, task: str, progress: Any = PROGRESS) -> tuple[Value, Value]:
-        if path is None:
-            return judge(studio, models, samples[0].path, task, samples[0].title, progress)
-        return judge(studio, models, Path(path), task, Path(path).name, progress)
+    judged = gr.State(None)
 
-    def on_sample(number: int, models: list[str], task: str, progress: Any = PROGRESS) -> tuple[Value, Value]:
-        return judge(studio, models, samples[number].path, task, samples[number].title, progress)
+    def shown(models: list[str], file: Judged, task: str, progress: Any) -> list[Any]:
+        file, question, tables = judge_or_ask(studio, models, file, task, progress)
+        return [file, question, *(tables or (nothing(_OPEN), None))]
+
+    def on_judge(models: list[str], path: str | None, task: str, before: Judged | None, progress: Any = PROGRESS) -> list[Any]:
+        chosen = Judged(samples[0].path, samples[0].title) if path is None else Judged(Path(path), Path(path).name)
+        # What was said of a file holds while it is this one.
+        return shown(models, before if before is not None and before.path == chosen.path else chosen, task, progress)
+
+    def on_sample(number: int, models: list[str], task: str, progress: Any = PROGRESS) -> list[Any]:
+        return shown(models, Judged(samples[number].path, samples[number].title), task, progress)
+
+    def on_answer(models: list[str], task: str, before: Judged | None, event: gr.SelectData, progress: Any = PROGRESS) -> list[Any]:
+        if before is None:
+            raise StudioError("that question is no longer open", "press Evaluate again")
+        return shown(models, before.answered(event.index), task, progress)
 
     common = {
-        "outputs": [scores, details],
+        "outputs": [judged, asking, scores, details],
         "show_progress_on": scores,
         "concurrency_limit": 2,
         "concurrency_id": "evaluate",
     }
-    long_work(button.click, "evaluate", on_judge, [models, file, task], **common)
+    long_work(button.click, "evaluate", on_judge, [models, file, task, judged], **common)
+    long_work(asking.select, "evaluate", on_answer, [models, task, judged], **common)
     for number, one in enumerate(buttons):
         long_work(one.click, "evaluate", bound(on_sample, number), [models, task], **common)
 

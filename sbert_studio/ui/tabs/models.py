@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ...errors import StudioError
 from ..follow import METHOD_WORDS, Follow, before_after, sentence
 from ..forms import shown_number
 from ..page import Page, download_button, guarded
@@ -23,9 +24,9 @@ ORDER = 6
 _BLANK = nothing("Choose a model or a run to see it whole.")
 
 
-def blank(page: Page) -> Value:
+def blank(page: Page, owner: Any = None) -> Value:
     """What stands where nothing is chosen: what to do, and what happened to the list of runs that a person should know."""
-    notices = [sentence(notice) for notice in page.studio.store.notices]
+    notices = [sentence(notice) for notice in (*page.studio.store.notices, *page.studio.models_at_hand(page.visitor(owner))[1])]
     return nothing(" ".join((*notices, "Choose a model or a run to see it whole."))) if notices else _BLANK
 
 
@@ -33,19 +34,31 @@ _NO_RUNS = "No runs yet. Tune a model in the Fine-tune tab, and it stands here."
 
 
 def listing(page: Page, owner: Any, chosen: str) -> tuple[list[str], Value]:
-    """The ids of what is listed, models that come with the studio first, then runs, newest first; and the value of a ``cards`` view."""
-    who = page.visitor(owner)
-    models = {card.name: card for card in page.studio.models(who)}
+    """The ids of what is listed, models that come with the studio first, then runs, newest first; and the value of a ``cards`` view.
+
+    Where the list of runs cannot be read, the runs that have a model are listed as models.
+    """
+    models = {card.name: card for card in page.studio.models_at_hand(page.visitor(owner))[0]}
     bundled = [card for card in models.values() if not card.name.startswith("run-")]
-    runs = page.studio.runs(who)
     broken = {name for name, card in models.items() if card.damaged}
-    cards = [_model_card(card) for card in bundled] + [_run_card(run, run.id in broken) for run in runs]
+    runs = {run.id: _run_card(run, run.id in broken) for run in _runs(page, owner)}
+    more = [_model_card(card) for name, card in models.items() if name.startswith("run-") and name not in runs]
+    cards = [_model_card(card) for card in bundled] + [*runs.values(), *more]
     return [card["id"] for card in cards], plain({"cards": cards, "current": chosen, "empty": _NO_RUNS})
 
 
+def _runs(page: Page, owner: Any) -> list[Run]:
+    """The visitor's runs; none where their list cannot be read, which :func:`blank` says."""
+    try:
+        return page.studio.runs(page.visitor(owner))
+    except StudioError:
+        return []
+
+
 def _model_card(card: ModelCard) -> Value:
+    badge = "damaged" if card.damaged else "finished" if card.name.startswith("run-") else "built in"
     size = f"{card.parameters / 1e6:.0f} M weights · {card.dim} dimensions"
-    return {"id": card.name, "title": card.title, "badge": "damaged" if card.damaged else "built in", "subtitle": size, "score": ""}
+    return {"id": card.name, "title": card.title, "badge": badge, "subtitle": size, "score": ""}
 
 
 def _run_card(run: Run, damaged: bool) -> Value:
@@ -64,9 +77,8 @@ def _run_card(run: Run, damaged: bool) -> Value:
 
 def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | None, Value | None]:
     """What is known of a model or run: its facts, its run panel and its curves; ``None`` for what it does not have."""
-    who = page.visitor(owner)
-    card = next((card for card in page.studio.models(who) if card.name == name), None)
-    run = next((run for run in page.studio.runs(who) if run.id == name), None)
+    card = next((card for card in page.studio.models_at_hand(page.visitor(owner))[0] if card.name == name), None)
+    run = next((run for run in _runs(page, owner) if run.id == name), None)
     if run is None:
         return (facts(_model_facts(card), title=card.title, notes=_notes(card)) if card else None), None, None
     _, panel, curves, _ = look(page, Follow(run.id))
@@ -124,7 +136,7 @@ def build(studio: Studio, page: Page) -> None:
     def show(owner: Any, name: str) -> list[Any]:
         listed, value = listing(page, owner, name)
         if name not in listed:
-            return ["", value, listed, blank(page), None, None, *[gr.update(visible=False)] * 4]
+            return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 4]
         known, panel, lines = details(page, owner, name)
         status = panel["status"] if panel else "built in"
         damaged = any(card["id"] == name and card["badge"] == "damaged" for card in value["cards"])

@@ -59,6 +59,17 @@ def replan(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -
     return drafts.planned(page.studio, draft, model, settings_form.overrides(raw, shown_of(draft), draft.overrides))
 
 
+def answered(page: Page, key: str, which: Any, raw: Sequence[Any], model: str | None) -> Draft:
+    """The draft read again with the answer to a question, and with the settings as the controls hold them.
+
+    Args:
+        which: the question's place and the answer's, as a browser sent them.
+    """
+    draft = page.drafts.get(key)
+    typed = draft.asking(overrides=settings_form.overrides(raw, shown_of(draft), draft.overrides))
+    return told.answer(page.studio, typed, which, model)
+
+
 def shown_of(draft: Draft) -> dict[str, Any]:
     """What the controls show for a draft."""
     return settings_form.shown_of(draft.plan.spec, draft.overrides) if draft.plan else settings_form.defaults_shown()
@@ -92,13 +103,12 @@ def build(studio: Studio, page: Page) -> None:
     def plan(draft: Draft, model: str) -> list[Any]:
         shown, kind = shown_of(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
         groups = [gr.update(visible=one == shown["acting"]) for one in form.groups]
-        line = {"title": "The same from a terminal", "command": told.command(draft, model, studio.settings.default_model)}
         return [
             *settings_form.updates(kind, shown),
             *groups,
             *settings_form.seen(shown["method"], shown["architecture"]),
             told.reasons(draft),
-            line if draft.plan else None,
+            told.line(draft, model, studio.settings.default_model),
             told.questions(draft),
             gr.update(variant="primary" if draft.plan and draft.plan.certain else "secondary"),
             None,  # what was estimated for other rows or settings
@@ -111,9 +121,9 @@ def build(studio: Studio, page: Page) -> None:
             return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 8), *sections, *[gr.skip()] * 5]
         return [page.drafts.put(planned, key), *plan(planned, model)]
 
-    def on_answer(key: str, model: str, event: gr.SelectData) -> Any:
-        answered = told.answer(page.studio, page.drafts.get(key), event.index, model)
-        return [*data.show(page.drafts.put(answered), answered), *plan(answered, model)]
+    def on_answer(key: str, model: str, event: gr.SelectData, *raw: Any) -> Any:
+        again = answered(page, key, event.index, raw, model)
+        return [*data.show(page.drafts.put(again), again), *plan(again, model)]
 
     def on_model(key: str | None, model: str) -> Any:
         draft = page.drafts.get(key) if key else None
@@ -135,7 +145,7 @@ def build(studio: Studio, page: Page) -> None:
     data.listen(plan, plan_outputs)
     asking.select(
         guarded(on_answer),
-        [draft, page.model],
+        [draft, page.model, *form.inputs],
         [*data.outputs, *plan_outputs],
         api_visibility="private",
         show_progress_on=asking,

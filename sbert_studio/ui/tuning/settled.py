@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
+from ...evaluation.words import metric_in_words
 from ...studio.strengths import dial
-from ..follow import metric_words, sentence
+from ..questions import as_view
 from ..views import Value, plain
 
 if TYPE_CHECKING:
@@ -15,13 +16,12 @@ if TYPE_CHECKING:
     from ...studio import Studio
 
 
+_CHOSEN = "Each mark is scored on the rows that chose among them; the gain above is what rows show that did not choose."
+
+
 def asked(question: Question | None) -> Value | None:
     """The value of a ``questions`` view; ``None`` where the run asks nothing."""
-    if question is None:
-        return None
-    rows = [{"row": row.row, "texts": list(row.texts), "value": row.value, "read_as": row.read_as} for row in question.rows]
-    shown = {"question": question.text, "why": sentence(question.why), "rows": rows, "answers": [one.answer for one in question.options]}
-    return {"title": "The training stopped and asks", "questions": [shown]}
+    return as_view("The training stopped and asks", [question] if question else [])
 
 
 def answer(studio: Studio, run_id: str, which: Any) -> Run:
@@ -38,7 +38,8 @@ def answer(studio: Studio, run_id: str, which: Any) -> Run:
 def strength(run: Run) -> Value | None:
     """The value of a ``strength`` view; ``None`` where the run has no dial."""
     found = dial(run.before, run.after) if run.status == "finished" and run.model_path is not None else None
-    return plain({**found, "metric": metric_words(str(run.after.get("metric", "score")))}) if found else None
+    note = _CHOSEN if "tried" in (run.after.get("chosen") or run.after) else ""
+    return plain({**found, "metric": metric_in_words(str(run.after.get("metric", "score"))), "note": note}) if found else None
 
 
 def chosen(value: Any) -> float:

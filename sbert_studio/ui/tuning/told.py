@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...data.asked import Asked, in_one_line, scale_in_words
+from ...data.columns.reading import UNUSED
 from ...errors import StudioError, describe_rows
 from ...studio.accounting import in_sentences
 from ...studio.plans import FIRST, Answered
 from ...studio.questions import answered, in_words
 from ..follow import sentence
+from ..questions import as_view
 from ..views import Value, plain
 from .drafts import KIND_WORDS, Draft, checked
 
 if TYPE_CHECKING:
+    from ...data.questions import Question
     from ...studio import Studio
 
 _FLAGS = {
@@ -38,7 +42,7 @@ def findings(draft: Draft) -> Value:
     diagnosis, roles = draft.plan.diagnosis, draft.plan.roles
     verdict = f"{diagnosis.rows:,} rows · {KIND_WORDS[roles.kind]}" + (f" · {roles.note}" if roles.note else "")
     # Of what is still asked, the question says what speaks for it.
-    why = f"Read so: {'; '.join(diagnosis.why)}." if diagnosis.why and draft.plan.certain else ""
+    why = _because(diagnosis.why) if draft.plan.certain else ""
     shown = [
         {
             "severity": item.severity,
@@ -50,27 +54,24 @@ def findings(draft: Draft) -> Value:
         for number, item in enumerate(diagnosis.findings)
     ]
     offers = [
-        {"name": offer.name, "label": offer.label, "rows": f"{offer.rows:,} row{'s' if offer.rows != 1 else ''}"}
-        for offer in diagnosis.offers
+        {"name": offer.name, "label": offer.label, "rows": offer.in_words().removeprefix(f"{offer.label}: ")} for offer in diagnosis.offers
     ]
     return plain({"verdict": verdict, "why": why, "findings": shown, "offers": offers, **more})  # type: ignore[no-any-return]
+
+
+def _because(why: Sequence[str]) -> str:
+    """What tells what the rows are, and which columns have no part in it."""
+    aside = [sentence(one) for one in why if one.startswith(UNUSED)]
+    told = [one for one in why if not one.startswith(UNUSED)]
+    return " ".join([sentence(f"Read so because {'; '.join(told)}")] * bool(told) + aside)
 
 
 def questions(draft: Draft) -> Value | None:
     """The value of a ``questions`` view: what only the owner can say, with their rows and a button an answer; ``None``: nothing."""
     if draft.plan is None or draft.plan.certain:
         return None
-    shown = [
-        {
-            "question": item.text,
-            "why": sentence(item.why),
-            "rows": [{"row": row.row, "texts": list(row.texts), "value": row.value, "read_as": row.read_as} for row in item.rows],
-            "answers": [option.answer for option in item.options],
-        }
-        for item in draft.plan.questions
-    ]
-    title = "Before it can train" if len(shown) == 1 else f"Before it can train: {len(shown)} questions"
-    return {"title": title, "questions": shown}
+    number = len(draft.plan.questions)
+    return as_view("Before it can train" if number == 1 else f"Before it can train: {number} questions", draft.plan.questions)
 
 
 def answer(studio: Studio, draft: Draft, which: Any, model: str | None) -> Draft:
@@ -105,12 +106,16 @@ def reasons(draft: Draft) -> Value | None:
 
 
 def command(draft: Draft, model: str, default_model: str) -> str:
-    """The same run from a terminal; of a file that was changed here, with the file that can be downloaded."""
+    """The same run from a terminal; of a file that was changed here, with the file that can be downloaded.
+
+    While a question is open it is the run with the answer that is proposed, or of what is read, which ``--as-read`` lets begin.
+    """
     request = draft.request
     words = ["sbert-studio", "train", draft.saved_as]
     words += ["--dev", _name(request.dev)] if request.dev else []
     words += ["--first", _name(request.first)] if request.first else []
     words += asked_in_flags(draft.asked)
+    words += _flags_while_open(draft.plan.questions if draft.plan is not None and not draft.asked.as_read else ())
     words += ["--model", model] if model != default_model else []
     spec = draft.plan.spec.to_json() if draft.plan else {}
     for name, flag in _FLAGS.items():
@@ -134,6 +139,23 @@ def asked_in_flags(asked: Asked) -> list[str]:
     words += ["--delimiter", asked.delimiter] if asked.delimiter else []
     words += [] if asked.header is None else ["--header" if asked.header else "--no-header"]
     return words + (["--as-read"] if asked.as_read else [])
+
+
+def _flags_while_open(questions: Sequence[Question]) -> list[str]:
+    """What lets a run begin whose file leaves something open: the proposed answer where nothing else hangs on it, else ``--as-read``."""
+    if len(questions) == 1 and questions[0].proposed is not None and questions[0].name in ("order", "scale"):
+        return shlex.split(questions[0].options[questions[0].proposed].flag)
+    return ["--as-read"] if questions else []
+
+
+def line(draft: Draft, model: str, default_model: str) -> Value | None:
+    """The value of a ``command`` view; ``None`` where the file cannot be trained on."""
+    if draft.plan is None:
+        return None
+    proposed = "--as-read" not in _flags_while_open(draft.plan.questions)
+    now = "with the answer that is proposed" if proposed else "as it is read now"
+    title = "The same from a terminal" + ("" if draft.plan.certain else f", {now}; your answer changes the line")
+    return {"title": title, "command": command(draft, model, default_model)}
 
 
 def _name(given: Any) -> str:

@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from ...findings import Finding, count
-from ...vocabulary import NEGATIVE, POSITIVE, squeeze
+from ...label_words import squeeze
+from ...name_lexicon import NEGATIVE, POSITIVE
 
 Row = dict[str, Any]
 

@@ -8,8 +8,9 @@ from itertools import combinations
 
 from ....errors import StudioError
 from ...findings import Finding
+from ...label_words import squeeze
+from ...name_lexicon import SCORE
 from ...questions import Option, Question, Shown
-from ...vocabulary import SCORE, squeeze
 from ..layout import Layout
 from ..rows import Record
 

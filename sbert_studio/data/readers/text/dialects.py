@@ -158,7 +158,8 @@ def records(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
     read: Any = reader
     try:
         for record in reader:
-            cut = read.line_num == len(lines) and dialect.quote in lines[-1] and record and "\n" in record[-1]
+            within = dialect.quote in lines[-1] or (bool(found) and sum(map(known, found[0])) > 1)
+            cut = read.line_num == len(lines) and within and record and "\n" in record[-1]
             if any(cell.strip() for cell in record) and not cut:
                 found.append(dialect.cells(record))
     except csv.Error:

@@ -20,7 +20,7 @@ def encoding_doubts(path: Path, encoding: Encoding) -> tuple[Question, ...]:
     if not encoding.rivals:
         return ()
     codecs = (encoding.codec, *encoding.rivals)
-    lines = _beyond_ascii(path)
+    lines = _telling(path, codecs)
     shown = tuple(Shown(number, (_decoded(line, codec),), read_as=LABELS[codec]) for number, line in lines for codec in codecs)
     options = tuple(Option(LABELS[codec], f"--encoding {codec}", {"encoding": codec}) for codec in codecs)
     why = "the file is not in UTF-8, and its letters read well in more than one encoding"
@@ -57,14 +57,14 @@ def one_column_doubt(start: Sequence[str], found: Survey) -> tuple[Question, ...
     return (Question("delimiter", f"Do the {words} separate columns?", options, why, shown),)
 
 
-def _beyond_ascii(path: Path) -> list[tuple[int, bytes]]:
-    """The first lines that hold bytes beyond ASCII, with their numbers."""
+def _telling(path: Path, codecs: Sequence[str]) -> list[tuple[int, bytes]]:
+    """The first lines that read differently under the codecs, with their numbers."""
     found: list[tuple[int, bytes]] = []
     with path.open("rb") as source:
         number = 0
         while len(found) < _SHOWN_LINES and (line := source.readline(1 << 16)):
             number += 1
-            if not line.isascii():
+            if not line.isascii() and len({_decoded(line, codec) for codec in codecs}) > 1:
                 found.append((number, line))
     return found
 

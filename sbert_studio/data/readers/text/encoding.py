@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from .codepages import LABELS, tell
 _BLOCK = 1 << 20
 _SAMPLE = 1 << 18
 _TELLING = 1 << 16
+_BEYOND = re.compile(rb"[A-Za-z]*[\x80-\xff][A-Za-z\x80-\xff]*")
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,17 @@ def _escaped(sample: bytes) -> Encoding | None:
 
 
 def _telling_lines(path: Path) -> bytes:
-    """At most 64 KiB of the lines that hold bytes beyond ASCII: what a census of encodings needs to see."""
+    """At most 64 KiB of the lines of the file that hold bytes beyond ASCII; the second half of them bring words not seen before."""
     lines: list[bytes] = []
     size = 0
+    seen: set[bytes] = set()
     with path.open("rb") as source:
         while size < _TELLING and (line := source.readline(_TELLING)):
-            if not line.isascii():
+            if line.isascii():
+                continue
+            new = set(_BEYOND.findall(line)) - seen
+            if size < _TELLING // 2 or new:
+                seen |= new
                 lines.append(line if line.endswith(b"\n") else line + b"\n")
                 size += len(line)
     return b"".join(lines)

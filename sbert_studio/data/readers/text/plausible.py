@@ -14,6 +14,8 @@ _HEBREW_FINAL = frozenset("ךםןףץ")
 _CYRILLIC_RARE = frozenset("ѓђљњќћџѕј")
 _SIGNS = frozenset("¶§†‡•‰·¡¿")
 _MEASURE = re.compile(r"[A-Za-z]{0,3}[²³]")
+_MONEY = frozenset("£€¥¢")
+_WORDS_OF_ONE_LETTER = frozenset("àáèéìíòóôåäøöýœ")
 _HEBREW_RARE = frozenset("װױײ")
 # The lead bytes of the frequent ideographs, which each national set puts first; both bytes lie above 0xA0 but in Shift JIS and Big5.
 _FREQUENT = {"cp932": (0x88, 0x97), "euc_jp": (0xB0, 0xCF), "gb18030": (0xB0, 0xD7), "big5hkscs": (0xA4, 0xC6)}
@@ -75,13 +77,15 @@ def _of_word(word: str, codec: str) -> float:
     if scripts & _EASTERN:
         return _of_eastern(word, codec)
     if scripts == {""}:
-        return _LIKELY if codec in _FREQUENT or codec == "cp949" else _OPEN
+        return 1.0 if set(word) <= _MONEY else _LIKELY if codec in _FREQUENT or codec == "cp949" else _OPEN
     if len(scripts) > 1:
         return 1.0 if _MEASURE.fullmatch(word) else _WRONG
     return _OF_SCRIPT.get(scripts.pop(), _of_others)(word)
 
 
 def _of_latin(word: str) -> float:
+    if len(word) == 1 and word.lower() not in _WORDS_OF_ONE_LETTER:
+        return _RARE  # what stands beside a figure is seldom a letter
     if any(sign in "ªº" for sign in word):
         return _OPEN
     accented = sum(not sign.isascii() for sign in word)
@@ -144,3 +148,19 @@ def _of_ideograph(sign: str, codec: str) -> float:
         wide = codec in ("cp932", "big5hkscs") or min(coded) > 0xA0
         return 1.0 if len(coded) == 2 and low <= coded[0] <= high and wide else _RARE
     return 1.0 if name == "IDEOGRAPHIC ITERATION MARK" or "PROLONGED SOUND" in name else _RARE if script else _OPEN
+
+
+def spoilt(text: str) -> int:
+    """How many characters beyond ASCII a writer would not have put there: control characters, signs and capitals inside words."""
+    places = (at for at, character in enumerate(text) if not character.isascii())
+    return sum(_is_odd(text[at - 1 : at] or " ", text[at], text[at + 1 : at + 2] or " ") for at in places)
+
+
+def _is_odd(before: str, character: str, after: str) -> bool:
+    kind = unicodedata.category(character)
+    if kind in ("Cc", "Co", "Cn"):
+        return True
+    if kind == "Ll":
+        return before.isupper() and after.isupper()
+    within = before.isalpha() and after.isalpha()
+    return within and (kind[0] in "SN" or character in "¶§¡¿¹²³" or (kind == "Lu" and before.islower()))

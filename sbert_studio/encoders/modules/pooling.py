@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from ..errors import StudioError
+from ...errors import StudioError
+from ...workspace import write_json
+from ..backbone import read_json
+from .base import MODULES, Module
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt_len")
 # Where a folder asks for several at once, their vectors stand side by side: "cls+mean".
 JOIN = "+"
+# Our name → the key of the old layout. In the order in which readers concatenate several.
+_OLD_POOLING = {
+    "cls": "pooling_mode_cls_token",
+    "max": "pooling_mode_max_tokens",
+    "mean": "pooling_mode_mean_tokens",
+    "mean_sqrt_len": "pooling_mode_mean_sqrt_len_tokens",
+    "weighted_mean": "pooling_mode_weightedmean_tokens",
+    "last": "pooling_mode_lasttoken",
+}
+# The two of them that readers before 2.3 do not know, and would refuse.
+_LATER = ("weighted_mean", "last")
+_NEW_POOLING = {
+    "cls": "cls",
+    "max": "max",
+    "mean": "mean",
+    "mean_sqrt_len_tokens": "mean_sqrt_len",
+    "weightedmean": "weighted_mean",
+    "lasttoken": "last",
+}
 
 
-class Pooling(nn.Module):
+@MODULES.register("Pooling")
+class Pooling(Module):
     """One pooling mode of :data:`POOLINGS`, or several joined by ``+`` whose vectors are concatenated.
 
     - ``mean``: the average over real tokens (Reimers and Gurevych 2019, section 3).
@@ -32,11 +60,31 @@ class Pooling(nn.Module):
 
     def __init__(self, mode: str = "mean", skip: int = 0) -> None:
         super().__init__()
-        self.mode, self.skip = mode, skip
+        self.mode, self.skip, self.skips_prompt = mode, skip, skip > 0
         self.modes = tuple(mode.split(JOIN))
         for part in self.modes:
             if part not in POOLINGS:
                 raise StudioError(f"there is no pooling {part!r}", f"choose one of {', '.join(POOLINGS)}")
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """From ``config.json``, in the old layout or the new one; ``skips_prompt`` says whether a prompt's tokens are to be left out.
+
+        Raises:
+            StudioError: the file is missing or damaged, or a mode is unknown.
+        """
+        config = read_json(folder / "config.json", dict)
+        found = cls(_read_mode(config))
+        found.skips_prompt = not config.get("include_prompt", True)
+        return found
+
+    def write(self, folder: Path, inputs: int) -> None:
+        """The old keys; the new ones only where several modes stand in an order that the old ones cannot express."""
+        write_json(folder / "config.json", _settings(self.modes, inputs) | ({"include_prompt": False} if self.skip else {}))
+
+    def width(self, inputs: int) -> int:
+        """One width for each mode."""
+        return inputs * len(self.modes)
 
     def forward(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
         """Pool ``hidden`` (b, t, d) by ``mask`` (b, t; 1 = real token; None: all are) to (b, d · modes) float32."""
@@ -86,3 +134,22 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str, places: Tensor | None = Non
     weight = real.sum(dim=1, keepdim=True).clamp(min=1e-9)
     pooled: Tensor = total / (weight.sqrt() if mode == "mean_sqrt_len" else weight)
     return pooled
+
+
+def _read_mode(config: dict[str, Any]) -> str:
+    mode = config.get("pooling_mode")
+    if mode is None:
+        return JOIN.join(ours for ours, key in _OLD_POOLING.items() if config.get(key)) or "mean"
+    modes = [mode] if isinstance(mode, str) else list(mode)
+    unknown = [one for one in modes if one not in _NEW_POOLING]
+    if unknown:
+        raise StudioError(f"the model pools by {unknown[0]!r}, which is not known here", "update SBERT Studio")
+    return JOIN.join(_NEW_POOLING[one] for one in modes)
+
+
+def _settings(modes: tuple[str, ...], width: int) -> dict[str, Any]:
+    if list(modes) != [name for name in _OLD_POOLING if name in modes]:
+        theirs = {ours: name for name, ours in _NEW_POOLING.items()}
+        return {"embedding_dimension": width, "pooling_mode": [theirs[mode] for mode in modes]}
+    old = {key: name in modes for name, key in _OLD_POOLING.items() if name not in _LATER or name in modes}
+    return {"word_embedding_dimension": width, **old}

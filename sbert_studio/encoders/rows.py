@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..encoders.batching import TokenRows, unique_texts
-from ..encoders.cross import CrossEncoder
+from .batching import TokenRows, unique_texts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from ..encoders.transformer import TransformerEncoder
+    from .cross import CrossEncoder
+    from .transformer import TransformerEncoder
 
 _CHUNK = 8_192
 
@@ -49,11 +49,6 @@ class TrainingRows(Protocol):
         """The (b,) targets of ``rows``."""
 
 
-def read_rows(examples: Examples, encoder: TransformerEncoder | CrossEncoder) -> TrainingRows:
-    """Tokenise ``examples`` as ``encoder`` reads them."""
-    return PairRows.read(examples, encoder) if isinstance(encoder, CrossEncoder) else TextRows.read(examples, encoder)
-
-
 @dataclass(frozen=True)
 class _Rows:
     """Names and targets.
@@ -82,7 +77,11 @@ class _Rows:
 
 @dataclass(frozen=True)
 class TextRows(_Rows):
-    """Each text by itself, for a sentence encoder; ``tokens`` holds the distinct ones, by their ids."""
+    """Each text by itself, for a sentence encoder; ``tokens`` holds the distinct ones, by their ids.
+
+    Texts that the encoder reads alike, such as those that differ in case only for an uncased one, have one id: their vectors are the same,
+    and no objective could tell them apart.
+    """
 
     tokens: TokenRows
 
@@ -90,13 +89,18 @@ class TextRows(_Rows):
     def read(cls, examples: Examples, encoder: TransformerEncoder) -> TextRows:
         """Tokenise ``examples`` as ``encoder`` reads them."""
         texts, places = unique_texts(list(chain.from_iterable(examples.texts)))
+        read: dict[tuple[int, ...], int] = {}  # tokens → the text that has them first
+        names: list[int] = []
 
         def chunks() -> Iterator[list[list[int]]]:
             for start in range(0, len(texts), _CHUNK):
-                yield encoder.tokenize(texts[start : start + _CHUNK])
+                rows = encoder.tokenize(texts[start : start + _CHUNK])
+                names.extend(read.setdefault(tuple(row), start + place) for place, row in enumerate(rows))
+                yield rows
 
-        ids = places.reshape(len(examples.texts), -1)
-        return cls(ids, _targets(examples), encoder.tokens.pad, TokenRows.from_lists(chunks()))
+        tokens = TokenRows.from_lists(chunks())
+        ids = np.asarray(names, np.int64)[places].reshape(len(examples.texts), -1)
+        return cls(ids, _targets(examples), encoder.tokens.pad, tokens)
 
     @property
     def lengths(self) -> np.ndarray:

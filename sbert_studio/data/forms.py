@@ -1,0 +1,45 @@
+"""What no writer of texts puts into a cell: addresses, dates, times, codes of rows, names of files and codes of languages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+from .numbers import parse_number
+
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\uac00-\ud7a3]")
+"""A sign of a script that is written without blanks."""
+MACHINE_MADE = re.compile(
+    r"(https?://|www\.)\S+|\S+@\S+\.\w+|[0-9a-f]{12,}|[0-9a-f-]{32,36}|(/|[A-Za-z]:\\)\S+"
+    r"|\S+\.(txt|csv|json|jpg|jpeg|png|pdf|html?|xml|mp3|wav)"
+    r"|\d{1,4}[-./年]\d{1,2}[-./月]\d{1,4}日?([T ]\d{1,2}:\d{2}\S*)?( ?[AP]M)?|\d{1,2}:\d{2}(:\d{2})?"
+    r"|(\d{1,2}\.? \w{3,9}\.?,? \d{4}|\w{3,9}\.? \d{1,2},? \d{4})(,? \d{1,2}:\d{2}\S*)?( ?[AP]M)?|@\w+",
+    re.IGNORECASE,
+)
+_LANGUAGES = """
+en de fr es it pt nl pl ru zh ja ko ar tr cs sv da fi no nb el he hi th vi id uk ro hu bg eng deu ger fra fre spa
+"""
+LANGUAGES = frozenset(_LANGUAGES.split())
+"""Codes of languages, as ISO 639 has them."""
+
+
+def is_language(text: str) -> bool:
+    """Whether a cell is the code of a language, with or without that of a country behind it: ``en``, ``pt-BR``, ``zh_cn``."""
+    return re.split("[-_]", text.casefold(), maxsplit=1)[0] in LANGUAGES and len(text) <= 7
+
+
+def is_code(text: str) -> bool:
+    """Whether a cell is one word with a digit in it that is no number."""
+    return " " not in text and not UNSPACED.search(text) and any(map(str.isdigit, text)) and math.isnan(parse_number(text))
+
+
+def machine_made(texts: Sequence[str], most: int = 500) -> bool:
+    """Whether nearly all of some cells are dates, addresses, codes and the like."""
+    looked_at = texts[:most]
+    return bool(looked_at) and sum(bool(MACHINE_MADE.fullmatch(text)) for text in looked_at) > 0.8 * len(looked_at)
+
+
+def of_a_form(texts: Sequence[str]) -> bool:
+    """Whether some cells are machine made, or codes of a word each: what a name above them is not."""
+    return machine_made(texts) or (bool(texts) and sum(map(is_code, texts)) > 0.9 * len(texts))

@@ -1,0 +1,16 @@
+"""What a sentence encoder is made of, one after the other, as ``modules.json`` of sentence-transformers lists them.
+
+Every module of this folder is imported, so that adding one is adding a file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from .base import MODULES, Module
+
+for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
+    importlib.import_module(f"{__name__}.{_module}")
+
+__all__ = ["MODULES", "Module"]

@@ -1,0 +1,47 @@
+"""What every module of a sentence encoder can do beside its ``forward``: be read from its folder, and written to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from torch import nn
+
+from ...registry import Registry
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Module(nn.Module):
+    """A step from token ids to the vector of a text.
+
+    Attributes:
+        name: what ``modules.json`` calls it, behind the last dot of its type.
+    """
+
+    name: ClassVar[str]
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The module whose files lie in ``folder``, in float32.
+
+        Raises:
+            StudioError: a file is missing or damaged, or asks for what is not known here.
+        """
+        raise NotImplementedError
+
+    def write(self, folder: Path, inputs: int) -> None:
+        """Write the files to ``folder``, which other programs read.
+
+        Args:
+            inputs: the width of what enters.
+        """
+        raise NotImplementedError
+
+    def width(self, inputs: int) -> int:
+        """The width of what comes out."""
+        return inputs
+
+
+MODULES: Registry[Module] = Registry("module")

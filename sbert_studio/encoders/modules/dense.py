@@ -1,0 +1,106 @@
+"""The layer between the pooled vector and the output: Linear, then an activation."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from ...errors import StudioError
+from ...workspace import write_json
+from ..backbone import read_json, require_safetensors
+from .base import MODULES, Module
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "gelu": nn.GELU,
+    "tanh": nn.Tanh,
+    "identity": nn.Identity,
+    "relu": nn.ReLU,
+    "sigmoid": nn.Sigmoid,
+}
+# Only these names are understood; nothing is ever imported because a file names it.
+_ACTIVATION_PATHS = {
+    name: f"torch.nn.modules.{'linear' if kind is nn.Identity else 'activation'}.{kind.__name__}" for name, kind in ACTIVATIONS.items()
+}
+
+
+@MODULES.register("Dense")
+class Dense(Module):
+    """Linear, then an activation: (b, inputs) → (b, outputs).
+
+    The weights are drawn as ``nn.Linear`` draws its own, but from a generator of their own: a model made in one thread
+    must not move the random state of a training in another.
+
+    Args:
+        inputs, outputs: widths.
+        activation: a name of :data:`ACTIVATIONS`.
+        bias: whether the linear layer has one.
+        seed: of the first weights.
+
+    Raises:
+        StudioError: the activation is unknown.
+    """
+
+    def __init__(self, inputs: int, outputs: int, activation: str = "gelu", *, bias: bool = True, seed: int = 12) -> None:
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise StudioError(f"there is no activation {activation!r}", f"choose one of {', '.join(ACTIVATIONS)}")
+        self.activation_name = activation
+        self.outputs = outputs
+        self.linear: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=bias)  # type: ignore[no-untyped-call]
+        self.activation = ACTIVATIONS[activation]()
+        generator = torch.Generator().manual_seed(seed)
+        bound = 1 / math.sqrt(inputs)
+        for parameter in self.linear.parameters():
+            nn.init.uniform_(parameter, -bound, bound, generator=generator)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Project ``vectors``."""
+        return self.activation(self.linear(vectors))  # type: ignore[no-any-return]
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """From ``config.json`` and ``model.safetensors``.
+
+        Raises:
+            StudioError: a file is missing or damaged, or the layer does more than a linear map and one of :data:`ACTIVATIONS`.
+        """
+        config = read_json(folder / "config.json", dict)
+        activation = {path: ours for ours, path in _ACTIVATION_PATHS.items()}.get(str(config.get("activation_function")))
+        names = {config.get(key, "sentence_embedding") for key in ("module_input_name", "module_output_name")}
+        if activation is None or config.get("use_residual") or names != {"sentence_embedding"}:
+            raise StudioError(f"the projection {folder.name} is of a kind that cannot be read here", "choose another model")
+        weights = folder / "model.safetensors"
+        require_safetensors(folder)
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        dense = cls(int(config["in_features"]), int(config["out_features"]), activation, bias=bool(config.get("bias", True)))
+        try:
+            dense.load_state_dict({key: tensor.float() for key, tensor in load_file(weights).items()})
+        except (SafetensorError, RuntimeError) as error:
+            raise StudioError(f"the weights of the projection {folder.name} are damaged", "copy the folder again") from error
+        return dense
+
+    def write(self, folder: Path, inputs: int) -> None:
+        """``config.json`` and ``model.safetensors``."""
+        from safetensors.torch import save_file
+
+        config = {
+            "in_features": self.linear.in_features,
+            "out_features": self.linear.out_features,
+            "bias": self.linear.bias is not None,
+            "activation_function": _ACTIVATION_PATHS[self.activation_name],
+        }
+        write_json(folder / "config.json", config)
+        save_file({key: tensor.contiguous().cpu() for key, tensor in self.state_dict().items()}, folder / "model.safetensors")
+
+    def width(self, inputs: int) -> int:
+        """As many as the layer has outputs."""
+        return self.outputs

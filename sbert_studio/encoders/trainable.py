@@ -1,0 +1,125 @@
+"""What a training asks of a model, whichever family it is of: the model says itself how it is trained, adapted and written."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from .adapters import LoraSettings
+    from .card import CardFacts
+    from .rows import TrainingRows
+
+
+class Trainable(nn.Module, ABC):
+    """A module that maps a batch of token ids to float32 rows: vectors of texts, or the logits of pairs.
+
+    One that gives vectors is an :class:`~sbert_studio.encoders.base.Encoder` as well.
+
+    Attributes:
+        name: what the catalogue calls it.
+        base: the portable id of the model that it was made from.
+    """
+
+    name: str
+    base: str | None
+
+    if TYPE_CHECKING:  # an attribute of some, computed by others
+
+        @property
+        def backbone(self) -> Any:
+            """The network between token ids and hidden states, adapters and all."""
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie."""
+        return next(self.parameters()).device
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """The width of a row: the components of a vector, or the scores of a pair."""
+
+    @property
+    @abstractmethod
+    def adaptable(self) -> Any:
+        """The part that adapters, dropout and checkpointing are set on: the backbone, with its head where it has one of its own."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Plain data for lists, cards and the advisor."""
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def training_rows(self, examples: Examples) -> TrainingRows:
+        """``examples`` as this model reads them, tokenised once."""
+
+    @abstractmethod
+    def forward(self, batch: dict[str, Tensor]) -> Tensor:
+        """Rows (b, dim) float32 with gradient."""
+
+    @abstractmethod
+    def limit(self, max_length: int) -> None:
+        """Read ``max_length`` tokens from now on, or as many as it can if that is fewer."""
+
+    @abstractmethod
+    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
+        """Pool and project otherwise from now on; nothing changes where neither is given.
+
+        Raises:
+            StudioError: the model has no vectors, or the pooling does not fit.
+        """
+
+    @abstractmethod
+    def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+        """Told what the objective takes its rows for; a model that gives vectors has nothing to change.
+
+        Args:
+            scores: how many a pair gets; a single one is a regression.
+            squeezed: whether a single score is squeezed into (0, 1).
+            classes: the names of the classes of the examples.
+
+        Raises:
+            StudioError: the model gives another number of scores.
+        """
+
+    # -- LoRA ------------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def adapt(self, settings: LoraSettings) -> None:
+        """Freeze the backbone and put an adapter into it.
+
+        Raises:
+            StudioError: no target layer is there, or an adapter already is.
+        """
+
+    @abstractmethod
+    def save_adapter(self, folder: Path, base_id: str) -> None:
+        """Write the adapter, whole or not at all; ``base_id`` is the id of its base that another machine can resolve.
+
+        Raises:
+            StudioError: there is no adapter, or ``base_id`` is an absolute path.
+        """
+
+    @abstractmethod
+    def merge_adapter(self) -> None:
+        """Add the adapter's product to the weights beside it, and leave the plain model; nothing happens where there is none."""
+
+    # -- on disk ---------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def save(self, folder: Path, *, card: str | None = None) -> None:
+        """Write the model's folder, whole or not at all."""
+
+    @abstractmethod
+    def card(self, facts: CardFacts) -> str:
+        """The model card."""

@@ -1,0 +1,40 @@
+"""The untuned model that a run begins with: a sentence encoder, or a cross-encoder with a new head."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..objectives import build_pair_objective
+from .advisor import settled
+from .spec import TrainSpec
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..encoders.catalog import Catalog
+    from ..encoders.trainable import Trainable
+
+
+def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | None = None) -> Trainable:
+    """What ``spec`` tunes on ``examples``, untuned: an encoder, or a cross-encoder with the head that its objective needs.
+
+    Args:
+        source: the model's folder that an earlier stage left, in the place of the spec's model.
+
+    Raises:
+        StudioError: the model cannot be found or read; or a cross-encoder does not learn from such examples.
+    """
+    name, folders = (spec.model, None) if source is None else (str(source), True)
+    encoder: Trainable
+    if spec.architecture == "cross":
+        objective = build_pair_objective(
+            settled(spec, examples).objective, spec.objective_params, labels=len(examples.labels), head=spec.head
+        )
+        head: Any = spec.head
+        encoder = catalog.load_fresh_cross(name, head=head, labels=objective.dim, seed=spec.seed, allow_folders=folders)
+        encoder.give(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
+    else:
+        encoder = catalog.load_fresh(name, allow_folders=folders)
+    if source is not None:
+        encoder.base = catalog.resolve(spec.model).base
+    return encoder

@@ -1,0 +1,78 @@
+"""The gain that is claimed of a model chosen among several is none where there is nothing to gain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sbert_studio.training.pooling import Candidate, judged_by_others
+
+ROWS, FOLDS, MARKS, RESAMPLES = 75, 4, 7, 300
+
+
+def simulated(generator: np.random.Generator, gain: float = 0.0) -> tuple[float, float]:
+    """(what is claimed, what choosing on the judged rows would have claimed), 0 where the untuned model did best."""
+    tried: list[list[Candidate]] = [[] for _ in range(MARKS + 1)]
+    for _ in range(FOLDS):
+        # Each row says how much better than the untuned model a mark does on it; marks are alike, as blends of one training are.
+        shared = generator.normal(0, 0.3, ROWS)
+        rows = [np.zeros(ROWS)] + [gain + 0.7 * shared + generator.normal(0, 0.2, ROWS) for _ in range(MARKS)]
+        drawn = generator.integers(0, ROWS, (RESAMPLES, ROWS))
+        for mark, values in enumerate(rows):
+            score = 0.8 + float(values.mean())
+            tried[mark].append(Candidate({"metric": "m", "score": score, "rows": ROWS}, 0.8 + values[drawn].mean(axis=1)))
+    means = [float(np.mean([one.scores["score"] for one in folds])) - 0.8 for folds in tried]
+    if max(means) <= 0:
+        return 0.0, 0.0
+    found = judged_by_others(tried, [one.resampled for one in tried[0]])
+    return found["score"] - 0.8, max(means)
+
+
+def test_under_a_true_zero_the_mean_claim_is_zero() -> None:
+    generator = np.random.default_rng(5)
+    claims = np.array([simulated(generator) for _ in range(600)])
+    honest, naive = claims.mean(axis=0)
+    error = claims.std(axis=0) / np.sqrt(len(claims))
+    assert naive > 6 * error[1], "choosing on the judged rows claims a gain where there is none"
+    assert abs(honest) < 2.5 * error[0]
+    assert abs(honest) < 0.25 * naive
+
+
+def test_a_true_gain_is_claimed_whole() -> None:
+    generator = np.random.default_rng(6)
+    claims = np.array([simulated(generator, 0.1)[0] for _ in range(100)])
+    assert claims.mean() == pytest.approx(0.1, abs=0.006)
+
+
+def test_without_resamples_the_score_of_the_others_choice_is_told() -> None:
+    folds = [[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]]
+    tried = [[Candidate({"metric": "m", "score": score, "rows": 10}, None) for score in one] for one in folds]
+    found = judged_by_others(tried)
+    assert found["score"] == found["nested"] == pytest.approx((0.2 + 0.1) / 2)
+    assert found["tried"] == 3
+
+
+def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -> None:
+    from sbert_studio.evaluation.words import gain_in_words, kept_in_words, outcome_in_words
+    from sbert_studio.training.strength import at_strength
+
+    before = {"metric": "cosine_spearman", "task": "sts", "rows": 60, "score": 0.6}
+    marks = [{"strength": 0.0, "score": 0.6, "gain_interval": [0.0, 0.0]}, {"strength": 1.0, "score": 0.8, "gain_interval": [0.1, 0.3]}]
+    ended = {**before, "score": 0.8, "gain_interval": [0.1, 0.3], "strength": 1.0, "strengths": marks}
+    single = at_strength(before, ended, 0.0)
+    several = at_strength(before, {**before, "score": 0.78, "sd": 0.02, "each": [0.76, 0.8], "kept": ended}, 0.0)
+    for after in (single, several):
+        said = " ".join([*outcome_in_words(before, after), gain_in_words(before, after)])
+        assert "as you chose" in said and "no gain" not in said and "neither" not in said
+    unjudged = at_strength({}, {}, 0.0)
+    assert kept_in_words(unjudged) == "strength 0, as you chose: nothing has judged it"
+    assert outcome_in_words(before, at_strength(before, single, 1.0))[0].startswith("better")
+
+
+def test_a_model_that_gains_only_on_the_rows_that_chose_it_is_told_of_as_such() -> None:
+    from sbert_studio.evaluation.words import kept_in_words
+
+    marks = [{"strength": 0.0, "score": 0.6}, {"strength": 0.5, "score": 0.63}, {"strength": 1.0, "score": 0.58}]
+    after = {"metric": "cosine_spearman", "score": 0.6, "strength": 0.0, "strengths": marks, "nested": 0.59, "tried": 5}
+    said = kept_in_words(after)
+    assert said.startswith("the untuned model is kept") and "0.6300" in said and "as you chose" not in said
