@@ -79,7 +79,7 @@ def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
     text = "Give examples of what should count as alike. The model learns from them and can then be chosen in every tab."
     view("intro", {"title": "Teach it your meaning", "text": text})
-    draft, follow = gr.State(None), gr.State(Follow())
+    draft, chosen, follow = gr.State(None), gr.State(""), gr.State(Follow())
     with gr.Row():
         with gr.Column(min_width=320, scale=4):
             data = DataPanel(page, draft)
@@ -96,7 +96,7 @@ def build(studio: Studio, page: Page) -> None:
                     go = gr.Button("Start training", variant="primary", elem_id="tune-start")
                     ask = gr.Button("Estimate time and memory", elem_id="tune-ask")
                 forecast = view("reasons", elem_id="tune-estimate")
-            run = RunPanel(page, follow)
+            run = RunPanel(page, chosen, follow)
             others = RunList(page, run)
     plan_outputs = [*form.inputs, *form.groups.values(), *form.sections, why, terminal, asking, go, forecast]
 

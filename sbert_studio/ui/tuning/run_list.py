@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 _MOST = 20
 
 
-def listing(page: Page, owner: Any, follow: Follow) -> Value | None:
-    """The value of a ``runs`` view; ``None`` where there is nothing beside the run that is followed."""
-    found = [seen for seen in page.studio.under_way(page.visitor(owner)) if seen.run.active]
-    if all(seen.run.id == follow.run_id for seen in found):
+def under_way(page: Page, owner: Any) -> list[RunView]:
+    """The visitor's runs that wait or train."""
+    return [seen for seen in page.studio.under_way(page.visitor(owner)) if seen.run.active]
+
+
+def listing(found: list[RunView], chosen: str) -> Value | None:
+    """The value of a ``runs`` view; ``None`` where there is nothing beside the run that is followed, ``chosen``."""
+    if all(seen.run.id == chosen for seen in found):
         return None
-    rows = [_row(seen, follow) for seen in found[:_MOST]]
+    rows = [_row(seen, chosen) for seen in found[:_MOST]]
     more = len(found) - len(rows)
     return plain({"rows": rows, "note": f"{more} more wait." if more else ""})  # type: ignore[no-any-return]
 
 
-def _row(seen: RunView, follow: Follow) -> Value:
+def _row(seen: RunView, chosen: str) -> Value:
     run = seen.run
     words = "Training" + (f" · step {run.step:,} of {run.steps:,}" if run.steps else "")
     if run.status == "queued":
@@ -40,7 +44,7 @@ def _row(seen: RunView, follow: Follow) -> Value:
         "status": run.status,
         "words": "Stopping…" if seen.stopping else words,
         "share": min(1.0, share),
-        "followed": run.id == follow.run_id,
+        "followed": run.id == chosen,
         "stopping": seen.stopping,
     }
 
@@ -58,24 +62,27 @@ class RunList:
         page, panel = self.page, self.panel
         quiet = {"api_visibility": "private", "show_progress": "hidden"}
 
-        def show(owner: Any, follow: Follow, shown: Any) -> Any:
-            value = listing(page, owner, follow)
-            return gr.skip() if value == shown else (value, value)
+        def show(owner: Any, chosen: str, shown: Any) -> Any:
+            found = under_way(page, owner)
+            value = listing(found, chosen)
+            drawn = (gr.skip(), gr.skip()) if value == shown else (value, value)
+            # A late answer may have told of another run's end, and with it have ended the timer of the one that is followed.
+            return *drawn, gr.Timer(active=True) if any(seen.run.id == chosen for seen in found) else gr.skip()
 
-        def on_select(owner: Any, follow: Follow, event: gr.SelectData) -> Any:
+        def on_select(owner: Any, chosen: str, follow: Follow, event: gr.SelectData) -> Any:
             known = {run.id for run in page.studio.runs(page.visitor(owner))}
             if event.index not in known:
                 raise StudioError("this run is no longer there", "reload the page")
             if event.value == "stop":
                 page.studio.stop(event.index)
                 # What is followed is shown anew as well: it may be the one that was stopped.
-                return [listing(page, owner, follow), gr.skip(), *panel.show(follow)]
+                return [listing(under_way(page, owner), chosen), gr.skip(), *panel.show(follow)]
             now = Follow(event.index)
             browser = {**(owner if isinstance(owner, dict) else {}), "job": event.index}
-            return [listing(page, owner, now), browser, *panel.show(now)]
+            return [listing(under_way(page, owner), now.run_id), browser, *panel.show(now)]
 
-        inputs, outputs = [page.owner, panel.follow, self.shown], [self.view, self.shown]
-        for event in (page.runs_timer.tick, page.runs_changed.change, panel.follow.change):
+        inputs, outputs = [page.owner, panel.chosen, self.shown], [self.view, self.shown, page.timer]
+        for event in (page.runs_timer.tick, page.runs_changed.change, panel.chosen.change):
             event(guarded(show), inputs, outputs, queue=False, trigger_mode="once", **quiet)
         loaded.then(guarded(show), inputs, outputs, **quiet)
-        self.view.select(guarded(on_select), [page.owner, panel.follow], [self.view, page.owner, *panel.outputs], **quiet)
+        self.view.select(guarded(on_select), [page.owner, panel.chosen, panel.follow], [self.view, page.owner, *panel.outputs], **quiet)

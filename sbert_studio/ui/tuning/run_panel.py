@@ -47,10 +47,16 @@ def write_zip(page: Page, run_id: str) -> Path:
 
 
 class RunPanel:
-    """The panel's components; ``follow`` is the ``gr.State`` with the :class:`Follow` of this page."""
+    """The panel's components.
 
-    def __init__(self, page: Page, follow: Any) -> None:
-        self.page, self.follow = page, follow
+    Args:
+        chosen: the ``gr.State`` with the id of the run to follow, which only a person's choice changes.
+        follow: the ``gr.State`` with what the page knows of it, a :class:`Follow`. An answer to the timer may come after a
+            choice that was made meanwhile, so the two are kept apart and the next tick puts right what a late one showed.
+    """
+
+    def __init__(self, page: Page, chosen: Any, follow: Any) -> None:
+        self.page, self.chosen, self.follow = page, chosen, follow
         with gr.Column(elem_classes=["sb-panel"]):
             self.panel = view("run", no_run(), elem_id="tune-run")
             self.asking = view("questions", elem_id="tune-alarm")
@@ -69,11 +75,18 @@ class RunPanel:
     @property
     def outputs(self) -> list[Any]:
         """What :meth:`show` updates."""
+        return [self.chosen, *self._drawn]
+
+    @property
+    def _drawn(self) -> list[Any]:
         buttons = [self.stop, self.resume, self.use, self.save]
         return [self.follow, self.panel, self.curves, *buttons, self.asking, self.dial, self.page.timer]
 
     def show(self, follow: Follow) -> list[Any]:
         """Updates of :attr:`outputs`, whether or not anything changed."""
+        return [follow.run_id, *self._draw(follow)]
+
+    def _draw(self, follow: Follow) -> list[Any]:
         now, panel, curves, _ = look(self.page, follow)
         live = now.status in ("queued", "running")
         run = self.page.studio.run(now.run_id, now.cursor).run if now.run_id else None
@@ -88,9 +101,11 @@ class RunPanel:
         page, private = self.page, {"api_visibility": "private"}
         quiet = {**private, "show_progress": "hidden"}
 
-        def on_tick(follow: Follow) -> Any:
-            now, *rest = self.show(follow)
-            if now == follow:
+        def on_tick(chosen: str, follow: Follow) -> Any:
+            known = follow if follow.run_id == chosen else Follow(chosen)
+            now, *rest = self._draw(known)
+            # Of a run that waits nothing comes, so what a late answer drew over it would stay.
+            if now == follow and now.status != "queued":
                 return gr.skip()
             ended = now.status != follow.status and now.status not in ("queued", "running")
             return [now, *rest, f"{now.run_id} {now.cursor}" if ended else gr.skip()]
@@ -124,8 +139,8 @@ class RunPanel:
         page.runs_changed.change(guarded(on_change), self.follow, self.outputs, **quiet)
         page.timer.tick(
             guarded(on_tick),
-            self.follow,
-            [*self.outputs, self.ended],
+            [self.chosen, self.follow],
+            [*self._drawn, self.ended],
             queue=False,
             trigger_mode="once",
             **quiet,
