@@ -66,13 +66,11 @@ def about_order(table: Table, roles: Roles, why: str, others: Sequence[Sequence[
     if not roles.ordered:
         options = (options[-1], *options[:-1])
         text = f"The labels {named}{' …' if len(labels) > _LABELS else ''} have no order, as kinds of relations have none: right?"
-    cells = table.column(roles.target)
+    cells, whole = table.column(roles.target), _whole(table, roles.texts)
     shown = [
         one
         for place, read_as in ((len(labels) - 1, "most alike"), (0, "least alike"), (len(labels) - 1, "most alike"))
-        for one in _rows(
-            table, roles.texts, [at for at, cell in enumerate(cells) if same_class(cell, labels) == place][:2], roles.target, read_as
-        )
+        for one in _rows(table, roles.texts, [at for at in whole if same_class(cells[at], labels) == place][:2], roles.target, read_as)
     ]
     rows = {one.row: one for one in (shown[0::2] if len(shown) > 3 else shown)}
     return Question("order", text, options, why, tuple(rows.values())[:3], 0 if favoured else None)
@@ -87,7 +85,7 @@ def about_direction(table: Table, roles: Roles, why: str, proposed: int | None) 
     assert roles.target is not None and roles.low is not None and roles.high is not None
     low, high = roles.low, roles.high
     scores = numbers_of(table.column(roles.target))
-    places = np.flatnonzero(~np.isnan(scores))
+    places = np.array([place for place in _whole(table, roles.texts) if not np.isnan(scores[place])], int)
     by_score = places[np.argsort(scores[places] * (1 if high > low else -1), kind="stable")].tolist()
     shown = [
         *_rows(table, roles.texts, by_score[-1:], roles.target, "most alike"),
@@ -108,7 +106,8 @@ def about_nought(table: Table, roles: Roles, why: str) -> Question:
         Option(answer, f"--scale {shlex.quote(scale_in_words(low, roles.high))}", {"scale": [low, roles.high]})
         for answer, low in (("it is no answer: leave its rows out", 1.0), ("it is the lowest score", 0.0))
     )
-    places = np.flatnonzero(numbers_of(table.column(roles.target)) == 0)[:3].tolist()
+    scores = numbers_of(table.column(roles.target))
+    places = [place for place in _whole(table, roles.texts) if scores[place] == 0][:3]
     shown = tuple(_rows(table, roles.texts, places, roles.target))
     return Question("scale", f"Does a {roles.target} of 0 say that there is no answer?", options, why, shown)
 
@@ -135,7 +134,7 @@ def about_target(
     options = [neither, *options] if none else [*options, neither]
     text = f"Which column holds the {what}?" if len(names) > 1 else f"Does the column {names[0]!r} say how alike the two texts are?"
     shown = []
-    for place in np.linspace(0, len(table) - 1, min(3, len(table))).astype(int).tolist():
+    for place in _spread(table, texts):
         values = ", ".join(f"{name}: {cell}" for name in names for cell in [table.select([place]).column(name)[0]])
         shown += [Shown(one.row, one.texts, values) for one in _rows(table, texts, [place])]
     return Question("target", text, tuple(options), why, tuple(shown), 0 if favoured else None)
@@ -144,7 +143,8 @@ def about_target(
 def about_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, favoured: bool) -> Question:
     """Which columns of text are meant, and in which order; the first is read, and ``favoured`` says whether anything speaks for it."""
     options = tuple(_option(" and ".join(names), "--columns", names, {"columns": list(names)}) for names in candidates)
-    shown = _rows(table, list(dict.fromkeys(name for names in candidates for name in names)), [0, len(table) // 2])
+    every = list(dict.fromkeys(name for names in candidates for name in names))
+    shown = _rows(table, every, _spread(table, every, 2))
     text = "Which columns hold the texts that are compared?"
     return Question("columns", text, options, why, tuple(shown), 0 if favoured else None)
 
@@ -182,8 +182,8 @@ def about_kind(
         answer = "yes" if text.endswith("lie together?") and kind == "labelled_texts" else flag_of
         options.append(Option(answer if answer != _KINDS["sentences"] else "no, they are texts alone", flag, choice))
     target = roles.target or next((name for _, _, name in others if name), None)
-    places = np.linspace(0, len(table) - 1, min(3, len(table))).astype(int).tolist()
-    rows = tuple(_rows(table, shown or roles.texts, places, target))
+    names = shown or roles.texts
+    rows = tuple(_rows(table, names, _spread(table, names), target))
     return Question("kind", text, tuple(options), why, rows, 0 if favoured else None)
 
 
@@ -193,6 +193,18 @@ def _quoted(label: str) -> str:
 
 def _option(answer: str, flag: str, names: Sequence[str], choice: dict[str, object]) -> Option:
     return Option(answer, f"{flag} {shlex.quote(in_one_line(names))}", choice)
+
+
+def _whole(table: Table, names: Sequence[str]) -> list[int]:
+    """The places of the rows that have a text in each of the columns; of all rows where none has."""
+    columns = [table.column(name) for name in names]
+    return [place for place in range(len(table)) if all(column[place].strip() for column in columns)] or list(range(len(table)))
+
+
+def _spread(table: Table, names: Sequence[str], many: int = 3) -> list[int]:
+    """The places of some rows to show, from the first to the last."""
+    places = _whole(table, names)
+    return [places[at] for at in np.linspace(0, len(places) - 1, min(many, len(places))).astype(int).tolist()]
 
 
 def _rows(table: Table, texts: Sequence[str], places: Sequence[int], target: str | None = None, read_as: str = "") -> list[Shown]:

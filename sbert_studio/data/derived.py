@@ -9,6 +9,7 @@ import numpy as np
 _LEAST = 20  # rows below which chance could do it
 _SAME = 0.98
 _MEAN = 0.99
+_ROUNDED = 0.011  # of the span: marks of 0 to 5, their mean written with one decimal
 
 
 def of_lengths(first: Sequence[str], second: Sequence[str], numbers: np.ndarray) -> bool:
@@ -46,11 +47,17 @@ def means(columns: Mapping[str, np.ndarray]) -> dict[str, tuple[str, ...]]:
                 if good.sum() < _LEAST or name in found or not _of_one_scale(table[:, good]):
                     continue
                 for made in (table[:, good].mean(axis=0), np.median(table[:, good], axis=0)):
-                    if _correlation(made, numbers[good]) >= _MEAN and all(
-                        _correlation(columns[part][good], numbers[good]) < _MEAN for part in parts
+                    if any(
+                        alike(made, numbers[good]) >= least and all(alike(mark, numbers[good]) < least for mark in table[:, good])
+                        for alike, least in ((_correlation, _MEAN), (_equal, _SAME))
                     ):
                         found[name] = parts
     return found
+
+
+def _equal(a: np.ndarray, b: np.ndarray) -> float:
+    """The share of rows in which two columns hold the same number, but for rounding."""
+    return float(np.mean(np.abs(a - b) <= _ROUNDED * np.ptp(b)))
 
 
 def _of_one_scale(marks: np.ndarray) -> bool:

@@ -123,9 +123,24 @@ def _with_means(found: list[Target], evidence: Evidence) -> list[Target]:
     """The column that is the mean of several others stands before them, whatever it is called; they are what it was made of."""
     scores = {one.name: numbers_of(evidence.cells(one.name)) for one in found if one.scores and one.standing != "never"}
     made = means(scores) if len(scores) > 2 else {}
+    known = {one.name: one for one in found}
     parts = {part for name in made for part in made[name]}
-    weights = {one.name: _OF_A_MEAN if one.name in made else -_OF_A_MEAN if one.name in parts else 0.0 for one in found}
-    return [replace(one, names=one.names + weights[one.name]) if weights[one.name] else one for one in found]
+    return [
+        _mean_of(one, [known[part] for part in made[one.name]])
+        if one.name in made
+        else replace(one, names=one.names - _OF_A_MEAN)
+        if one.name in parts
+        else one
+        for one in found
+    ]
+
+
+def _mean_of(one: Target, marks: Sequence[Target]) -> Target:
+    """A mean is worth more than its marks; where they all are called scores by several people, it is what they say together."""
+    if one.standing == "unknown" and all(mark.standing == "likely" for mark in marks):
+        best = max(mark.names for mark in marks)
+        return replace(one, standing="likely", names=max(one.names, best) + _OF_A_MEAN)
+    return replace(one, names=one.names + _OF_A_MEAN)
 
 
 def reads_as_scores(profile: ColumnProfile, inference: bool = False) -> bool:

@@ -238,3 +238,13 @@ def test_codes_of_orders_are_no_categories() -> None:
     texts = [" ".join(generator.choice([f"w{place}" for place in range(80)], 5)) for _ in range(120)]
     table = table_from_columns("t.csv", {"text": texts, "order no": [f"A{place % 30:03d}" for place in range(120)]})
     assert read_roles(table, similar=_similar).roles.kind == "sentences"
+
+
+def test_the_mean_of_raters_who_nearly_agree_is_the_score() -> None:
+    a, b, share = _pairs()
+    ana = np.round(5 * share)
+    luis = np.clip(ana + (np.arange(len(ana)) % 9 == 0), 0, 5)
+    columns = {"Frase A": a, "Frase B": b, "Nota Ana": ana, "Nota Luis": luis, "Media": (ana + luis) / 2}
+    table = table_from_columns("t.csv", {name: [str(cell) for cell in cells] for name, cells in columns.items()})
+    reading = read_roles(table, similar=_similar)
+    assert reading.roles.target == "Media" and not reading.questions

@@ -85,3 +85,12 @@ def test_a_proposed_answer_travels_as_plain_data() -> None:
 
     (question,) = read_roles(_table("value", _turned()), similar=_similar).questions
     assert question.proposed == 1 and question_from_json(question.to_json()) == question
+
+
+def test_the_rows_that_are_shown_have_texts() -> None:
+    scores = _turned()
+    table = _table("closeness", scores)
+    ends = [float(score) < 1 or float(score) > 4 for score in scores]
+    a, b = (["" if end else text for end, text in zip(ends, table.column(name), strict=True)] for name in ("sentence1", "sentence2"))
+    reading = read_roles(table_from_columns("t.csv", {"sentence1": a, "sentence2": b, "closeness": scores}), similar=_similar)
+    assert reading.questions and all(all(shown.texts) for shown in reading.questions[0].rows)
