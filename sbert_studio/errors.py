@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Sequence
 
@@ -69,3 +70,8 @@ def describe_rows(rows: Sequence[int]) -> str:
 
 class DiskFull(StudioError):
     """No space was left on the disk of a run."""
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether ``error`` says that no room is left on a disk, or none for this user or file."""
+    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))

@@ -488,7 +488,7 @@ def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere")
 
     monkeypatch.setattr("sbert_studio.studio.Studio.similarity", full)
-    assert refused(cli("similarity", "a", "b", "--json")).startswith("error: /somewhere cannot be used: No space left on device.")
+    assert refused(cli("similarity", "a", "b", "--json")).startswith("error: the disk is full (/somewhere). hint: make room")
 
 
 def test_a_port_that_is_taken_is_told_before_the_page_is_built(cli: Any) -> None:

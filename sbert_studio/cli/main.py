@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from .. import __version__
-from ..errors import StudioError
+from ..errors import StudioError, is_disk_full
 from ..studio.questions import Unanswered
 from . import benching, checking, exploring, judging, running, serving, tuning
 from .answers import Answer, say, write
@@ -106,6 +106,9 @@ def _failed(error: Exception, as_json: bool, stdout: Any) -> int:
     """The disk, or a bug."""
     if not isinstance(error, OSError) or error.errno not in _DISK:
         return _bug(error, as_json, stdout)
+    if is_disk_full(error):
+        where = f" ({place})" if (place := error.filename2 or error.filename) else ""
+        return _refused(StudioError(f"the disk is full{where}", "make room, then try again"), as_json, stdout)
     place = error.filename2 or error.filename or "the output"
     return _refused(StudioError(f"{place} cannot be used: {error.strerror}", "check the path and the room on its disk"), as_json, stdout)
 

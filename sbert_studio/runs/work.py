@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import time
 import traceback
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DiskFull, StudioError
+from ..errors import DiskFull, StudioError, is_disk_full
 from ..training.events import Asks, Event, Failed, Notice, to_json
 from ..workspace import Workspace
 from .materials import Materials
@@ -70,7 +69,7 @@ def perform(
         with contextlib.suppress(OSError):
             (workspace.run(run_id) / "error.log").write_text(traceback.format_exc(), encoding="utf-8")
         books.write(Failed(message=_plain(error), hint=_hint(error, run_id)))
-        return _where(_plain(error), workspace, run_id, _hint(error, run_id)) if _disk_full(error) else error
+        return _where(_plain(error), workspace, run_id, _hint(error, run_id)) if is_disk_full(error) else error
     except BaseException:
         store.tell(run_id, status="interrupted", message="the program was ended; resume the run to go on from its last checkpoint")
         raise
@@ -223,19 +222,15 @@ def _where(message: str, workspace: Workspace, run_id: str, hint: str) -> Studio
     return DiskFull(f"{message} ({workspace.home / 'runs' / run_id})", hint)
 
 
-def _disk_full(error: Exception) -> bool:
-    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
-
-
 def _hint(error: Exception, run_id: str) -> str:
-    return f"make room, then go on with --resume {run_id}" if _disk_full(error) else f"the full report is in the run's error.log ({run_id})"
+    return f"make room, then go on with --resume {run_id}" if is_disk_full(error) else f"the full report is in the run's error.log ({run_id})"
 
 
 def _plain(error: Exception) -> str:
     """What happened, in a sentence, for a person who did not write this program."""
     if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
         return "there was not enough memory; choose a smaller batch size or a smaller model"
-    if _disk_full(error):
+    if is_disk_full(error):
         return "the disk is full"
     first = str(error).strip().splitlines()
     return f"something unforeseen happened in the trainer ({type(error).__name__}{': ' + first[0][:200] if first else ''})"
