@@ -223,7 +223,9 @@ def _where(message: str, workspace: Workspace, run_id: str, hint: str) -> Studio
 
 
 def _hint(error: Exception, run_id: str) -> str:
-    return f"make room, then go on with --resume {run_id}" if is_disk_full(error) else f"the full report is in the run's error.log ({run_id})"
+    if is_disk_full(error):
+        return f"make room, then go on with --resume {run_id}"
+    return f"the full report is in the run's error.log ({run_id})"
 
 
 def _plain(error: Exception) -> str:
