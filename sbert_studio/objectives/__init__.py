@@ -17,6 +17,12 @@ from .pair_scores import PAIR_OBJECTIVES, build_pair_objective, objectives_of
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")
 
+
+def title_of(name: str) -> str:
+    """What people call the objective; its name where it is none of this version's."""
+    return next((known[name].title for known in (OBJECTIVES, PAIR_OBJECTIVES) if name in known), name)
+
+
 __all__ = [
     "OBJECTIVES",
     "PAIR_OBJECTIVES",
@@ -27,4 +33,5 @@ __all__ = [
     "cached_backward",
     "objectives_for",
     "objectives_of",
+    "title_of",
 ]

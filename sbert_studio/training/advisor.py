@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..objectives import OBJECTIVES, objectives_of
+from ..objectives import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL
 from .batches import SMALLEST_OF_CLASSES, require_two_classes
@@ -142,7 +142,9 @@ class _Advisor:
     def _set(self, name: str, value: Any, reason: str) -> None:
         if name in self.chosen:
             self.values[name] = self.chosen[name]
-            self.reasons.append(f"{name.replace('_', ' ').capitalize()} {self.chosen[name]}: as you chose.")
+            value = self.chosen[name]
+            told = title_of(value) if name == "objective" else f"{value:g}" if isinstance(value, float) else value
+            self.reasons.append(f"{name.replace('_', ' ').capitalize()} {told}: as you chose.")
         else:
             self.values[name] = value
             self.reasons.append(reason)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ended
 from ..evaluation.words import confused_in_words, metric_in_words, outcome_in_words, verdict
+from ..objectives import title_of
 from ..training.pace import rate_in_words
 from .views import Value, nothing, plain
 
@@ -30,7 +31,7 @@ _WORDS = {
     "interrupted": "Interrupted; it can go on from its last checkpoint",
 }
 _STOPPED_WITH_MODEL = "Stopped; what it has learned is kept"
-METHOD_WORDS = {"full": "all weights", "lora": "LoRA"}
+_METHODS = {"full": "all weights", "lora": "LoRA"}
 NO_RUN = "Nothing is training yet. Choose data, then press Start training; the loss and the scores are drawn here as they come."
 
 
@@ -114,7 +115,7 @@ class Follow:
             message += f" It is kept here until {day(seen.kept_until)}: download what you want to keep."
         value: Value = {
             "title": run.name,
-            "subtitle": " · ".join((_status_in_words(run), run.objective, METHOD_WORDS.get(run.method, run.method), f"from {run.model}")),
+            "subtitle": " · ".join((_status_in_words(run), title_of(run.objective), method_in_words(run.method), f"from {run.model}")),
             "status": run.status,
             "live": live,
             "step": max(run.step, int(last.get("run_step") or last.get("step") or 0)),
@@ -152,6 +153,11 @@ def _status_in_words(run: Run) -> str:
     if run.status == "stopped" and run.model_path is not None:
         return _STOPPED_WITH_MODEL
     return _WORDS.get(run.status, run.status)
+
+
+def method_in_words(method: str) -> str:
+    """What is trained, as a person would say it."""
+    return _METHODS.get(method, method)
 
 
 def day(moment: str) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..follow import METHOD_WORDS, Follow, before_after, sentence
+from ...objectives import title_of
+from ..follow import Follow, before_after, method_in_words, sentence
 from ..forms import shown_number
 from ..page import Page, download_button, guarded
 from ..tuning.run_panel import look, use, write_zip
@@ -62,7 +63,6 @@ def _model_card(card: ModelCard) -> Value:
 
 
 def _run_card(run: Run, damaged: bool) -> Value:
-    method = METHOD_WORDS.get(run.method, run.method)
     scores = before_after(run)
     shown = f"{scores['before']:.4f} → {scores['after']:.4f}" if scores else ""
     when = run.created[:16].replace("T", " ")
@@ -70,7 +70,7 @@ def _run_card(run: Run, damaged: bool) -> Value:
         "id": run.id,
         "title": run.name,
         "badge": "damaged" if damaged else run.status,
-        "subtitle": f"{run.objective} · {method} · {when} UTC",
+        "subtitle": f"{title_of(run.objective)} · {method_in_words(run.method)} · {when} UTC",
         "score": shown,
     }
 
@@ -85,7 +85,7 @@ def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | No
     known = [
         ("Id", run.id),
         ("From", run.model),
-        ("Objective", run.objective),
+        ("Objective", title_of(run.objective)),
         ("Rows", f"{run.rows:,}"),
         ("Held out", f"{run.dev_rows:,}"),
     ]
