@@ -9,16 +9,19 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
 from .backbone import read_json
+from .config import EncoderConfig
 from .digests import seal
 from .targets import find_targets, has_transposed
-from .transformer import EncoderConfig, TransformerEncoder
+
+if TYPE_CHECKING:
+    from .transformer import TransformerEncoder
 
 # What a full model's folder says in its modules stands in an adapter's folder in these two files of ours.
 _HEAD, _PROJECTION = "encoder.json", "projection.safetensors"

@@ -15,6 +15,8 @@ from ..data.progress import checkpoint
 from ..errors import StudioError
 from .base import EncodingStoppedError
 from .batching import TokenRows, token_batches
+from .cross_card import cross_card
+from .cross_saving import save_cross
 from .pair_scorer import PairScorer
 from .rows import PairRows
 from .runtime import token_budget
@@ -249,15 +251,11 @@ class CrossEncoder(Trainable, PairScorer):
         return scores[:, 0] if self.labels == 1 else scores
 
     def save(self, folder: Path, *, card: str | None = None) -> None:
-        """Write the folder; see :func:`sbert_studio.encoders.cross_storage.save_cross`."""
-        from .cross_storage import save_cross
-
+        """Write the folder; see :func:`sbert_studio.encoders.cross_saving.save_cross`."""
         save_cross(self, folder, card)
 
     def card(self, facts: CardFacts) -> str:
         """The model card; see :func:`sbert_studio.encoders.cross_card.cross_card`."""
-        from .cross_card import cross_card
-
         return cross_card(self, facts)
 
 

@@ -9,9 +9,10 @@ import torch
 
 from sbert_studio.encoders.adapters import LoraSettings, apply_lora, is_adapted, load_adapter, merge_lora, save_adapter
 from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.storage import load_folder
 from sbert_studio.encoders.targets import find_targets
-from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 
 from .tiny import BACKBONES, TEXTS, tiny_encoder

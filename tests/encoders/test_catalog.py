@@ -12,7 +12,8 @@ import pytest
 from sbert_studio.encoders import catalog as module
 from sbert_studio.encoders import hub
 from sbert_studio.encoders.catalog import BUNDLED, Catalog
-from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import Workspace
 

@@ -16,10 +16,10 @@ from sentence_transformers import SentenceTransformer
 
 from sbert_studio.encoders.adapters import LoraSettings
 from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.cross_adapters import apply_cross_lora
 from sbert_studio.encoders.cross_storage import load_cross, new_cross
 from sbert_studio.encoders.storage import load_folder
-from sbert_studio.encoders.transformer import EncoderConfig
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import Workspace
 

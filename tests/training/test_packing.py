@@ -6,8 +6,9 @@ import torch
 from transformers import BertModel, RobertaConfig, RobertaModel
 
 from sbert_studio.encoders.adapters import LoraSettings, apply_lora
+from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.cross_adapters import apply_cross_lora
-from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.training.packing import Packing, pack_batches
 
 from .tiny import sentences, tiny_encoder
