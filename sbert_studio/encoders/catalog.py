@@ -13,7 +13,7 @@ from ..caches import LruCache
 from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..workspace import Workspace, digest_file, existing
-from .adapters import load_adapter, merge_lora
+from .adapters import load_adapter
 from .backbone import read_json
 from .cross import CrossEncoder, Head
 from .cross_storage import is_cross_folder, load_cross, new_cross
@@ -209,7 +209,7 @@ class Catalog:
         base = str(read_json(folder / "adapter_config.json", dict).get("base_model_name_or_path"))
         encoder = self.load_fresh(base, allow_folders=False)
         load_adapter(encoder, folder)
-        merge_lora(encoder)
+        encoder.merge_adapter()
         encoder.name, encoder.base = source.name, base
         return encoder
 

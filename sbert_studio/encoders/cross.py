@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..data.progress import checkpoint
 from ..errors import StudioError
+from ..workspace import write_json
 from .base import EncodingStoppedError
 from .batching import TokenRows, token_batches
 from .cross_card import cross_card
@@ -20,18 +21,19 @@ from .cross_saving import save_cross
 from .pair_scorer import PairScorer
 from .rows import PairRows
 from .runtime import token_budget
+from .targets import find_heads
 from .tokens import Tokens, bind, readable, with_padding
 from .trainable import Trainable
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
-    from .adapters import LoraSettings
     from .card import CardFacts
 
 Head = Literal["linear", "mlp"]
 # The key of config.json under which we keep what sentence-transformers does not know.
 OURS = "sbert_studio"
+_NOTE = "cross_encoder.json"
 _MOST_TOKENS = 512
 _CHUNK = 8_192
 
@@ -46,6 +48,8 @@ class CrossEncoder(Trainable, PairScorer):
         name: what lists call it.
         base: the portable id of the model that it was made from.
     """
+
+    adapts = "model"
 
     def __init__(self, model: Any, tokenizer: Any, *, sigmoid: bool = True, name: str = "", base: str | None = None) -> None:
         super().__init__()
@@ -70,9 +74,9 @@ class CrossEncoder(Trainable, PairScorer):
         return self.labels
 
     @property
-    def adaptable(self) -> Any:
-        """The model with its head."""
-        return self.model
+    def heads(self) -> Sequence[str]:
+        """Its new head, and the pooler of a BERT."""
+        return find_heads(self.model)
 
     @property
     def head(self) -> Head:
@@ -83,7 +87,7 @@ class CrossEncoder(Trainable, PairScorer):
     @property
     def backbone(self) -> Any:
         """The model without its head, adapters and all."""
-        plain = self.model.get_base_model() if hasattr(self.model, "peft_config") else self.model
+        plain = self.model.get_base_model() if self.adapted else self.model
         return plain.base_model
 
     @property
@@ -154,23 +158,9 @@ class CrossEncoder(Trainable, PairScorer):
         if self.labels > 1:
             self.name_classes(classes)
 
-    def adapt(self, settings: LoraSettings) -> None:
-        """Put a LoRA adapter into the backbone; see :func:`sbert_studio.encoders.cross_adapters.apply_cross_lora`."""
-        from .cross_adapters import apply_cross_lora
-
-        apply_cross_lora(self, settings)
-
-    def save_adapter(self, folder: Path, base_id: str) -> None:
-        """Write the adapter; see :func:`sbert_studio.encoders.cross_adapters.save_cross_adapter`."""
-        from .cross_adapters import save_cross_adapter
-
-        save_cross_adapter(self, folder, base_id)
-
-    def merge_adapter(self) -> None:
-        """See :func:`sbert_studio.encoders.cross_adapters.merge_cross_lora`."""
-        from .cross_adapters import merge_cross_lora
-
-        merge_cross_lora(self)
+    def write_beside_adapter(self, folder: Path) -> None:
+        """Which head to put on the base model before the adapter, with the head among its tensors, is loaded."""
+        write_json(folder / _NOTE, {"head": self.head, "labels": self.labels, "sigmoid": self.sigmoid})
 
     # -- a pair → scores -------------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ def save_cross(encoder: CrossEncoder, folder: Path, card: str | None = None) -> 
     Raises:
         StudioError: an adapter sits in the model unmerged.
     """
-    if hasattr(encoder.model, "peft_config"):
+    if encoder.adapted:
         raise StudioError("a cross-encoder with an adapter cannot be saved", "merge the adapter first")
     with atomic_folder(folder) as part:
         encoder.model.config.dtype = torch.float32

@@ -9,10 +9,10 @@ import torch
 
 from ..errors import StudioError
 from ..workspace import atomic_folder, write_json
-from .adapters import merged_backbone
 from .backbone import read_json
 from .card import model_card
 from .digests import seal
+from .lora import merged
 from .modules import Module
 from .modules.normalize import Normalize
 
@@ -30,7 +30,7 @@ def save_folder(encoder: TransformerEncoder, folder: Path, card: str | None = No
     if encoder.precision != "float32":
         raise StudioError(f"a model in {encoder.precision} cannot be saved", "load it in float32")
     with atomic_folder(folder) as part:
-        backbone = merged_backbone(encoder)
+        backbone = merged(encoder.backbone)
         backbone.config.dtype = torch.float32
         backbone.save_pretrained(part)
         save_tokenizer(encoder, part)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import StudioError
+from .adapters import write_head
 from .base import Encoder
 from .card import model_card
 from .config import EncoderConfig
@@ -31,7 +32,6 @@ from .trainable import Trainable
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
-    from .adapters import LoraSettings
     from .card import CardFacts
 
 
@@ -47,6 +47,7 @@ class TransformerEncoder(Trainable, Encoder):
         note: a sentence that lists should show.
     """
 
+    adapts = "backbone"
     backbone: Any
     projection: nn.Sequential | None
 
@@ -79,11 +80,6 @@ class TransformerEncoder(Trainable, Encoder):
         self.eval()
 
     # -- what it is ------------------------------------------------------------------------------------------------
-
-    @property
-    def adaptable(self) -> Any:
-        """The backbone: a projection behind it learns in full whatever is adapted."""
-        return self.backbone
 
     @property
     def layers(self) -> list[Dense]:
@@ -208,23 +204,9 @@ class TransformerEncoder(Trainable, Encoder):
     def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
         """Nothing: what an objective learns beside the vectors is its own."""
 
-    def adapt(self, settings: LoraSettings) -> None:
-        """Put a LoRA adapter into the backbone; see :func:`sbert_studio.encoders.adapters.apply_lora`."""
-        from .adapters import apply_lora
-
-        apply_lora(self, settings)
-
-    def save_adapter(self, folder: Path, base_id: str) -> None:
-        """Write the adapter; see :func:`sbert_studio.encoders.adapters.save_adapter`."""
-        from .adapters import save_adapter
-
-        save_adapter(self, folder, base_id)
-
-    def merge_adapter(self) -> None:
-        """See :func:`sbert_studio.encoders.adapters.merge_lora`."""
-        from .adapters import merge_lora
-
-        merge_lora(self)
+    def write_beside_adapter(self, folder: Path) -> None:
+        """What follows the backbone; see :func:`sbert_studio.encoders.adapters.write_head`."""
+        write_head(self, folder)
 
     # -- text → vector ---------------------------------------------------------------------------------------------
 
