@@ -146,7 +146,7 @@ class CrossEncoder(Trainable, PairScorer):
         if pooling or projection:
             raise StudioError("a cross-encoder has no vectors to pool or to project", "leave pooling and projection out")
 
-    def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+    def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
         """Give scores, squeezed or not, or classes of these names from now on.
 
         Raises:

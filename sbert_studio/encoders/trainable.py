@@ -91,8 +91,8 @@ class Trainable(nn.Module, ABC):
         """
 
     @abstractmethod
-    def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
-        """Told what the objective takes its rows for; a model that gives vectors has nothing to change.
+    def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+        """Set the head to what the objective takes its rows for; a model that gives vectors has nothing to change.
 
         Args:
             scores: how many a pair gets; a single one is a regression.

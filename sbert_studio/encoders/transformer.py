@@ -201,7 +201,7 @@ class TransformerEncoder(Trainable, Encoder):
         """Each distinct text of ``examples``, tokenised once."""
         return TextRows.read(examples, self)
 
-    def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+    def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
         """Nothing: what an objective learns beside the vectors is its own."""
 
     def write_beside_adapter(self, folder: Path) -> None:

@@ -72,7 +72,7 @@ def _objective(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Objec
     if spec.widths:
         raise StudioError("a cross-encoder has no vectors to shorten", "leave matryoshka out")
     objective = build_pair_objective(spec.objective, spec.objective_params, labels=len(examples.labels), head=spec.head)
-    encoder.give(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
+    encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
     return objective
 
 
