@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -26,25 +27,25 @@ def _room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def _imports(path: Path) -> list[tuple[str, bool]]:
-    """(absolute dotted module, whether it is imported when the file is) of each import in a file."""
+def _imports(path: Path) -> list[tuple[str, str]]:
+    """(absolute dotted module, ``at once``, ``when called`` or ``for types``) of each import in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    lazy = {id(inner) for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) for inner in ast.walk(node)}
-    lazy |= {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-        for inner in ast.walk(node)
-    }
+
+    def within(nodes: Iterable[ast.AST]) -> set[int]:
+        return {id(inner) for node in nodes for inner in ast.walk(node)}
+
+    called = within(node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    types = within(node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"))
     package = ("sbert_studio", *path.relative_to(PACKAGE).parts[:-1])
     found = []
     for node in ast.walk(tree):
+        when = "for types" if id(node) in types else "when called" if id(node) in called else "at once"
         if isinstance(node, ast.Import):
-            found += [(alias.name, id(node) not in lazy) for alias in node.names]
+            found += [(alias.name, when) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
             stem = ".".join(part for part in (base, node.module) if part)
-            found += [(f"{stem}.{alias.name}", id(node) not in lazy) for alias in node.names]
+            found += [(f"{stem}.{alias.name}", when) for alias in node.names]
     return found
 
 
@@ -56,7 +57,7 @@ def test_imports_run_one_way(path: Path) -> None:
     room = _room(path)
     if room == "__init__":
         return
-    for module, at_import in _imports(path):
+    for module, when in _imports(path):
         top, *rest = module.split(".")
         if top == "sbert_studio" and rest and rest[0] in LEVEL:
             other = rest[0]
@@ -68,7 +69,7 @@ def test_imports_run_one_way(path: Path) -> None:
         if top in ONLY_IN:
             assert room in ONLY_IN[top], f"{top} belongs in {ONLY_IN[top]}, not in {path.name}"
         if top in HEAVY and room != "ui":
-            assert not at_import, f"{path.name} imports {top} on import; it belongs in the function that needs it"
+            assert when != "at once", f"{path.name} imports {top} on import; it belongs in the function that needs it"
 
 
 def _file_of(module: str) -> Path | None:
@@ -82,10 +83,10 @@ def _file_of(module: str) -> Path | None:
     return None
 
 
-def _circle(lazy_too: bool) -> list[str]:
-    """Files that import each other in a circle, or nothing; a room's own ``__init__`` may gather its files, and they its registry."""
+def _circle() -> list[str]:
+    """Files that run each other in a circle, imports inside functions counted, or nothing; names of types alone do not count."""
     edges = {
-        path: {found for module, now in _imports(path) if (now or lazy_too) and module.startswith("sbert_studio.")
+        path: {found for module, when in _imports(path) if when != "for types" and module.startswith("sbert_studio.")
                and (found := _file_of(module)) is not None and found != path}
         for path in FILES
     }  # fmt: skip
@@ -106,7 +107,7 @@ def _circle(lazy_too: bool) -> list[str]:
 
 
 def test_no_file_imports_itself_in_a_circle() -> None:
-    assert _circle(lazy_too=False) == []
+    assert _circle() == []
 
 
 def test_only_settings_reads_the_environment() -> None:

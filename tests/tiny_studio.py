@@ -23,7 +23,8 @@ def write_model(folder: Path) -> Path:
     from transformers import BertConfig, BertModel, BertTokenizer
 
     from sbert_studio.encoders.card import model_card
-    from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+    from sbert_studio.encoders.config import EncoderConfig
+    from sbert_studio.encoders.transformer import TransformerEncoder
 
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(vocabulary)}, do_lower_case=True, model_max_length=64)

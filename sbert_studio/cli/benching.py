@@ -28,7 +28,8 @@ def bench(
     json: Json = False,
 ) -> Answer:
     """Measure our speed and a peer's, in turn (A B A B), on the same work. A ratio above 1: ours is faster."""
-    from ..studio.benching import BenchOptions, bench
+    from ..studio.bench_options import BenchOptions
+    from ..studio.benching import bench
 
     options = BenchOptions(
         work, peer, data, test, limit, repeats, precision, batch_size=batch_size, epochs=epochs, learning_rate=lr, seed=seed, model=model

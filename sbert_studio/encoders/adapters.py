@@ -1,169 +1,48 @@
-"""LoRA: a few trainable matrices beside frozen ones (Hu et al. 2021, equation 3), through peft."""
+"""What the folder of a sentence encoder's adapter holds beside peft's own files: what follows the backbone."""
 
 from __future__ import annotations
 
-import contextlib
-import copy
 import dataclasses
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..workspace import atomic_folder, write_json
+from ..workspace import write_json
 from .backbone import read_json
-from .digests import seal
-from .targets import find_targets, has_transposed
-from .transformer import EncoderConfig, TransformerEncoder
+from .config import EncoderConfig
+from .lora import read_adapter
+
+if TYPE_CHECKING:
+    from .transformer import TransformerEncoder
 
 # What a full model's folder says in its modules stands in an adapter's folder in these two files of ours.
 _HEAD, _PROJECTION = "encoder.json", "projection.safetensors"
 
 
-@dataclass(frozen=True)
-class LoraSettings:
-    """How large the adapter is, and where it sits.
+def write_head(encoder: TransformerEncoder, folder: Path) -> None:
+    """Write the configuration, and the weights of a projection, into an adapter's folder.
 
-    Attributes:
-        r: the rank of each pair of matrices.
-        alpha: their product is scaled by alpha / r.
-        dropout: on what enters them.
-        targets: full names or name endings of linear layers; None: the queries, keys, values and feed-forward layers.
-    """
-
-    r: int = 16
-    alpha: int = 32
-    dropout: float = 0.05
-    targets: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if self.r < 1 or self.alpha <= 0 or not 0 <= self.dropout < 1:
-            raise StudioError(
-                f"an adapter with r {self.r}, alpha {self.alpha} and dropout {self.dropout} is not possible", "try 16, 32 and 0.05"
-            )
-
-
-def lora_config(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> Any:
-    """peft's own settings for an adapter on ``model``: a bare backbone, or a model for classification.
-
-    Args:
-        model: a ``PreTrainedModel``; it is only looked at.
-        heads: names of modules that learn in full and are kept with the adapter, peft's ``modules_to_save``: what
-            :func:`~sbert_studio.encoders.targets.find_heads` finds in a model for classification.
-
-    Raises:
-        StudioError: no target layer is known in this architecture.
-    """
-    from peft import LoraConfig
-
-    return LoraConfig(
-        r=settings.r,
-        lora_alpha=settings.alpha,
-        lora_dropout=settings.dropout,
-        target_modules=list(settings.targets) if settings.targets else find_targets(model),
-        modules_to_save=list(heads) or None,
-        fan_in_fan_out=has_transposed(model),
-    )
-
-
-def add_lora(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> Any:
-    """``model`` as peft wraps it: frozen but for a new adapter and its ``heads``; see :func:`lora_config`.
-
-    Raises:
-        StudioError: an adapter already is there, or a target or head that was asked for is not.
-    """
-    from peft import get_peft_model
-
-    if hasattr(model, "peft_config"):
-        raise StudioError("this model already has an adapter", "merge it first")
-    config = lora_config(model, settings, heads)
-    names = [name for name, _ in model.named_modules()]
-    absent = [head for head in heads if not any(name.endswith(head) for name in names)]
-    if absent:
-        raise StudioError(f"the model has no head {absent[0]!r}", "leave the heads out")
-    training = model.training
-    try:
-        with _unwarned():
-            adapted = get_peft_model(model, config)
-    except ValueError as error:
-        listed = ", ".join(sorted(config.target_modules)[:5])
-        raise StudioError(f"the adapter's targets {listed} are not in this model", "leave the targets out") from error
-    return adapted.train(training)  # new layers come in training mode, whose dropout an encoding must not see
-
-
-def apply_lora(encoder: TransformerEncoder, settings: LoraSettings) -> None:
-    """Freeze the backbone and put an adapter beside its target layers; a projection stays trainable in full.
-
-    The projection stands behind the backbone, where peft does not see it: it needs no ``modules_to_save``, and
-    :func:`save_adapter` keeps it in a file of its own.
-
-    Raises:
-        StudioError: no target layer is there, or an adapter already is.
-    """
-    encoder.backbone = add_lora(encoder.backbone, settings)
-    if encoder.projection is not None:
-        encoder.projection.requires_grad_(True)
-
-
-def is_adapted(encoder: TransformerEncoder) -> bool:
-    """Whether an adapter sits in ``encoder`` unmerged."""
-    return hasattr(encoder.backbone, "peft_config")
-
-
-def merge_lora(encoder: TransformerEncoder) -> None:
-    """Add the adapter's product to the weights beside it, and leave the plain backbone: W + (alpha / r) B A."""
-    if is_adapted(encoder):
-        encoder.backbone = encoder.backbone.merge_and_unload()
-
-
-def merged_backbone(encoder: TransformerEncoder) -> Any:
-    """The plain backbone: the encoder's own, or with an adapter a merged copy, so that a training may go on."""
-    return copy.deepcopy(encoder.backbone).merge_and_unload() if is_adapted(encoder) else encoder.backbone
-
-
-def save_adapter(encoder: TransformerEncoder, folder: Path, base_id: str) -> None:
-    """Write ``adapter_config.json`` and ``adapter_model.safetensors`` (and a projection beside them), whole or not at all.
-
-    Args:
-        encoder: with its adapter unmerged.
-        folder: its old content is replaced.
-        base_id: the id of the base model that another machine can resolve; never a path of this one.
-
-    Raises:
-        StudioError: there is no adapter, or ``base_id`` is an absolute path.
+    The projection stands behind the backbone, where peft does not see it: it needs no ``modules_to_save``.
     """
     from safetensors.torch import save_file
 
-    if not is_adapted(encoder):
-        raise StudioError("this model has no adapter to save", "tune it with the method lora")
-    with atomic_folder(folder) as part:
-        write_adapter(encoder.backbone, part, base_id)
-        write_json(part / _HEAD, dataclasses.asdict(encoder.config))
-        if encoder.projection is not None:
-            weights = {key: tensor.cpu().contiguous() for key, tensor in encoder.projection.state_dict().items()}
-            save_file(weights, part / _PROJECTION)
-        seal(part)
+    write_json(folder / _HEAD, dataclasses.asdict(encoder.config))
+    if encoder.projection is not None:
+        weights = {key: tensor.cpu().contiguous() for key, tensor in encoder.projection.state_dict().items()}
+        save_file(weights, folder / _PROJECTION)
 
 
 def load_adapter(encoder: TransformerEncoder, folder: Path) -> None:
-    """Put the adapter of ``folder`` into ``encoder``, which must be its base, unmerged, with the pooling and projection it had.
+    """Put the adapter of ``folder`` into ``encoder``, its base, unmerged, with the pooling and projection that it was tuned with.
 
     Raises:
         StudioError: it is no safetensors adapter, or does not fit.
     """
-    from peft import PeftModel
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    if not (folder / "adapter_model.safetensors").is_file():
-        raise StudioError(f"the folder {folder.name!r} holds no adapter_model.safetensors", "choose an adapter's folder")
     try:
-        with _unwarned():
-            encoder.backbone = PeftModel.from_pretrained(encoder.backbone, str(folder), is_trainable=True)
+        encoder.backbone = read_adapter(encoder.backbone, folder)
         encoder.train(encoder.training)
         head = read_json(folder / _HEAD, dict, {})
         if head:
@@ -182,43 +61,3 @@ def _restore_head(encoder: TransformerEncoder, head: dict[str, Any]) -> None:
         encoder.project(config.projection, config.activation)
     encoder.normalizes = config.normalize
     encoder.limit(config.max_length)
-
-
-def write_adapter(adapted: Any, folder: Path, base_id: str) -> None:
-    """Write peft's two files of an adapter, its heads among the tensors, into ``folder``; see :func:`save_adapter`.
-
-    Args:
-        adapted: what :func:`add_lora` returned, unmerged.
-
-    Raises:
-        StudioError: ``base_id`` is an absolute path.
-    """
-    from peft import get_peft_model_state_dict
-    from safetensors.torch import save_file
-
-    if Path(base_id).is_absolute() or "\\" in base_id:
-        raise StudioError("an adapter needs the id of its base model, not a folder of this machine", "give a hub id")
-    settings = adapted.peft_config["default"].to_dict() | {"base_model_name_or_path": base_id, "inference_mode": True}
-    write_json(folder / "adapter_config.json", {key: _plain(value) for key, value in settings.items()})
-    state: dict[str, torch.Tensor] = get_peft_model_state_dict(adapted)
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
-    save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
-
-
-@contextlib.contextmanager
-def _unwarned() -> Iterator[None]:
-    """Without peft's use of a name that transformers will drop: it is no concern of the person who trains."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
-        yield
-
-
-def _plain(value: Any) -> Any:
-    """``value`` as JSON can hold it: peft's own settings hold sets and enumerations."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, str | int | float | bool) or value is None:
-        return getattr(value, "value", value)
-    if isinstance(value, Iterable):
-        return sorted(_plain(item) for item in value)
-    return str(value)

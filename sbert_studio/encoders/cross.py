@@ -13,23 +13,27 @@ from torch import Tensor
 
 from ..data.progress import checkpoint
 from ..errors import StudioError
+from ..workspace import write_json
 from .base import EncodingStoppedError
 from .batching import TokenRows, token_batches
+from .cross_card import cross_card
+from .cross_saving import save_cross
 from .pair_scorer import PairScorer
 from .rows import PairRows
 from .runtime import token_budget
+from .targets import find_heads
 from .tokens import Tokens, bind, readable, with_padding
 from .trainable import Trainable
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
-    from .adapters import LoraSettings
     from .card import CardFacts
 
 Head = Literal["linear", "mlp"]
 # The key of config.json under which we keep what sentence-transformers does not know.
 OURS = "sbert_studio"
+_NOTE = "cross_encoder.json"
 _MOST_TOKENS = 512
 _CHUNK = 8_192
 
@@ -44,6 +48,8 @@ class CrossEncoder(Trainable, PairScorer):
         name: what lists call it.
         base: the portable id of the model that it was made from.
     """
+
+    adapts = "model"
 
     def __init__(self, model: Any, tokenizer: Any, *, sigmoid: bool = True, name: str = "", base: str | None = None) -> None:
         super().__init__()
@@ -68,9 +74,9 @@ class CrossEncoder(Trainable, PairScorer):
         return self.labels
 
     @property
-    def adaptable(self) -> Any:
-        """The model with its head."""
-        return self.model
+    def heads(self) -> Sequence[str]:
+        """Its new head, and the pooler of a BERT."""
+        return find_heads(self.model)
 
     @property
     def head(self) -> Head:
@@ -81,7 +87,7 @@ class CrossEncoder(Trainable, PairScorer):
     @property
     def backbone(self) -> Any:
         """The model without its head, adapters and all."""
-        plain = self.model.get_base_model() if hasattr(self.model, "peft_config") else self.model
+        plain = self.model.get_base_model() if self.adapted else self.model
         return plain.base_model
 
     @property
@@ -140,7 +146,7 @@ class CrossEncoder(Trainable, PairScorer):
         if pooling or projection:
             raise StudioError("a cross-encoder has no vectors to pool or to project", "leave pooling and projection out")
 
-    def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+    def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
         """Give scores, squeezed or not, or classes of these names from now on.
 
         Raises:
@@ -152,23 +158,9 @@ class CrossEncoder(Trainable, PairScorer):
         if self.labels > 1:
             self.name_classes(classes)
 
-    def adapt(self, settings: LoraSettings) -> None:
-        """Put a LoRA adapter into the backbone; see :func:`sbert_studio.encoders.cross_adapters.apply_cross_lora`."""
-        from .cross_adapters import apply_cross_lora
-
-        apply_cross_lora(self, settings)
-
-    def save_adapter(self, folder: Path, base_id: str) -> None:
-        """Write the adapter; see :func:`sbert_studio.encoders.cross_adapters.save_cross_adapter`."""
-        from .cross_adapters import save_cross_adapter
-
-        save_cross_adapter(self, folder, base_id)
-
-    def merge_adapter(self) -> None:
-        """See :func:`sbert_studio.encoders.cross_adapters.merge_cross_lora`."""
-        from .cross_adapters import merge_cross_lora
-
-        merge_cross_lora(self)
+    def write_beside_adapter(self, folder: Path) -> None:
+        """Which head to put on the base model before the adapter, with the head among its tensors, is loaded."""
+        write_json(folder / _NOTE, {"head": self.head, "labels": self.labels, "sigmoid": self.sigmoid})
 
     # -- a pair → scores -------------------------------------------------------------------------------------------
 
@@ -249,15 +241,11 @@ class CrossEncoder(Trainable, PairScorer):
         return scores[:, 0] if self.labels == 1 else scores
 
     def save(self, folder: Path, *, card: str | None = None) -> None:
-        """Write the folder; see :func:`sbert_studio.encoders.cross_storage.save_cross`."""
-        from .cross_storage import save_cross
-
+        """Write the folder; see :func:`sbert_studio.encoders.cross_saving.save_cross`."""
         save_cross(self, folder, card)
 
     def card(self, facts: CardFacts) -> str:
         """The model card; see :func:`sbert_studio.encoders.cross_card.cross_card`."""
-        from .cross_card import cross_card
-
         return cross_card(self, facts)
 
 

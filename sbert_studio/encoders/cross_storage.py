@@ -1,4 +1,4 @@
-"""A cross-encoder's folder: the layout that ``sentence_transformers.CrossEncoder`` reads, and any model's folder as a beginning."""
+"""A cross-encoder read from its folder, or begun on the backbone of any model's folder."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ import torch
 from torch import nn
 
 from ..errors import StudioError
-from ..workspace import atomic_folder
 from .backbone import read_json, reading, require_safetensors
 from .cross import OURS, CrossEncoder, Head
-from .digests import seal
-from .storage import save_tokenizer, transformer_folder
+from .cross_saving import SIGMOID, THEIRS
+from .storage import transformer_folder
 
 _MLP_WIDTH = 512
-_IDENTITY, _SIGMOID = "torch.nn.modules.linear.Identity", "torch.nn.modules.activation.Sigmoid"
-# The key of config.json under which sentence-transformers keeps what it adds.
-_THEIRS = "sentence_transformers"
 
 
 def is_cross_folder(folder: Path) -> bool:
@@ -36,25 +32,6 @@ def _holds_pooling(folder: Path) -> bool:
     return any(str(module.get("type", "")).endswith(".Pooling") for module in modules if isinstance(module, dict))
 
 
-def save_cross(encoder: CrossEncoder, folder: Path, card: str | None = None) -> None:
-    """Write the folder that ``sentence_transformers.CrossEncoder`` reads; one with the MLP head opens here only.
-
-    Raises:
-        StudioError: an adapter sits in the model unmerged.
-    """
-    if hasattr(encoder.model, "peft_config"):
-        raise StudioError("a cross-encoder with an adapter cannot be saved", "merge the adapter first")
-    from .cross_card import cross_card
-
-    with atomic_folder(folder) as part:
-        encoder.model.config.dtype = torch.float32
-        setattr(encoder.model.config, _THEIRS, {"activation_fn": _SIGMOID if encoder.sigmoid and encoder.labels == 1 else _IDENTITY})
-        encoder.model.save_pretrained(part)
-        save_tokenizer(encoder, part)
-        (part / "README.md").write_text(card or cross_card(encoder), encoding="utf-8")
-        seal(part)
-
-
 def load_cross(folder: Path, name: str = "", device: torch.device | str = "cpu") -> CrossEncoder:
     """Read a cross-encoder's folder, in float32.
 
@@ -65,9 +42,9 @@ def load_cross(folder: Path, name: str = "", device: torch.device | str = "cpu")
     if missing:
         raise StudioError(f"the model {name or folder.name!r} is no cross-encoder: it has no trained head", "choose a cross-encoder")
     # Newer releases note it in a file of their own, those from 4.0 in config.json, older ones under a name of its own there.
-    general, noted = read_json(folder / "config_sentence_transformers.json", dict, {}), getattr(model.config, _THEIRS, None)
+    general, noted = read_json(folder / "config_sentence_transformers.json", dict, {}), getattr(model.config, THEIRS, None)
     older = noted.get("activation_fn") if isinstance(noted, dict) else getattr(model.config, "sbert_ce_default_activation_function", None)
-    activation = general.get("activation_fn") or older or _SIGMOID
+    activation = general.get("activation_fn") or older or SIGMOID
     with reading(name or folder.name):
         return CrossEncoder(model, tokenizer, sigmoid=str(activation).endswith("Sigmoid"), name=name or folder.name).to(device)
 

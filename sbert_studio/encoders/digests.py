@@ -17,6 +17,8 @@ from ..workspace import digest_file, write_json
 NAME = "digests.json"
 _CARD = "README.md"
 _REMEMBERED = 4096
+# Whatever decides what a model computes lies in files of these kinds, in its folder or one level below.
+_DECIDING = {".safetensors", ".json", ".txt", ".model"}
 _guard = threading.Lock()
 _known: OrderedDict[tuple[str, str], str] = OrderedDict()
 
@@ -29,6 +31,18 @@ def stamp(path: Path) -> str:
     """
     state = path.stat()
     return f"{state.st_size}-{state.st_mtime_ns}-{state.st_ctime_ns}-{state.st_ino}"
+
+
+def folder_stamp(folder: Path) -> str:
+    """What changes when a file of the model in ``folder`` is replaced: weights, settings or tokenizer, a module's too."""
+    found = []
+    for path in sorted((*folder.glob("*"), *folder.glob("*/*"))):
+        if path.suffix in _DECIDING:
+            try:
+                found.append(f"{path.relative_to(folder).as_posix()} {stamp(path)}")
+            except OSError:  # gone since
+                continue
+    return ",".join(found)
 
 
 def digest_of(path: Path) -> str:

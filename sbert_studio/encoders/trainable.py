@@ -5,14 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from ..errors import StudioError
+from ..workspace import atomic_folder
+from .digests import seal
+from .lora import LoraSettings, add_lora, is_adapted, write_adapter
+
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from .adapters import LoraSettings
     from .card import CardFacts
     from .rows import TrainingRows
 
@@ -25,8 +29,10 @@ class Trainable(nn.Module, ABC):
     Attributes:
         name: what the catalogue calls it.
         base: the portable id of the model that it was made from.
+        adapts: the name of the attribute that holds :attr:`adaptable`.
     """
 
+    adapts: ClassVar[str]
     name: str
     base: str | None
 
@@ -49,9 +55,14 @@ class Trainable(nn.Module, ABC):
         """The width of a row: the components of a vector, or the scores of a pair."""
 
     @property
-    @abstractmethod
     def adaptable(self) -> Any:
         """The part that adapters, dropout and checkpointing are set on: the backbone, with its head where it has one of its own."""
+        return getattr(self, self.adapts)
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """The full names of those modules of :attr:`adaptable` that learn in full and are kept with an adapter; see ``find_heads``."""
+        return ()
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -80,8 +91,8 @@ class Trainable(nn.Module, ABC):
         """
 
     @abstractmethod
-    def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
-        """Told what the objective takes its rows for; a model that gives vectors has nothing to change.
+    def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+        """Set the head to what the objective takes its rows for; a model that gives vectors has nothing to change.
 
         Args:
             scores: how many a pair gets; a single one is a regression.
@@ -94,25 +105,50 @@ class Trainable(nn.Module, ABC):
 
     # -- LoRA ------------------------------------------------------------------------------------------------------
 
-    @abstractmethod
+    @property
+    def adapted(self) -> bool:
+        """Whether an adapter sits in the model unmerged."""
+        return is_adapted(self.adaptable)
+
     def adapt(self, settings: LoraSettings) -> None:
-        """Freeze the backbone and put an adapter into it.
+        """Freeze the part that takes adapters and put one into it; its heads, and what stands beside that part, learn in full.
 
         Raises:
             StudioError: no target layer is there, or an adapter already is.
         """
+        setattr(self, self.adapts, add_lora(self.adaptable, settings, self.heads))
+        for name, part in self.named_children():
+            if name != self.adapts:
+                part.requires_grad_(True)
 
-    @abstractmethod
+    def merge_adapter(self) -> None:
+        """Add the adapter's product to the weights beside it, W + (alpha / r) B A, and leave the plain model.
+
+        Nothing happens where there is no adapter.
+        """
+        if self.adapted:
+            setattr(self, self.adapts, self.adaptable.merge_and_unload())
+
     def save_adapter(self, folder: Path, base_id: str) -> None:
-        """Write the adapter, whole or not at all; ``base_id`` is the id of its base that another machine can resolve.
+        """Write ``adapter_config.json`` and ``adapter_model.safetensors``, and what the model needs beside them; whole or not at all.
+
+        Args:
+            folder: its old content is replaced.
+            base_id: the id of the base model that another machine can resolve; never a path of this one.
 
         Raises:
             StudioError: there is no adapter, or ``base_id`` is an absolute path.
         """
+        if not self.adapted:
+            raise StudioError("this model has no adapter to save", "tune it with the method lora")
+        with atomic_folder(folder) as part:
+            write_adapter(self.adaptable, part, base_id)
+            self.write_beside_adapter(part)
+            seal(part)
 
     @abstractmethod
-    def merge_adapter(self) -> None:
-        """Add the adapter's product to the weights beside it, and leave the plain model; nothing happens where there is none."""
+    def write_beside_adapter(self, folder: Path) -> None:
+        """Write into an adapter's folder what peft's own files do not say of the model."""
 
     # -- on disk ---------------------------------------------------------------------------------------------------
 

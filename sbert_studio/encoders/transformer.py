@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,43 +15,24 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import StudioError
+from .adapters import write_head
 from .base import Encoder
+from .card import model_card
+from .config import EncoderConfig
 from .inference import encode_texts
+from .lengths import capped, length_of_prompt
 from .modules.dense import Dense
 from .modules.pooling import Pooling
 from .rows import TextRows
 from .runtime import quantized
+from .saving import save_folder
 from .tokens import Tokens, with_padding
 from .trainable import Trainable
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
-    from .adapters import LoraSettings
     from .card import CardFacts
-
-
-@dataclass(frozen=True)
-class EncoderConfig:
-    """What stands behind the backbone.
-
-    Attributes:
-        pooling: see :class:`~sbert_studio.encoders.modules.pooling.Pooling`.
-        normalize: vectors of unit length.
-        projection: the width of a new linear projection, or None.
-        activation: of that projection: a name of :data:`~sbert_studio.encoders.modules.dense.ACTIVATIONS`.
-        max_length: tokens of a text that are read; None: as many as the backbone can.
-        prompt: put before every text.
-        include_prompt: whether the prompt's tokens are pooled with the text's.
-    """
-
-    pooling: str = "mean"
-    normalize: bool = True
-    projection: int | None = None
-    activation: str = "gelu"
-    max_length: int | None = None
-    prompt: str = ""
-    include_prompt: bool = True
 
 
 class TransformerEncoder(Trainable, Encoder):
@@ -67,6 +47,7 @@ class TransformerEncoder(Trainable, Encoder):
         note: a sentence that lists should show.
     """
 
+    adapts = "backbone"
     backbone: Any
     projection: nn.Sequential | None
 
@@ -88,9 +69,9 @@ class TransformerEncoder(Trainable, Encoder):
         self.normalizes = config.normalize
         self._frozen_fingerprint: str | None = None
         self._counted: int | None = None
-        self.tokens = Tokens(self.tokenizer, _capped(config.max_length, backbone, self.tokenizer), config.prompt)
+        self.tokens = Tokens(self.tokenizer, capped(config.max_length, backbone, self.tokenizer), config.prompt)
         if not config.include_prompt:
-            self.pooling.skip = _length_of_prompt(self.tokens)
+            self.pooling.skip = length_of_prompt(self.tokens)
         if config.projection is not None:
             self.project(config.projection, config.activation)
         # BERT's pooler is kept for the folder's sake, but nothing reads it: a gradient would never reach it.
@@ -99,11 +80,6 @@ class TransformerEncoder(Trainable, Encoder):
         self.eval()
 
     # -- what it is ------------------------------------------------------------------------------------------------
-
-    @property
-    def adaptable(self) -> Any:
-        """The backbone: a projection behind it learns in full whatever is adapted."""
-        return self.backbone
 
     @property
     def layers(self) -> list[Dense]:
@@ -190,7 +166,7 @@ class TransformerEncoder(Trainable, Encoder):
 
     def limit(self, max_length: int | None) -> None:
         """Read ``max_length`` tokens of a text from now on, or as many as the backbone can if that is fewer (or None)."""
-        self.tokens = Tokens(self.tokenizer, _capped(max_length, self.backbone, self.tokenizer), self.tokens.prompt)
+        self.tokens = Tokens(self.tokenizer, capped(max_length, self.backbone, self.tokenizer), self.tokens.prompt)
 
     def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
         """Pool by ``pooling`` and project to the width ``projection`` from now on, where they are given."""
@@ -225,26 +201,12 @@ class TransformerEncoder(Trainable, Encoder):
         """Each distinct text of ``examples``, tokenised once."""
         return TextRows.read(examples, self)
 
-    def give(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+    def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
         """Nothing: what an objective learns beside the vectors is its own."""
 
-    def adapt(self, settings: LoraSettings) -> None:
-        """Put a LoRA adapter into the backbone; see :func:`sbert_studio.encoders.adapters.apply_lora`."""
-        from .adapters import apply_lora
-
-        apply_lora(self, settings)
-
-    def save_adapter(self, folder: Path, base_id: str) -> None:
-        """Write the adapter; see :func:`sbert_studio.encoders.adapters.save_adapter`."""
-        from .adapters import save_adapter
-
-        save_adapter(self, folder, base_id)
-
-    def merge_adapter(self) -> None:
-        """See :func:`sbert_studio.encoders.adapters.merge_lora`."""
-        from .adapters import merge_lora
-
-        merge_lora(self)
+    def write_beside_adapter(self, folder: Path) -> None:
+        """What follows the backbone; see :func:`sbert_studio.encoders.adapters.write_head`."""
+        write_head(self, folder)
 
     # -- text → vector ---------------------------------------------------------------------------------------------
 
@@ -303,38 +265,9 @@ class TransformerEncoder(Trainable, Encoder):
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
     def save(self, folder: Path, *, card: str | None = None) -> None:
-        """Write the sentence-transformers folder; see :func:`sbert_studio.encoders.storage.save_folder`."""
-        from .storage import save_folder
-
+        """Write the sentence-transformers folder; see :func:`sbert_studio.encoders.saving.save_folder`."""
         save_folder(self, folder, card)
 
     def card(self, facts: CardFacts) -> str:
         """The model card; see :func:`sbert_studio.encoders.card.model_card`."""
-        from .card import model_card
-
         return model_card(self, facts)
-
-
-def _length_of_prompt(tokens: Tokens) -> int:
-    """How many tokens stand before a text: the prompt's and the special ones before it, but not the one that ends a text."""
-    if not tokens.prompt:
-        return 0
-    (ids,) = tokens.ids([""])
-    return len(ids) - (ids[-1] in tokens.tokenizer.all_special_ids)
-
-
-def _capped(asked: int | None, backbone: Any, tokenizer: Any) -> int:
-    """``asked`` tokens, or the tokenizer's own limit, but never more than the backbone's table of positions holds."""
-    limits = [int(tokenizer.model_max_length) if asked is None else asked]
-    positions = getattr(backbone.config.get_text_config(), "max_position_embeddings", None)
-    if positions is not None and positions > 0:
-        # RoBERTa's positions begin after the padding id: a table of 514 holds 512 tokens.
-        first = getattr(getattr(backbone, "embeddings", None), "padding_idx", None)
-        limits.append(int(positions) - (0 if first is None else int(first) + 1))
-    limit = min(limits)
-    return limit if limit < _UNLIMITED else _DEFAULT_LENGTH
-
-
-# A tokenizer without a limit says so with a number of thirty digits.
-_UNLIMITED = 1_000_000
-_DEFAULT_LENGTH = 512

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SCORED_KINDS", "TASKS", "detect_task", "evaluate", "evaluate_examples", "primary"]
 
+# What can be judged on examples: whatever gives vectors or scores. A model in training is one of the two, which its type does not say.
+Judged: TypeAlias = "Encoder | PairScorer | Trainable"
 # The kinds that tell a good model from a bad one; bare sentences do not.
 SCORED_KINDS: tuple[Kind, ...] = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
 _KINDS_OF: dict[str, tuple[Kind, ...]] = {
@@ -94,9 +96,7 @@ def evaluate(
     return replace(_judge(encoder, examples, task, progress), notes=tuple(finding.in_words() for finding in findings), account=account)
 
 
-def evaluate_examples(
-    encoder: Encoder | PairScorer | Trainable, examples: Examples, progress: Progress | None = None, *, known: Examples | None = None
-) -> Report:
+def evaluate_examples(encoder: Judged, examples: Examples, progress: Progress | None = None, *, known: Examples | None = None) -> Report:
     """Judge an encoder or a cross-encoder on examples of one of :data:`SCORED_KINDS`, as the trainer does with its dev split.
 
     Args:
@@ -116,24 +116,20 @@ def known_sample(examples: Examples) -> Examples:
     return examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:MOST_KNOWN]))
 
 
-def _task_for(encoder: Encoder | PairScorer | Trainable, examples: Examples) -> str:
+def _task_for(encoder: Judged, examples: Examples) -> str:
     if isinstance(encoder, PairScorer) and examples.kind == "labelled_pairs" and (encoder.labels > 1 or len(examples.labels) == 2):
         return "classes" if encoder.labels > 1 else "pairs"
     return _task_of(examples.kind, len(examples.labels), examples.ordered)
 
 
-def _judge(
-    encoder: Encoder | PairScorer | Trainable, examples: Examples, task: str, progress: Progress | None, known: Examples | None = None
-) -> Report:
+def _judge(encoder: Judged, examples: Examples, task: str, progress: Progress | None, known: Examples | None = None) -> Report:
     if len(examples) == 0:
         raise StudioError("there are no rows to judge the model on", "give a larger set")
     with drawn_together(*examples.texts):
         return _judged(encoder, examples, task, progress, known)
 
 
-def _judged(
-    encoder: Encoder | PairScorer | Trainable, examples: Examples, task: str, progress: Progress | None, known: Examples | None
-) -> Report:
+def _judged(encoder: Judged, examples: Examples, task: str, progress: Progress | None, known: Examples | None) -> Report:
     if isinstance(encoder, PairScorer):
         return evaluate_cross(encoder, examples, task, progress)
     encoder = cast("Encoder", encoder)  # whatever learns gives vectors, or scores

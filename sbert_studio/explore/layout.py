@@ -9,6 +9,7 @@ import re
 import tempfile
 import threading
 import warnings
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,14 +82,10 @@ def _fit(
     points: np.ndarray, cache: Path, *, dimensions: int, n_neighbors: int, min_dist: float, seed: int, progress: Progress | None
 ) -> np.ndarray:
     _keep_compiled_code(cache)
-    import numba
-    import torch
     from umap import UMAP
 
-    threads = torch.get_num_threads()  # numba, as it starts, sets those of torch as well, in whichever thread asks it first
-    of_numba = numba.get_num_threads()
     reported = {"file": _Epochs(progress), "disable": False, "mininterval": 0.2, "bar_format": "{n_fmt}/{total_fmt}"}
-    with warnings.catch_warnings():
+    with _same_threads_after(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="precomputed_knn")  # new points are never added to a map
         model = UMAP(
             n_neighbors=n_neighbors,
@@ -102,29 +99,44 @@ def _fit(
             force_approximation_algorithm=True,  # else UMAP looks for the neighbours of small sets again
             tqdm_kwds=reported,
         )
-        drawn = False
-        try:
+        with _bars_let_go_on_failure():
             try:
-                found = np.asarray(model.fit_transform(points))
+                return np.asarray(model.fit_transform(points))
             except OSError:  # compiled code is only a cache, which a full disk does not take
                 _keep_no_compiled_code()
-                found = np.asarray(model.fit_transform(points))
-            drawn = True
-        finally:
-            if not drawn:
-                _let_go_of_bars()
-            numba.set_num_threads(of_numba)  # umap sets one for a seeded map, and does not set it back where that is cancelled
-            torch.set_num_threads(threads)
-    return found
+                return np.asarray(model.fit_transform(points))
 
 
-def _let_go_of_bars() -> None:
+@contextlib.contextmanager
+def _same_threads_after() -> Iterator[None]:
+    """Leave torch and numba with as many threads as they had.
+
+    Numba, as it starts, sets those of torch as well, in whichever thread asks it first; umap sets one of numba's for a seeded map,
+    and does not set it back where that is cancelled.
+    """
+    import numba
+    import torch
+
+    threads, of_numba = torch.get_num_threads(), numba.get_num_threads()
+    try:
+        yield
+    finally:
+        numba.set_num_threads(of_numba)
+        torch.set_num_threads(threads)
+
+
+@contextlib.contextmanager
+def _bars_let_go_on_failure() -> Iterator[None]:
     """Give back the lock of all progress bars, which tqdm keeps for ever where printing one fails, as it does when a map is cancelled."""
-    from tqdm import tqdm
+    try:
+        yield
+    except BaseException:
+        from tqdm import tqdm
 
-    with contextlib.suppress(RuntimeError):  # this thread does not hold it, or no longer
-        while True:
-            tqdm.get_lock().release()
+        with contextlib.suppress(RuntimeError):  # this thread does not hold it, or no longer
+            while True:
+                tqdm.get_lock().release()
+        raise
 
 
 def _keep_compiled_code(cache: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import logging
 import shutil
 import sqlite3
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,16 +17,13 @@ from ..errors import StudioError
 from .database import Database
 from .lease import Leases
 from .mirror import Mirror
+from .outbox import SHORT, Outbox
 from .processes import is_alive, own_process
+from .reconcile import GONE, reconcile
 from .record import ACTIVE, RESUMABLE, Run, Status
-from .row import COLUMNS, from_row, is_run_id, to_row
+from .row import COLUMNS, from_row, to_row
+from .statements import NUMBER, insert, plain, write
 
-_AGAIN = 15.0  # seconds between two tries to write what the database did not take
-_SHORT = 2.0  # seconds that a run waits for the database
-_MOST_WAITING = 20_000
-_GONE = ".deleted-"
-_NOT_KEPT = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError)
-_NUMBER = "rowid"  # in the order of which runs were added
 _LOST = "the program ended while this run was under way; resume it to go on from its last checkpoint"
 log = logging.getLogger(__name__)
 
@@ -48,11 +44,8 @@ class Store:
         self._runs = path.parent / "runs"
         self._database = Database(path, self._fill)
         self._leases = Leases(self._runs)
-        self._waiting: list[tuple[str, str | None, float, dict[str, Any]]] = []
-        self._done: set[str] = set()  # runs to be let go when what waits is written
+        self._outbox = Outbox(self._database, self._leases.release)
         self._given_up: dict[str, dict[str, Any]] = {}  # how runs ended that nobody has, while it cannot be written
-        self._told_of_trouble, self._next_try = False, 0.0
-        self._guard = threading.RLock()
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -61,7 +54,7 @@ class Store:
 
     def close(self) -> None:
         """Write what waits, let all runs go and close the file; the next use opens it again."""
-        self._write_waiting(at_once=True)
+        self._outbox.write(at_once=True)
         self._leases.release_all()
         self._database.close()
 
@@ -76,11 +69,11 @@ class Store:
             raise StudioError(f"the run {run.id} is another program's", "start a new run")
         values = {**to_row({name: getattr(run, name) for name in COLUMNS}, self.path.parent), "process": process, "birth": birth}
         try:
-            number = self._database.change(lambda db: _insert(db, values))
+            number = self._database.change(lambda db: insert(db, values))
         except BaseException:
             self._leases.release(run.id)
             raise
-        self._mirror(run.id).write({**values, _NUMBER: number})
+        self._mirror(run.id).write({**values, NUMBER: number})
 
     def get(self, run_id: str) -> Run:
         """One run.
@@ -88,7 +81,7 @@ class Store:
         Raises:
             StudioError: there is none of this id, or the database cannot be read.
         """
-        self._write_waiting()
+        self._outbox.write()
         row = self._database.ask(lambda db: db.execute(f"SELECT {', '.join(COLUMNS)} FROM runs WHERE id = ?", (run_id,)).fetchone())
         if row is None:
             raise StudioError(f"there is no run {run_id[:80]!r}", "`sbert-studio runs` lists the runs of this machine")
@@ -96,7 +89,7 @@ class Store:
 
     def runs(self, owner: str | None = None, status: Status | None = None) -> list[Run]:
         """The runs, newest first; of one owner and one status where these are given."""
-        self._write_waiting()
+        self._outbox.write()
         where, values = ("", ()) if owner is None else (" WHERE owner = ?", (owner,))
         # By the order in which they were added: a clock can be set back.
         query = f"SELECT {', '.join(COLUMNS)} FROM runs{where} ORDER BY rowid DESC"
@@ -114,9 +107,9 @@ class Store:
         Raises:
             StudioError: the database cannot be written.
         """
-        self._write_waiting()
-        row, body = to_row(changes, self.path.parent), None if event is None else _plain(event)
-        seq = self._database.change(lambda db: _write(db, run_id, body, time.time(), row))
+        self._outbox.write()
+        row, body = to_row(changes, self.path.parent), None if event is None else plain(event)
+        seq = self._database.change(lambda db: write(db, run_id, body, time.time(), row))
         self._note(run_id, event, row)
         return seq
 
@@ -128,12 +121,9 @@ class Store:
         """
         try:
             row = to_row(changes, self.path.parent)
-            with self._guard:
-                self._waiting.append((run_id, None if event is None else _plain(event), time.time(), row))
-                if len(self._waiting) > _MOST_WAITING:  # curves may have gaps; how a run ended may not
-                    self._waiting = [item for item in self._waiting[: _MOST_WAITING // 2] if item[3]] + self._waiting[_MOST_WAITING // 2 :]
+            self._outbox.add(run_id, None if event is None else plain(event), row)
             self._note(run_id, event, row)
-            self._write_waiting(at_once="status" in row)
+            self._outbox.write(at_once="status" in row)
         except Exception:
             log.warning("the end or a step of run %s could not be kept", run_id, exc_info=True)
 
@@ -151,7 +141,7 @@ class Store:
         """
         process, birth = own_process()
         marks = ", ".join("?" for _ in RESUMABLE)
-        self._write_waiting(at_once=True)
+        self._outbox.write(at_once=True)
         run = self.get(run_id)
         mine = run.resumable and self._leases.take(run_id)
         if mine:
@@ -180,20 +170,17 @@ class Store:
 
     def release(self, run_id: str) -> None:
         """Say that this process does no more to a run; it is let go once all that was told of it is written."""
-        with self._guard:
-            if any(item[0] == run_id for item in self._waiting):
-                self._done.add(run_id)
-                return
-        self._leases.release(run_id)
+        if not self._outbox.keeps(run_id):
+            self._leases.release(run_id)
 
     def ask_to_stop(self, run_id: str) -> None:
         """Leave the wish that a run stop where whichever process has it will see it."""
-        self._database.change(lambda db: db.execute("UPDATE runs SET stop = 1 WHERE id = ?", (run_id,)), _SHORT)
+        self._database.change(lambda db: db.execute("UPDATE runs SET stop = 1 WHERE id = ?", (run_id,)), SHORT)
 
     def asked_to_stop(self, run_id: str) -> bool:
         """Whether someone, here or in another process, wishes that the run stop (or has deleted it); not while that cannot be read."""
         try:
-            row = self._database.ask(lambda db: db.execute("SELECT stop FROM runs WHERE id = ?", (run_id,)).fetchone(), _SHORT)
+            row = self._database.ask(lambda db: db.execute("SELECT stop FROM runs WHERE id = ?", (run_id,)).fetchone(), SHORT)
         except (StudioError, sqlite3.Error):
             return False
         return (row is None and not self._mirror(run_id).exists) or bool(row and row[0])
@@ -232,7 +219,7 @@ class Store:
             raise StudioError(f"the run {run_id} is under way", "stop it before deleting it")
         try:
             folder = self._runs / run_id
-            gone = folder.with_name(f"{_GONE}{run_id}")
+            gone = folder.with_name(f"{GONE}{run_id}")
             # What a row is made anew from goes first, so that it does not come back; the folder, and the lock in it, after the row.
             self._mirror(run_id).forget()
             self._database.change(lambda db: db.execute("DELETE FROM runs WHERE id = ?", (run_id,)))
@@ -254,7 +241,7 @@ class Store:
         names = ", ".join(f"{name} = ?" for name in row)
         query = f"UPDATE runs SET {names} WHERE id = ? AND status IN {ACTIVE}"
         try:
-            changed = self._database.change(lambda db: db.execute(query, (*row.values(), run_id)).rowcount, _SHORT)
+            changed = self._database.change(lambda db: db.execute(query, (*row.values(), run_id)).rowcount, SHORT)
         except StudioError:  # until it can be written, it is only shown: someone else may take the run up meanwhile
             self._given_up[run_id] = row
             return False
@@ -265,38 +252,13 @@ class Store:
 
     def _as_told(self, run: Run) -> Run:
         """A run with what was told of it and is not written yet."""
-        with self._guard:
-            changes = dict(self._given_up.get(run.id, {})) if run.active else {}
-            changes |= {name: value for item in self._waiting if item[0] == run.id for name, value in item[3].items()}
+        changes = dict(self._given_up.get(run.id, {})) if run.active else {}
+        changes |= self._outbox.changes(run.id)
         known = {name: value for name, value in changes.items() if name in COLUMNS}
         if not known:
             return run
         row = to_row({name: getattr(run, name) for name in COLUMNS}, self.path.parent) | known
         return replace(from_row(tuple(row[name] for name in COLUMNS), self.path.parent), id=run.id)
-
-    def _write_waiting(self, at_once: bool = False) -> None:
-        with self._guard:
-            if not self._waiting or (not at_once and time.monotonic() < self._next_try):
-                return
-            items, self._waiting = self._waiting, []
-            try:
-                self._database.change(lambda db: [_write(db, *item) for item in items], _SHORT)
-                self._told_of_trouble = False
-                while self._done:
-                    self._leases.release(self._done.pop())
-            except StudioError as error:
-                self._waiting = items + self._waiting
-                self._next_try = time.monotonic() + _AGAIN
-                if not self._told_of_trouble:
-                    self._told_of_trouble = True
-                    log.warning("%s; runs go on, and what they tell is written later", error.message)
-            except Exception:
-                # One of them is at fault; the others are written.
-                for item in items:
-                    try:
-                        self._database.change(lambda db, item=item: _write(db, *item), _SHORT)  # type: ignore[misc]
-                    except Exception:
-                        log.warning("an event of run %s could not be written", item[0], exc_info=True)
 
     def _note(self, run_id: str, event: Mapping[str, Any] | None, row: Mapping[str, Any]) -> None:
         """The same in the run's folder. How many steps were taken is not worth writing a file for."""
@@ -307,76 +269,7 @@ class Store:
             mirror.forget()
 
     def _fill(self, db: sqlite3.Connection) -> None:
-        """Take up the runs whose folders tell of them though the database does not, and the other way round."""
-        known = {run_id for (run_id,) in db.execute("SELECT id FROM runs")}
-        found = []
-        for folder in self._runs.iterdir() if self._runs.is_dir() else ():
-            if folder.name.startswith(_GONE):
-                shutil.rmtree(folder, ignore_errors=True)
-            elif is_run_id(folder.name) and folder.name not in known and (mirror := Mirror(folder)).exists:
-                row = mirror.read()
-                if row is None:
-                    self._tell_damage(f"the run {folder.name} is not shown: the run.json in its folder is damaged")
-                else:
-                    found.append(row)
-        columns = {name for _, name, *_ in db.execute("PRAGMA table_info(runs)")} | {_NUMBER}
-        for row in sorted(found, key=lambda row: (str(row.get(_NUMBER, "")).rjust(20), str(row.get("created")))):
-            db.execute("SAVEPOINT adopted")
-            try:
-                left = _adopt(db, {name: value for name, value in row.items() if name in columns}, self._mirror(row["id"]))
-            except (*_NOT_KEPT, ValueError, TypeError, OverflowError):
-                db.execute("ROLLBACK TO adopted")
-                self._tell_damage(f"the run {row['id']} is not shown: the run.json in its folder is damaged")
-            else:
-                if left:
-                    self._tell_damage(f"of the run {row['id']}, {left:,} damaged lines of its events.jsonl are left out")
-            db.execute("RELEASE adopted")
-        names = (_NUMBER, *COLUMNS, "process", "birth", "stop")
-        for run_id in known:
-            mirror = self._mirror(run_id)
-            if mirror.folder.is_dir() and not mirror.exists:
-                row = db.execute(f"SELECT {', '.join(names)} FROM runs WHERE id = ?", (run_id,)).fetchone()
-                mirror.write(dict(zip(names, row, strict=True)))
-
-    def _tell_damage(self, words: str) -> None:
-        if words not in self._database.notices:
-            self._database.notices.append(words)
+        self._database.notices += [words for words in reconcile(db, self._runs) if words not in self._database.notices]
 
     def _mirror(self, run_id: str) -> Mirror:
         return Mirror(self._runs / run_id)
-
-
-def _insert(db: sqlite3.Connection, values: Mapping[str, Any]) -> int:
-    marks = ", ".join("?" for _ in values)
-    return db.execute(f"INSERT INTO runs ({', '.join(values)}) VALUES ({marks})", tuple(values.values())).lastrowid or 0
-
-
-def _adopt(db: sqlite3.Connection, values: dict[str, Any], mirror: Mirror) -> int:
-    """Take up a run from its folder, with its events and the step that they last told of; how many events were damaged."""
-    number = values.get(_NUMBER)
-    if not isinstance(number, int) or db.execute(f"SELECT 1 FROM runs WHERE {_NUMBER} = ?", (number,)).fetchone():
-        values.pop(_NUMBER, None)
-    _insert(db, values)
-    damaged = 0
-    for told in mirror.events():
-        if told is None:
-            damaged += 1
-            continue
-        moment, event = told
-        _write(db, values["id"], _plain(event), moment, {"step": event.get("run_step") or event["step"]} if event["type"] == "step" else {})
-    return damaged
-
-
-def _write(db: sqlite3.Connection, run_id: str, body: str | None, moment: float, row: Mapping[str, Any]) -> int:
-    """Change columns of a run and append an event; its number, or 0. An event of a run that was deleted is dropped."""
-    if row:
-        db.execute(f"UPDATE runs SET {', '.join(f'{name} = ?' for name in row)} WHERE id = ?", (*row.values(), run_id))
-    if body is None or db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone() is None:
-        return 0
-    (seq,) = db.execute("SELECT COALESCE(MAX(seq), 0) + 1 FROM events WHERE run = ?", (run_id,)).fetchone()
-    db.execute("INSERT INTO events (run, seq, time, body) VALUES (?, ?, ?, ?)", (run_id, seq, moment, body))
-    return int(seq)
-
-
-def _plain(event: Mapping[str, Any]) -> str:
-    return json.dumps(event, ensure_ascii=False, separators=(",", ":"))

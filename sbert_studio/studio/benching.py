@@ -7,60 +7,24 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import StudioError
 from ..evaluation.speed import Duel, Round, duel, peer_library, rate
+from .bench_options import PEER, BenchOptions, folder_of
 from .facade import Studio
 from .training_bench import bench_train
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
 
-PEER = "sentence-transformers"
 _PEER_BATCH = 64  # faster for it here than its default of 32
 _SEARCHED, _QUERIES, _WIDTH = 100_000, 50, 384
 _OURS = "from sbert_studio.studio import Studio; Studio(allow_folders=True).similarity('one text', 'another', {model!r})"
 _THEIRS = "from sentence_transformers import SentenceTransformer; SentenceTransformer({folder!r}).encode(['one text', 'another'])"
-
-
-@dataclass(frozen=True)
-class BenchOptions:
-    """What to measure.
-
-    Attributes:
-        work: encode, train, search or startup.
-        peer: the library to measure beside; only sentence-transformers is known.
-        data: texts or pairs; ``None`` takes the bundled sample sets (for search: made-up vectors).
-        test: pairs with a score on which both sides' trained models are judged.
-        limit: rows at most.
-        repeats: rounds; of ``train``, each with the next seed.
-        precision: ours, or several with commas between them; the peer's is float32.
-        batch_size, epochs, learning_rate, seed: of ``train``, on both sides.
-        model: ``None`` is the default model.
-    """
-
-    work: str
-    peer: str = PEER
-    data: Path | None = None
-    test: Path | None = None
-    limit: int | None = None
-    repeats: int = 2
-    precision: str = "float32"
-    batch_size: int = 16
-    epochs: float = 1.0
-    learning_rate: float = 2e-5
-    seed: int = 12
-    model: str | None = None
-
-    @property
-    def precisions(self) -> list[str]:
-        """Our precisions, in the order given."""
-        return [part.strip() for part in self.precision.split(",") if part.strip()] or ["float32"]
 
 
 def bench(studio: Studio, options: BenchOptions, progress: Progress | None = None) -> Duel:
@@ -94,17 +58,6 @@ def texts_of(studio: Studio, options: BenchOptions) -> list[str]:
     if not texts:
         raise StudioError("there are no texts to encode", "name a file with a column of texts")
     return texts
-
-
-def folder_of(studio: Studio, model: str | None) -> tuple[str, Path]:
-    """The model's name and the folder that both sides load it from."""
-    name = model or studio.settings.default_model
-    folder = studio.catalog.resolve(name).path
-    if folder is None:
-        raise StudioError(
-            f"{name} is not on this machine", "use a bundled model, a run or a folder, so that both sides read the same files"
-        )
-    return name, folder
 
 
 def _encode(studio: Studio, options: BenchOptions, progress: Progress | None) -> Duel:

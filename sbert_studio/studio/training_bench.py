@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..evaluation.speed import Duel, Round, duel, peer_library
+from .bench_options import BenchOptions, folder_of
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress
-    from .benching import BenchOptions
     from .facade import Studio
 
 _WARMUP, _DECAY, _LONGEST_GRADIENT = 0.1, 0.01, 1.0
@@ -29,8 +29,6 @@ def bench_train(studio: Studio, options: BenchOptions, progress: Progress | None
     takes rows at even distances, since files are often sorted and the first rows short. With ``options.test``, both sides'
     models are judged by the same code.
     """
-    from .benching import folder_of
-
     name, folder = folder_of(studio, options.model)
     examples = _pairs(studio, options.data, options.limit)
     test = None if options.test is None else _pairs(studio, options.test, None)

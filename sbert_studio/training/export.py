@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.siblings import siblings
+from ..encoders.bundled import BUNDLED
 from ..encoders.card import CardFacts, Score, short_name
 from ..encoders.trainable import Trainable
 from ..evaluation.words import gain_in_words, interval_in_words
@@ -61,8 +62,6 @@ def adapter_base(model: str) -> str:
 
     Not what a tuned model's card calls its base: on the weights before that tuning the adapter would give other vectors.
     """
-    from ..encoders.catalog import BUNDLED
-
     if model in BUNDLED:
         return BUNDLED[model].hub_id
     path = Path(model)

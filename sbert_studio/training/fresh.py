@@ -32,7 +32,7 @@ def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | 
         )
         head: Any = spec.head
         encoder = catalog.load_fresh_cross(name, head=head, labels=objective.dim, seed=spec.seed, allow_folders=folders)
-        encoder.give(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
+        encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
     else:
         encoder = catalog.load_fresh(name, allow_folders=folders)
     if source is not None:

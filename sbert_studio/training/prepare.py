@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from ..encoders.lora import LoraSettings
 from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..objectives import build_objective, build_pair_objective, objectives_of
@@ -60,8 +61,6 @@ def put_adapter(spec: TrainSpec, encoder: Trainable) -> None:
     """Put the adapter into ``encoder`` that ``spec`` asks for, if it does; torch draws from the seed from now on."""
     torch.manual_seed(spec.seed)
     if spec.method == "lora":
-        from ..encoders.adapters import LoraSettings
-
         encoder.adapt(LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))
 
 
@@ -73,7 +72,7 @@ def _objective(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Objec
     if spec.widths:
         raise StudioError("a cross-encoder has no vectors to shorten", "leave matryoshka out")
     objective = build_pair_objective(spec.objective, spec.objective_params, labels=len(examples.labels), head=spec.head)
-    encoder.give(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
+    encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
     return objective
 
 

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.adapters import LoraSettings, apply_lora, is_adapted, load_adapter, merge_lora, save_adapter
+from sbert_studio.encoders.adapters import load_adapter
 from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.lora import LoraSettings
 from sbert_studio.encoders.storage import load_folder
 from sbert_studio.encoders.targets import find_targets
-from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 
 from .tiny import BACKBONES, TEXTS, tiny_encoder
@@ -27,7 +29,7 @@ EXPECTED = {
 def trained(kind: str, config: EncoderConfig | None = None) -> TransformerEncoder:
     """An encoder whose adapter has moved: a fresh one's product is zero, and would merge to nothing."""
     encoder = tiny_encoder(kind, config)
-    apply_lora(encoder, LoraSettings(r=4, alpha=8, dropout=0.1))
+    encoder.adapt(LoraSettings(r=4, alpha=8, dropout=0.1))
     torch.manual_seed(3)
     for name, weight in encoder.named_parameters():
         if "lora_" in name:
@@ -53,17 +55,17 @@ def test_every_backbone_can_be_adapted_and_merged(kind: str, tmp_path: Path) -> 
     unmerged = encoder.encode(TEXTS)
     assert np.abs(unmerged - plain).max() > 1e-3
     encoder.save(tmp_path / "model")
-    assert is_adapted(encoder)
+    assert encoder.adapted
     np.testing.assert_allclose(load_folder(tmp_path / "model").encode(TEXTS), unmerged, atol=1e-5)
-    merge_lora(encoder)
-    assert not is_adapted(encoder) and type(encoder.backbone) is type(tiny_encoder(kind).backbone)
+    encoder.merge_adapter()
+    assert not encoder.adapted and type(encoder.backbone) is type(tiny_encoder(kind).backbone)
     np.testing.assert_allclose(encoder.encode(TEXTS), unmerged, atol=1e-5)
 
 
 def test_only_the_adapter_and_the_projection_are_trained() -> None:
     encoder = tiny_encoder("llama", EncoderConfig(projection=8))
     frozen = {name: weight.clone() for name, weight in encoder.backbone.named_parameters()}
-    apply_lora(encoder, LoraSettings(r=4))
+    encoder.adapt(LoraSettings(r=4))
     moving = {name for name, weight in encoder.named_parameters() if weight.requires_grad}
     assert all("lora_" in name or name.startswith("projection.") for name in moving)
     assert any(name.startswith("projection.") for name in moving) and any("lora_B" in name for name in moving)
@@ -91,7 +93,7 @@ def test_an_adapter_saved_and_loaded_on_its_base_gives_the_same_vectors(projecti
     if encoder.projection is not None:
         for weight in encoder.projection.parameters():
             weight.data.add_(0.1)
-    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
     other = tiny_encoder("bert", config)
     load_adapter(other, tmp_path / "adapter")
     np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
@@ -101,7 +103,7 @@ def test_the_saved_adapter_is_portable_and_opens_in_peft(tmp_path: Path) -> None
     from peft import PeftModel
 
     encoder = trained("bert", EncoderConfig("mean", False))
-    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
     settings = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
     assert settings["base_model_name_or_path"] == "owner/base"
     assert str(tmp_path) not in json.dumps(settings)
@@ -113,27 +115,27 @@ def test_the_saved_adapter_is_portable_and_opens_in_peft(tmp_path: Path) -> None
 @pytest.mark.parametrize("base", ["/home/someone/model", "C:\\models\\x"])
 def test_a_path_is_no_base_id(base: str, tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="hub id"):
-        save_adapter(trained("bert"), tmp_path / "adapter", base)
+        trained("bert").save_adapter(tmp_path / "adapter", base)
 
 
 def test_wrong_settings_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(StudioError):
         LoraSettings(r=0)
     with pytest.raises(StudioError, match="nowhere"):
-        apply_lora(tiny_encoder(), LoraSettings(targets=("nowhere",)))
+        tiny_encoder().adapt(LoraSettings(targets=("nowhere",)))
     encoder = trained("bert")
     with pytest.raises(StudioError, match="already"):
-        apply_lora(encoder, LoraSettings())
+        encoder.adapt(LoraSettings())
     with pytest.raises(StudioError, match="no adapter"):
-        save_adapter(tiny_encoder(), tmp_path / "adapter", "owner/base")
-    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+        tiny_encoder().save_adapter(tmp_path / "adapter", "owner/base")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
     with pytest.raises(StudioError, match="does not fit"):
         load_adapter(tiny_encoder("llama"), tmp_path / "adapter")
 
 
 def test_a_pooling_and_projection_chosen_for_the_tuning_come_back_with_the_adapter(tmp_path: Path) -> None:
     encoder = trained("bert", EncoderConfig("max", False, 8, "tanh", max_length=20))
-    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
     other = tiny_encoder("bert")
     load_adapter(other, tmp_path / "adapter")
     assert other.config == encoder.config
@@ -142,20 +144,20 @@ def test_a_pooling_and_projection_chosen_for_the_tuning_come_back_with_the_adapt
 
 def test_an_adapters_folder_is_a_model_of_the_catalogue(catalog: Catalog, tmp_path: Path) -> None:
     encoder = catalog.load_fresh("all-MiniLM-L6-v2")
-    apply_lora(encoder, LoraSettings(r=2, alpha=4))
+    encoder.adapt(LoraSettings(r=2, alpha=4))
     for name, weight in encoder.named_parameters():
         if "lora_B" in name:
             weight.data.normal_(std=0.05)
     texts = ["the machine swallowed my card", "hello"]
     expected = encoder.encode(texts)
-    save_adapter(encoder, tmp_path / "adapter", "sentence-transformers/all-MiniLM-L6-v2")
+    encoder.save_adapter(tmp_path / "adapter", "sentence-transformers/all-MiniLM-L6-v2")
     np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(texts), expected, atol=1e-5)
     assert catalog.load_fresh(str(tmp_path / "adapter")).base == "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def test_an_adapter_beside_a_whole_model_is_refused(tmp_path: Path) -> None:
     encoder = trained("bert")
-    save_adapter(encoder, tmp_path / "adapter", "owner/base")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
     encoder.save(tmp_path / "model")
     (tmp_path / "model" / "adapter_config.json").write_bytes((tmp_path / "adapter" / "adapter_config.json").read_bytes())
     with pytest.raises(StudioError, match="adapter beside"):

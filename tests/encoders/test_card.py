@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from sbert_studio.encoders.card import CardFacts, Score, model_card, serving_warnings
-from sbert_studio.encoders.transformer import EncoderConfig
+from sbert_studio.encoders.config import EncoderConfig
 
 from .tiny import tiny_encoder
 

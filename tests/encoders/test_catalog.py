@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sbert_studio.encoders import bundled, hub, sources
 from sbert_studio.encoders import catalog as module
-from sbert_studio.encoders import hub
-from sbert_studio.encoders.catalog import BUNDLED, Catalog
-from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.encoders.bundled import BUNDLED, Bundled
+from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import Workspace
 
@@ -35,7 +37,7 @@ def altered(tmp_path: Path, bundled_folder: Path, monkeypatch: pytest.MonkeyPatc
     weights = bytearray((copy / "model.safetensors").read_bytes())
     weights[-100] ^= 1
     (copy / "model.safetensors").write_bytes(weights)
-    monkeypatch.setattr(module, "_bundled_folder", lambda name, bundled: copy)
+    monkeypatch.setattr(sources, "bundled_folder", lambda *_: copy)
     return copy
 
 
@@ -67,21 +69,21 @@ def test_altered_weights_are_refused_each_time(catalog: Catalog, altered: Path) 
 
 
 def test_right_weights_are_hashed_once_a_process(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_checked", set())
+    monkeypatch.setattr(bundled, "_checked", set())
     hashed: list[Path] = []
 
     def digest(path: Path) -> str:
         hashed.append(path)
         return BUNDLED["all-MiniLM-L6-v2"].sha256
 
-    monkeypatch.setattr(module, "digest_file", digest)
+    monkeypatch.setattr(bundled, "digest_file", digest)
     catalog.load_fresh("all-MiniLM-L6-v2")
     catalog.load_fresh("all-MiniLM-L6-v2")
     assert len(hashed) == 1
 
 
 def test_weights_that_are_not_installed_are_a_clear_error(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(module.BUNDLED, "absent", module.Bundled("no_such_package", "model", "0" * 64, "owner/absent"))
+    monkeypatch.setitem(BUNDLED, "absent", Bundled("no_such_package", "model", "0" * 64, "owner/absent"))
     with pytest.raises(StudioError, match="not installed"):
         catalog.resolve("absent")
 

@@ -11,6 +11,7 @@ from sbert_studio.encoders.base import EncodingStoppedError
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.cross import CrossEncoder, Head
 from sbert_studio.encoders.cross_storage import load_cross, new_cross
+from sbert_studio.encoders.lora import LoraSettings, read_adapter
 from sbert_studio.errors import StudioError
 
 from .tiny import TEXTS, tiny_encoder
@@ -84,6 +85,30 @@ def test_the_head_and_the_backbone_are_trained(base: Path) -> None:
     model(model.collate(model.tokenize(PAIRS))).square().mean().backward()
     without = [name for name, weight in model.named_parameters() if weight.grad is None]
     assert without == []
+
+
+def test_it_is_adapted_saved_and_merged_as_a_sentence_encoder_is(base: Path, tmp_path: Path) -> None:
+    model = new_cross(base)
+    with pytest.raises(StudioError, match="no adapter"):
+        model.save_adapter(tmp_path / "adapter", "owner/base")
+    assert not model.adapted
+    model.adapt(LoraSettings(r=2, alpha=4, dropout=0.0))
+    torch.manual_seed(3)
+    for name, weight in model.named_parameters():
+        if "lora_B" in name:
+            weight.data.normal_(std=0.1)
+    with pytest.raises(StudioError, match="merge the adapter first"):
+        model.save(tmp_path / "unmerged")
+    with pytest.raises(StudioError, match="already"):
+        model.adapt(LoraSettings())
+    unmerged = model.predict(PAIRS)
+    model.save_adapter(tmp_path / "adapter", "owner/base")
+    model.merge_adapter()
+    assert not model.adapted and type(model.model) is type(new_cross(base).model)
+    np.testing.assert_allclose(model.predict(PAIRS), unmerged, atol=1e-5)
+    again = new_cross(base, seed=4)
+    again.model = read_adapter(again.model, tmp_path / "adapter").eval()
+    np.testing.assert_allclose(again.predict(PAIRS), unmerged, atol=1e-5)
 
 
 def test_the_order_of_a_pair_matters_and_duplicates_are_scored_once(bert: Path) -> None:

@@ -14,12 +14,11 @@ import torch
 from sentence_transformers import CrossEncoder as CrossPeer
 from sentence_transformers import SentenceTransformer
 
-from sbert_studio.encoders.adapters import LoraSettings
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.cross_adapters import apply_cross_lora
+from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.cross_storage import load_cross, new_cross
+from sbert_studio.encoders.lora import LoraSettings
 from sbert_studio.encoders.storage import load_folder
-from sbert_studio.encoders.transformer import EncoderConfig
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import Workspace
 
@@ -188,7 +187,7 @@ def test_a_cross_encoder_on_xlnet_scores_each_pair_as_it_does_alone_and_as_its_p
 
 def test_an_adapter_sits_in_the_feed_forward_net_of_xlnet(xlnet: Path) -> None:
     model = new_cross(xlnet)
-    apply_cross_lora(model, LoraSettings(r=2, alpha=4))
+    model.adapt(LoraSettings(r=2, alpha=4))
     learning = {name for name, weight in model.named_parameters() if weight.requires_grad}
     assert any("ff.layer_1.lora_A" in name for name in learning) and any("logits_proj" in name for name in learning)
     model(model.collate(model.tokenize([("hello world", "the cat")]))).sum().backward()

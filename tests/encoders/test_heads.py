@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from sbert_studio.encoders.adapters import LoraSettings, add_lora, lora_config, write_adapter
+from sbert_studio.encoders.lora import LoraSettings, add_lora, lora_config, write_adapter
 from sbert_studio.encoders.targets import find_heads, find_targets
 from sbert_studio.errors import StudioError
 

@@ -41,3 +41,13 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
             MODULES[name].read(tmp_path / name)
     with pytest.raises(StudioError, match="there is no module 'LSTM'"):
         MODULES["LSTM"]
+
+
+def test_a_module_that_cannot_be_written_cannot_be_made() -> None:
+    class ReadOnly(Module):
+        @classmethod
+        def read(cls, folder: Path) -> ReadOnly:
+            return cls()  # type: ignore[abstract]
+
+    with pytest.raises(TypeError, match="write"):
+        ReadOnly()  # type: ignore[abstract]

@@ -9,8 +9,9 @@ import torch
 
 from sbert_studio.encoders import inference
 from sbert_studio.encoders.base import EncodingStoppedError
+from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.modules.pooling import POOLINGS
-from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 
 from .tiny import BACKBONES, DECODERS, TEXTS, tiny_encoder

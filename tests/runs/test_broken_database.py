@@ -13,7 +13,7 @@ import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs import database, migrations, store
+from sbert_studio.runs import database, migrations, outbox, store
 from sbert_studio.runs.mirror import Mirror
 from sbert_studio.runs.record import Run, new_run_id, now
 from sbert_studio.runs.row import COLUMNS
@@ -37,7 +37,8 @@ def kept(tmp_path: Path) -> Store:
 @pytest.fixture
 def locked(kept: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
     """Another program that holds the file."""
-    monkeypatch.setattr(store, "_SHORT", 0.1)
+    for module in (store, outbox):
+        monkeypatch.setattr(module, "SHORT", 0.1)
     monkeypatch.setattr(database.Database.change, "__defaults__", (0.1,))
     kept.runs()
     with sqlite3.connect(kept.path, isolation_level=None, check_same_thread=False) as other:
@@ -132,7 +133,7 @@ def test_an_end_that_only_the_runs_folder_knows_is_believed_once_nobody_has_the_
     kept.record(run.id, status="running")
     locked.execute("BEGIN EXCLUSIVE")
     kept.tell(run.id, {"type": "failed"}, status="failed", message="no memory", hint="h")
-    kept._waiting.clear()  # as if the process had been killed
+    kept._outbox._items.clear()  # as if the process had been killed
     kept._leases.release_all()
     locked.execute("ROLLBACK")
     other = Store(kept.path)
@@ -165,7 +166,7 @@ def test_one_damaged_entry_does_not_hide_the_others(kept: Store) -> None:
 def test_a_run_ends_and_the_next_begins_though_the_database_takes_nothing(
     studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "_AGAIN", 0.05)
+    monkeypatch.setattr(outbox, "_AGAIN", 0.05)
     path = write_pairs(tmp_path / "pairs.csv")
     real, began = database.Database.change, threading.Event()
 
@@ -252,9 +253,9 @@ def test_a_run_is_let_go_only_when_what_was_told_of_it_is_written(kept: Store, l
     locked.execute("ROLLBACK")
     other = Store(kept.path)
     assert other.recover() == []
-    kept._write_waiting(at_once=True)
+    kept._outbox.write(at_once=True)
     assert other.take(run.id).status == "queued"
-    kept._write_waiting(at_once=True)
+    kept._outbox.write(at_once=True)
     assert other.get(run.id).status == "queued"
 
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 from transformers import BertModel, RobertaConfig, RobertaModel
 
-from sbert_studio.encoders.adapters import LoraSettings, apply_lora
-from sbert_studio.encoders.cross_adapters import apply_cross_lora
-from sbert_studio.encoders.transformer import EncoderConfig, TransformerEncoder
+from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.lora import LoraSettings
+from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.training.packing import Packing, pack_batches
 
 from .tiny import sentences, tiny_encoder
@@ -61,7 +61,7 @@ def test_no_padded_token_reaches_the_layers() -> None:
 
 def test_a_model_with_an_adapter_is_packed_too() -> None:
     encoder = tiny_encoder()
-    apply_lora(encoder, LoraSettings(r=4, alpha=8, dropout=0.0))
+    encoder.adapt(LoraSettings(r=4, alpha=8, dropout=0.0))
     batch = encoder.collate(encoder.tokenize(sentences(9)))
     padded, seen = without_dropout(encoder)(batch), []
     pack_batches(encoder.backbone)
@@ -76,7 +76,7 @@ def test_a_cross_encoder_is_packed_with_its_segments_and_its_pooler(kind: str, l
     def run(packed: bool) -> tuple[torch.Tensor, dict[str, torch.Tensor], list[int]]:
         encoder, seen = tiny_cross(kind, head="mlp", dropout=0.0), []
         if lora:
-            apply_cross_lora(encoder, LoraSettings(r=4, alpha=8, dropout=0.0))
+            encoder.adapt(LoraSettings(r=4, alpha=8, dropout=0.0))
         encoder.train()
         if packed:
             pack_batches(encoder.backbone)

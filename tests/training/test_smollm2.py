@@ -13,8 +13,8 @@ import torch
 from smollm2 import convert, gguf_folder
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.adapters import LoraSettings, apply_lora, merge_lora
 from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.encoders.lora import LoraSettings
 from sbert_studio.encoders.storage import load_folder
 from sbert_studio.encoders.targets import find_targets
 from sbert_studio.encoders.transformer import TransformerEncoder
@@ -98,7 +98,7 @@ def test_targets_are_found_padding_moves_nothing_and_merging_changes_nothing(enc
         for batch in (right, left):
             np.testing.assert_allclose(unit(encoder(batch).numpy()), plain, atol=1e-5)
 
-    apply_lora(encoder, LoraSettings(r=16, alpha=32))
+    encoder.adapt(LoraSettings(r=16, alpha=32))
     learning = sum(weight.numel() for weight in encoder.parameters() if weight.requires_grad)
     assert 0.02 < learning / encoder.parameters_count < 0.05
     torch.manual_seed(3)
@@ -107,7 +107,7 @@ def test_targets_are_found_padding_moves_nothing_and_merging_changes_nothing(enc
             weight.data.normal_(std=0.01)
     unmerged = unit(encoder.encode(TEXTS))
     assert np.abs(unmerged - plain).max() > 1e-3
-    merge_lora(encoder)
+    encoder.merge_adapter()
     np.testing.assert_allclose(unit(encoder.encode(TEXTS)), unmerged, atol=1e-5)
 
 

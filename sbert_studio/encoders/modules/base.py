@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Module(nn.Module):
+class Module(nn.Module, ABC):
     """A step from token ids to the vector of a text.
 
     Attributes:
@@ -23,21 +24,21 @@ class Module(nn.Module):
     name: ClassVar[str]
 
     @classmethod
+    @abstractmethod
     def read(cls, folder: Path) -> Self:
         """The module whose files lie in ``folder``, in float32.
 
         Raises:
             StudioError: a file is missing or damaged, or asks for what is not known here.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, folder: Path, inputs: int) -> None:
         """Write the files to ``folder``, which other programs read.
 
         Args:
             inputs: the width of what enters.
         """
-        raise NotImplementedError
 
     def width(self, inputs: int) -> int:
         """The width of what comes out."""

@@ -1,0 +1,32 @@
+"""How many tokens of a text are read, and how many of them are the prompt's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .tokens import Tokens
+
+# A tokenizer without a limit says so with a number of thirty digits.
+_UNLIMITED = 1_000_000
+_DEFAULT_LENGTH = 512
+
+
+def capped(asked: int | None, backbone: Any, tokenizer: Any) -> int:
+    """``asked`` tokens, or the tokenizer's own limit, but never more than the backbone's table of positions holds."""
+    limits = [int(tokenizer.model_max_length) if asked is None else asked]
+    positions = getattr(backbone.config.get_text_config(), "max_position_embeddings", None)
+    if positions is not None and positions > 0:
+        # RoBERTa's positions begin after the padding id: a table of 514 holds 512 tokens.
+        first = getattr(getattr(backbone, "embeddings", None), "padding_idx", None)
+        limits.append(int(positions) - (0 if first is None else int(first) + 1))
+    limit = min(limits)
+    return limit if limit < _UNLIMITED else _DEFAULT_LENGTH
+
+
+def length_of_prompt(tokens: Tokens) -> int:
+    """How many tokens stand before a text: the prompt's and the special ones before it, but not the one that ends a text."""
+    if not tokens.prompt:
+        return 0
+    (ids,) = tokens.ids([""])
+    return len(ids) - (ids[-1] in tokens.tokenizer.all_special_ids)

@@ -1,0 +1,23 @@
+"""What the verbs return: frozen data that a page can draw and ``to_json`` can send."""
+
+from .comparing import Agreement, PairScore, PairScores, Similarity
+from .finding import ClusterInfo, Encoded, MapView, Mined, MinedPair, SearchResult, TextHit
+from .tuned import Exported, Forecast, ModelCard, RunView
+
+__all__ = [
+    "Agreement",
+    "ClusterInfo",
+    "Encoded",
+    "Exported",
+    "Forecast",
+    "MapView",
+    "Mined",
+    "MinedPair",
+    "ModelCard",
+    "PairScore",
+    "PairScores",
+    "RunView",
+    "SearchResult",
+    "Similarity",
+    "TextHit",
+]

@@ -1,0 +1,114 @@
+"""What comparing two texts, or a file of pairs, returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...data.findings import count
+
+if TYPE_CHECKING:
+    from ...data.accounts import RowAccount
+
+_MEASURES = ("cosine", "dot", "euclidean", "manhattan")
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Two texts compared. ``cosine`` lies in [-1, 1]; ``euclidean`` and ``manhattan`` are distances: 0 is equal."""
+
+    cosine: float
+    dot: float
+    euclidean: float
+    manhattan: float
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """The four numbers, and ``notes`` where there are any."""
+        notes = {"notes": list(self.notes)} if self.notes else {}
+        return {"cosine": self.cosine, "dot": self.dot, "euclidean": self.euclidean, "manhattan": self.manhattan, **notes}
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """One row of a file of pairs; ``row`` is its number in a spreadsheet."""
+
+    row: int
+    a: str
+    b: str
+    similarity: Similarity
+
+    def to_json(self) -> dict[str, Any]:
+        """``{row, a, b, cosine, dot, euclidean, manhattan}``."""
+        return {"row": self.row, "a": self.a, "b": self.b, **self.similarity.to_json()}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How cosines go with what people said of the same pairs.
+
+    Attributes:
+        column: where they said it.
+        rows: how many of the compared rows hold a score or label.
+        spearman, pearson: the correlation of the cosines with the scores; None for labels.
+        mean_by_label: the mean cosine of each label; empty for scores.
+    """
+
+    column: str
+    rows: int
+    spearman: float | None = None
+    pearson: float | None = None
+    mean_by_label: Mapping[str, float] = field(default_factory=dict)
+
+    def in_words(self) -> str:
+        """One sentence."""
+        if self.mean_by_label:
+            means = ", ".join(f"{label} {mean:.3f}" for label, mean in self.mean_by_label.items())
+            return f"Mean cosine by {self.column!r}, over {count(self.rows, 'row')}: {means}"
+        correlation = f"Spearman {self.spearman:.4f}, Pearson {self.pearson:.4f}"
+        return f"The cosines and {self.column!r} agree over {count(self.rows, 'row')} by {correlation}"
+
+    def to_json(self) -> dict[str, Any]:
+        """``{column, rows}``, and ``spearman, pearson`` or ``mean_by_label``."""
+        found: dict[str, Any] = {"column": self.column, "rows": self.rows}
+        if self.mean_by_label:
+            return found | {"mean_by_label": dict(self.mean_by_label)}
+        return found | {"spearman": self.spearman, "pearson": self.pearson}
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """A file of pairs compared, in its order.
+
+    Attributes:
+        columns: the names of the two text columns.
+        account: what became of the file's rows.
+        agreement: how the cosines go with the scores or labels that the file holds; None where it holds none.
+        notes: what else to tell, in sentences.
+    """
+
+    rows: tuple[PairScore, ...]
+    columns: tuple[str, str]
+    account: RowAccount
+    agreement: Agreement | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """``{rows, columns, account, agreement, notes}``."""
+        return {
+            "rows": [row.to_json() for row in self.rows],
+            "columns": list(self.columns),
+            "account": self.account.to_json(),
+            "agreement": self.agreement.to_json() if self.agreement else None,
+            "notes": list(self.notes),
+        }
+
+    def to_csv(self, path: Path) -> None:
+        """Write one line a pair, in which no cell is a live formula."""
+        from ...data.tables import write_csv
+
+        cells = [row.to_json() for row in self.rows]
+        names = {"row": "row", "a": self.columns[0], "b": self.columns[1], **dict.fromkeys(_MEASURES)}
+        write_csv(path, {names[key] or key: [cell[key] for cell in cells] for key in names})

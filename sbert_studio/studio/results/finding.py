@@ -1,0 +1,149 @@
+"""What encoding, searching, mining and drawing a corpus return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...data.accounts import RowAccount
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Texts as vectors.
+
+    Attributes:
+        vectors: (rows, dim) float32, one for each row of the file: those below its header, in order, blank ones too; blank rows
+            that end the file do not count. NaN where a row has no text. Of bare texts: one for each.
+        account: what became of the rows.
+        seconds: encoding alone, the model already loaded.
+    """
+
+    vectors: np.ndarray
+    rows: int
+    dim: int
+    seconds: float
+    sentences_per_second: float
+    account: RowAccount
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the vectors; ``nan`` counts the rows without a vector from 0, as NumPy does, ``left_out`` as a spreadsheet."""
+        return {
+            "rows": self.rows,
+            "encoded": self.account.used,
+            "left_out": [reason.to_json() for reason in self.account.reasons],
+            "nan": np.flatnonzero(np.isnan(self.vectors[:, 0])).tolist(),
+            "dim": self.dim,
+            "seconds": self.seconds,
+            "sentences_per_second": self.sentences_per_second,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
+class TextHit:
+    """A text found. ``row`` counts the corpus from 0, ``line`` is its number in a spreadsheet; a higher ``score`` is better."""
+
+    row: int
+    line: int
+    text: str
+    score: float
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """``{row, text, score, fields}``, ``row`` as a spreadsheet numbers it."""
+        return {"row": self.line, "text": self.text, "score": self.score, "fields": dict(self.fields)}
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Hits, best first. ``milliseconds``: the search alone, with the corpus encoded and indexed."""
+
+    hits: tuple[TextHit, ...]
+    milliseconds: float
+    account: RowAccount
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """``{hits, milliseconds, account, notes}``."""
+        return {"hits": [hit.to_json() for hit in self.hits], "milliseconds": self.milliseconds, **_told(self)}
+
+
+@dataclass(frozen=True)
+class MinedPair:
+    """Two texts of a corpus and their cosine; rows count from 0, lines as a spreadsheet does."""
+
+    a: str
+    b: str
+    row_a: int
+    row_b: int
+    line_a: int
+    line_b: int
+    score: float
+
+    def to_json(self) -> dict[str, Any]:
+        """``{a, b, row_a, row_b, score}``, the rows as a spreadsheet numbers them."""
+        return {"a": self.a, "b": self.b, "row_a": self.line_a, "row_b": self.line_b, "score": self.score}
+
+
+@dataclass(frozen=True)
+class Mined:
+    """The most similar pairs, best first. ``seconds``: the comparison alone."""
+
+    pairs: tuple[MinedPair, ...]
+    seconds: float
+    account: RowAccount
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """``{pairs, seconds, account, notes}``."""
+        return {"pairs": [pair.to_json() for pair in self.pairs], "seconds": self.seconds, **_told(self)}
+
+
+@dataclass(frozen=True)
+class ClusterInfo:
+    """A cluster of the map; id -1 holds what belongs to none."""
+
+    id: int
+    label: str
+    size: int
+
+    def to_json(self) -> dict[str, Any]:
+        """``{id, label, size}``."""
+        return {"id": self.id, "label": self.label, "size": self.size}
+
+
+@dataclass(frozen=True)
+class MapView:
+    """A corpus drawn.
+
+    Attributes:
+        points: (n, 2) or (n, 3) float32, in the corpus' order.
+        ids: (n,) int64, the cluster of each text, -1 for none.
+        clusters: largest first, the rest (-1) last.
+        projection_key: names the projection, so that a page knows whether the points moved.
+    """
+
+    points: np.ndarray
+    ids: np.ndarray
+    clusters: tuple[ClusterInfo, ...]
+    projection_key: str
+    account: RowAccount = field(default=RowAccount(0, 0))
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """``{points: how many, clusters, dimensions, account, notes}``; the coordinates go with :meth:`coordinates`."""
+        clusters = [cluster.to_json() for cluster in self.clusters]
+        return {"points": len(self.points), "dimensions": int(self.points.shape[1]), "clusters": clusters, **_told(self)}
+
+    def coordinates(self) -> list[list[float]]:
+        """The points as plain lists."""
+        return [[float(value) for value in point] for point in self.points]
+
+
+def _told(found: SearchResult | Mined | MapView) -> dict[str, Any]:
+    return {"account": found.account.to_json(), "notes": list(found.notes)}
