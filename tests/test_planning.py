@@ -123,6 +123,18 @@ def test_every_row_is_accounted_for_in_the_plan_the_run_and_the_zip(studio: Stud
     assert data["accounts"]["data"]["left_out"] == 2
 
 
+def test_a_run_whose_rows_an_earlier_version_drew_otherwise_is_accounted_for_by_what_it_wrote(studio: Studio, tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "pairs.csv", seed=10)
+    run = studio.train(TrainRequest(path, overrides=quick(dev_fraction=0.2)))
+    written = studio.workspace.run(run.id) / "held_out.jsonl"
+    rows = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
+    drawn = [row["line"] for row in rows]
+    others = [line for line in range(2, 62) if line not in drawn][: len(rows)]
+    written.write_text("".join(json.dumps({**row, "line": line}) + "\n" for row, line in zip(rows, others, strict=True)), encoding="utf-8")
+    told = studio.accounts(run.id)["data"]
+    assert (told.read, told.used, told.held_out, told.left_out) == (60, 60 - len(rows), len(rows), 0)
+
+
 @pytest.mark.parametrize("judged", ["by a file", "by a part"])
 def test_rows_of_the_first_stage_that_hold_a_held_out_text_are_named(studio: Studio, tmp_path: Path, judged: str) -> None:
     path, dev = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "dev.csv", 20, seed=30)

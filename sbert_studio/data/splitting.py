@@ -30,7 +30,8 @@ def split(
 
     Rows that share a text stay together; whole components are drawn in a seeded order while they fit. Where one
     component holds nearly everything, held-out rows are cut out of it, and the rows that share a text with them
-    (at most a quarter of all) are in neither part.
+    (at most a quarter of all) are in neither part. Pairs that would be held out all with the same target are drawn anew, one of each
+    class or range of scores first, where that leaves both parts with different targets.
 
     Args:
         examples: what to divide.
@@ -54,6 +55,10 @@ def split(
     strata = _strata(examples, stratify)
     generator = np.random.default_rng(seed)
     dev = _fill(component, strata, target, generator, 2 if examples.kind == "labelled_texts" and stratify is not False else 0)
+    if dev.any() and all_alike(examples.take(np.flatnonzero(dev))):
+        other = _fill(component, _strata(examples, True), target, np.random.default_rng(seed), 1, each=True)
+        if not any(all_alike(examples.take(np.flatnonzero(part))) for part in (other, ~other)):
+            dev = other
     dropped = np.zeros(total, dtype=bool)
     if dev.sum() < max(1, target // 2) and not groups:
         dev, dropped = _cut(examples, target, generator)
@@ -100,6 +105,11 @@ def folds(
         load[fold] += added
         fold_of[rows] = fold
     return [(examples.take(np.flatnonzero(fold_of != fold)), examples.take(np.flatnonzero(fold_of == fold))) for fold in range(k)]
+
+
+def all_alike(examples: Examples) -> bool:
+    """Whether these are pairs that all have the same score or label, or none: no ranking of them is better than another."""
+    return examples.kind in ("scored_pairs", "labelled_pairs") and examples.targets is not None and len(np.unique(examples.targets)) < 2
 
 
 def leakage(train: Examples, dev: Examples) -> tuple[str, ...]:
@@ -199,18 +209,30 @@ def _strata(examples: Examples, stratify: bool | None) -> np.ndarray:
     return np.zeros(len(examples), dtype=np.int64)
 
 
-def _fill(component: np.ndarray, strata: np.ndarray, target: int, generator: np.random.Generator, stay: int = 0) -> np.ndarray:
+def _fill(
+    component: np.ndarray, strata: np.ndarray, target: int, generator: np.random.Generator, stay: int = 0, *, each: bool = False
+) -> np.ndarray:
     """Draw whole components in a random order while their rows fit, both in all and within each stratum's share.
 
     Args:
         stay: of each stratum at least so many rows are not drawn.
+        each: draw one component of each stratum before a second one of any, rare strata first.
     """
     members = _members(component)
     sizes = np.bincount(strata)
     quota = np.minimum(np.ceil(sizes * (target / len(strata))), np.maximum(0, sizes - stay))
     taken = np.zeros_like(quota)
     dev = np.zeros(len(component), dtype=bool)
-    for index in generator.permutation(len(members)):
+    order = generator.permutation(len(members))
+    if each:
+        rarest = [min(strata[rows].tolist(), key=lambda one: (sizes[one], one)) for rows in members]
+        seen = np.zeros_like(sizes)
+        turns = []
+        for index in order:
+            turns.append((int(seen[rarest[index]]), int(sizes[rarest[index]])))
+            seen[rarest[index]] += 1
+        order = order[sorted(range(len(order)), key=lambda place: turns[place])]
+    for index in order:
         rows = members[index]
         if taken.sum() + len(rows) > target:
             continue

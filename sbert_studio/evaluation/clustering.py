@@ -41,7 +41,7 @@ def evaluate_clustering(vectors: np.ndarray, labels: Sequence[str], *, seed: int
 
 
 def resampled_v_measure(truth: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """V-measure of (n,) cluster ids with (n,) class ids over rows drawn with replacement, (resamples,).
+    """V-measure of (n,) cluster ids with (n,) class ids over rows drawn with replacement, (resamples,); NaN of a single class.
 
     It is 2 I(C; K) / (H(C) + H(K)), so only the counts of classes, of clusters and of what both share are needed.
     """
@@ -52,7 +52,7 @@ def resampled_v_measure(truth: np.ndarray, found: np.ndarray) -> np.ndarray:
         of_classes, of_clusters, of_both = (_entropy(part @ counts.T) for part in parts)
         total = of_classes + of_clusters
         shared = np.maximum(total - of_both, 0.0)
-        return np.asarray(np.divide(2 * shared, total, out=np.ones_like(total), where=total > 0))
+        return np.asarray(np.divide(2 * shared, total, out=np.full_like(total, np.nan), where=of_classes > 0))
 
     return resampled(v_measure, len(truth))
 

@@ -57,7 +57,7 @@ def judge(scores: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 
 def resampled_average_precision(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The average precision of (n,) scores over rows drawn with replacement, (resamples,).
+    """The average precision of (n,) scores over rows drawn with replacement, (resamples,); NaN where all labels drawn are the same.
 
     The rows are sorted once. A threshold at which nothing was drawn adds nothing, since recall does not move there.
     """
@@ -70,13 +70,16 @@ def resampled_average_precision(scores: np.ndarray, labels: np.ndarray) -> np.nd
         hits = np.cumsum(drawn * truth, axis=1)[:, last]
         called = np.cumsum(drawn, axis=1)[:, last]
         found = np.sum(np.diff(hits, prepend=0.0, axis=1) * hits / np.maximum(called, 1), axis=1)
-        return np.asarray(found / np.maximum(hits[:, -1], 1))
+        return _of_both(found / np.maximum(hits[:, -1], 1), hits[:, -1], called[:, -1])
 
     return resampled(average_precision, len(scores))
 
 
 def resampled_decisions(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The best accuracy and the best F1 of (n,) scores over rows drawn with replacement, (resamples, 2); thresholds are chosen anew."""
+    """The best accuracy and the best F1 of (n,) scores over rows drawn with replacement, (resamples, 2); thresholds are chosen anew.
+
+    NaN where all labels drawn are the same: one threshold is then always right.
+    """
     order = np.argsort(-scores, kind="stable")
     ranked, truth = scores[order], (np.asarray(labels)[order] == 1).astype(np.float64)
     last = np.flatnonzero(np.diff(ranked, append=-np.inf))
@@ -87,9 +90,15 @@ def resampled_decisions(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
         positives = hits[:, -1:]
         total = called[:, -1]
         right = np.maximum((2 * hits - called).max(axis=1), 0) + total - positives[:, 0]
-        return np.stack([right / total, (2 * hits / np.maximum(called + positives, 1)).max(axis=1)], axis=1)
+        found = np.stack([right / total, (2 * hits / np.maximum(called + positives, 1)).max(axis=1)], axis=1)
+        return _of_both(found, positives, total[:, None])
 
     return resampled(best, len(scores))
+
+
+def _of_both(found: np.ndarray, positives: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """The scores of resamples that hold both labels; NaN for the others."""
+    return np.where((positives > 0) & (positives < total), found, np.nan)
 
 
 def _between(ranked: np.ndarray, last: np.ndarray) -> np.ndarray:

@@ -51,8 +51,9 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def resampled_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Spearman's ρ of (n,) x and y over rows drawn with replacement, (resamples,).
+    """Spearman's ρ of (n,) scores ``x`` with gold ones ``y`` over rows drawn with replacement, (resamples,).
 
+    It is NaN where all gold scores drawn are the same; 0 where only ``x`` is constant, for then it is the model that says nothing.
     A resample is a vector of counts, one for each row. The rows were sorted once, so the ranks of every resample
     are running sums of counts over groups of equal values: no resample is sorted again.
     """
@@ -60,7 +61,7 @@ def resampled_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def resampled_pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Pearson's r of (n,) x and y over rows drawn with replacement, (resamples,)."""
+    """Pearson's r of (n,) x and y over rows drawn with replacement, (resamples,); NaN and 0 as in :func:`resampled_spearman`."""
     return resampled(lambda counts: _weighted_pearson(np.broadcast_to(x, counts.shape), np.broadcast_to(y, counts.shape), counts), len(x))
 
 
@@ -75,10 +76,18 @@ def _resampled_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _weighted_pearson(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Pearson's r of each row of x and y, (resamples, n), each cell counted ``weights`` times."""
+    """Pearson's r of each row of x and y, (resamples, n), each cell counted ``weights`` times.
+
+    NaN where y is constant, 0 where only x is.
+    """
     total = weights.sum(axis=1, keepdims=True)
+    drawn = weights > 0
+    same_x, same_y = (
+        np.max(values, axis=1, where=drawn, initial=-np.inf) == np.min(values, axis=1, where=drawn, initial=np.inf) for values in (x, y)
+    )
     x = x - (weights * x).sum(axis=1, keepdims=True) / total
     y = y - (weights * y).sum(axis=1, keepdims=True) / total
     together, own_x, own_y = (np.einsum("bn,bn,bn->b", weights, a, b) for a, b in ((x, y), (x, x), (y, y)))
     scale = np.sqrt(own_x * own_y)
-    return np.asarray(np.divide(together, scale, out=np.zeros_like(scale), where=scale > 0))
+    found = np.divide(together, scale, out=np.zeros_like(scale), where=(scale > 0) & ~same_x)
+    return np.where(same_y, np.nan, found)

@@ -1,7 +1,8 @@
 """Who has a run: a lock on a file in its folder, which every process on the machine sees, whatever its container or clock.
 
 A lock ends with the process that holds it, however that ends. Process ids and boot marks say less: two containers on one volume
-share the boot and not the ids. Where the file system knows no locks, a counter in the file that keeps changing stands for one.
+share the boot and not the ids. Where the system or the file system knows no locks, files stand for one: whoever has the run made the
+``lock.<n>`` of the highest n, which one process alone can, and keeps changing a counter in it. To take a run is to make the next one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment, unused-ignore]
 
 _NAME = "lock"
+_FREE = b"free"  # what stands in a file whose owner has let the run go
 _BEAT = 5.0  # seconds between two changes of the counter
 _SILENCE = 30.0  # seconds without a change, by this process' own clock, after which nobody has the run
 _WAIT = 2.0  # seconds in which a lock that is only being looked at, or let go, comes free
@@ -35,7 +37,7 @@ class Leases:
         self._guard = threading.Lock()
         self._held: dict[str, int] = {}
         self._beating: dict[str, threading.Event] = {}
-        self._seen: dict[str, tuple[bytes, float]] = {}
+        self._seen: dict[str, tuple[tuple[int, bytes], float]] = {}
 
     def take(self, run_id: str, wait: float = _WAIT) -> bool:
         """Have a run until :meth:`release`, or the end of this process; whether nobody else has it.
@@ -107,27 +109,67 @@ class Leases:
             os.close(handle)
             return None
         except OSError:
-            if not self._silent(run_id, handle):
-                os.close(handle)
-                return None
-            self._beating[run_id] = threading.Event()
-            threading.Thread(target=_beat, args=(os.dup(handle), self._beating[run_id]), daemon=True).start()
+            os.close(handle)
+            return self._make_next(run_id)
         return handle
 
-    def _silent(self, run_id: str, handle: int) -> bool:
-        """Whether the counter in the file has not moved for long, as seen from here; an empty file was never counted in."""
-        found, now = os.pread(handle, 64, 0) if hasattr(os, "pread") else os.read(handle, 64), time.monotonic()
-        if not found:
+    def _make_next(self, run_id: str) -> int | None:
+        """An open file of the next number, which is made here and by nobody else; ``None`` where another has the run."""
+        folder = self._runs / run_id
+        number = 1 + max(_numbers(folder), default=0)
+        if number > 1 and not self._silent(run_id, number - 1):
+            return None
+        mine = folder / f"{_NAME}.{number}"
+        try:
+            handle = os.open(mine, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        except OSError:
+            return None
+        others = _numbers(folder)
+        if number != max(others, default=0):
+            # Since the numbers were looked up others have taken the run, and let it go, with this number and a higher one.
+            os.close(handle)
+            _remove(mine)
+            return None
+        for other in others:
+            if other < number:
+                _remove(folder / f"{_NAME}.{other}")
+        self._seen.pop(run_id, None)
+        self._beating[run_id] = threading.Event()
+        threading.Thread(target=_beat, args=(os.dup(handle), self._beating[run_id]), daemon=True).start()
+        return handle
+
+    def _silent(self, run_id: str, number: int) -> bool:
+        """Whether the owner of the file has let the run go, or its counter has not moved for long, as seen from here."""
+        try:
+            found = (number, (self._runs / run_id / f"{_NAME}.{number}").read_bytes())
+        except OSError:
+            return False  # a later one has just been made
+        if found[1].strip() == _FREE:
             return True
-        before, since = self._seen.get(run_id, (b"", now))
+        now = time.monotonic()
+        before, since = self._seen.get(run_id, (None, now))
         if found != before:
             self._seen[run_id] = (found, now)
             return False
         return now - since > _SILENCE
 
 
+def _numbers(folder: Path) -> list[int]:
+    """The numbers of the files that stand for locks; none where the folder is gone."""
+    try:
+        ends = [path.suffix[1:] for path in folder.iterdir() if path.stem == _NAME]
+    except OSError:
+        return []
+    return [int(end) for end in ends if end.isdecimal()]
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):  # Windows keeps a file that somebody reads
+        path.unlink()
+
+
 def _beat(own: int, ended: threading.Event) -> None:
-    """Change the file every few seconds until the run is let go, then empty it."""
+    """Change the file every few seconds until the run is let go, then write that down."""
     count = 0
     try:
         while True:
@@ -138,6 +180,7 @@ def _beat(own: int, ended: threading.Event) -> None:
             if ended.wait(_BEAT):
                 break
         with contextlib.suppress(OSError):
-            os.truncate(own, 0)
+            os.lseek(own, 0, os.SEEK_SET)
+            os.write(own, _FREE.ljust(64))
     finally:
         os.close(own)

@@ -60,11 +60,16 @@ def in_sentences(accounts: Mapping[str, RowAccount]) -> tuple[str, ...]:
 
 def _split(account: RowAccount, materials: Materials, held: np.ndarray) -> tuple[RowAccount, Examples | None]:
     """The account once these rows were put aside, and the rows; those that share a text with them may be in neither part."""
+    import numpy as np
+
     from ..data.accounts import SHARED
     from ..training.judge import hold_out
 
     examples, _ = materials.examples()
     learned, judged_by, _ = hold_out(materials.spec(), examples, None)
+    if judged_by is None or not np.array_equal(np.unique(judged_by.lines), held):  # a run of an earlier version, which drew other rows
+        judges = np.isin(examples.lines, held)
+        learned, judged_by = examples.take(np.flatnonzero(~judges)), examples.take(np.flatnonzero(judges))
     return account.divided(examples.lines, learned.lines, held, SHARED), judged_by
 
 

@@ -70,7 +70,8 @@ def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence
     cosines = [_cosines(encoder, part) for part in parts]
     alike, targets = np.concatenate(cosines), np.concatenate([_targets(part) for part in parts])
     with drawn_together(*_texts(parts)):
-        low, high = interval(resampled_spearman(alike, targets))
+        # A resample that shows no order shows no opposite one: where there are many such, the rows are too few to be sure of it.
+        low, high = interval(np.nan_to_num(resampled_spearman(alike, targets), nan=0.0))
     found = spearman(alike, targets)
     if found >= _OPPOSED or high >= 0:
         return None

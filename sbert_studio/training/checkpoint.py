@@ -25,7 +25,7 @@ from ..errors import DiskFull, StudioError
 from ..workspace import atomic_folder
 
 _FOLDER = "checkpoints"
-_PREFIX = "step-"
+_PREFIX, _COPY = "step-", "best-"
 _STATE = "state.json"
 _MODEL, _OBJECTIVE, _OPTIMISER = "encoder.safetensors", "objective.safetensors", "optimiser.safetensors"
 
@@ -71,7 +71,8 @@ class Checkpoints:
     """``checkpoints/step-<n>/`` below a run's folder: the newest two, whole, and the best of each, without its optimiser.
 
     A checkpoint is written under a name of its own before an older one is removed, so at no moment is there none; the one before
-    the newest stays, to go on from where the newest is found damaged.
+    the newest stays, to go on from where the newest is found damaged. The best weights, which nothing could replace once later steps
+    have been taken, have a copy: ``checkpoints/best-<n>/``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -118,27 +119,66 @@ class Checkpoints:
                 (path / _OPTIMISER).unlink(missing_ok=True)
             elif path not in whole:
                 shutil.rmtree(path, ignore_errors=True)
+        for copy in self.folder.glob(f"{_COPY}*"):
+            if self.at(_step_of(copy)) not in best:
+                shutil.rmtree(copy, ignore_errors=True)
+        if state.best not in (-1, state.step):
+            self._copy(state.best)
         return target
 
     def mend(self) -> tuple[str, ...]:
         """Remove what a run cannot go on from, so that :meth:`newest` is whole, and the best weights that it knows of too.
 
+        Damaged best weights are put back from their copy. Where the copy is damaged as well, nothing after them is gone on from: the
+        best of a run that went on without them would not be that of one that nothing happened to.
+
         Returns:
-            What was found damaged, a sentence each, for people.
+            What was found damaged and where the run goes on, a sentence each, for people.
         """
         self.newest()
-        told = []
+        copies = {_step_of(copy) for copy in self.folder.glob(f"{_COPY}*")}
+        told = self._from_copies()
+        of_weights = copies | {_best_of(path) for path in self._all()}  # these may have no optimiser
+        lost: dict[int, str] = {}
         for path in reversed(self._all()):
-            flaw = _flaw(path, weights_only=False)
-            if not flaw and (best := self.at(read_state(path).best)) != path and read_state(path).best >= 0:
-                flaw = _flaw(best, weights_only=True)
+            step, flaw = _step_of(path), _flaw(path, weights_only=False)
             if not flaw:
-                break
-            told.append(f"the checkpoint of step {int(path.name.removeprefix(_PREFIX)):,} was damaged ({flaw}) and is not used")
+                best = read_state(path).best
+                if best in (-1, step) or not (flaw := _flaw(self.at(best), weights_only=True)):
+                    if told or lost:
+                        told = (*told, *_in_words(lost), f"the training goes on from step {step:,}")
+                    return told
+                lost[best] = flaw
+            elif step not in of_weights or _flaw(path, weights_only=True):
+                lost[step] = flaw
             shutil.rmtree(path, ignore_errors=True)
-        else:
-            if told:
-                told.append("no checkpoint was whole: the training begins anew")
+        if told or lost:
+            told = (*told, *_in_words(lost), "no checkpoint is left to go on from: the training begins anew")
+        return told
+
+    def _copy(self, step: int) -> None:
+        """Have a second copy of the weights of ``step``, as long as these are whole; a run goes on where there is no room for one."""
+        source, target = self.at(step), self.folder / f"{_COPY}{step:09d}"
+        if target.is_dir() or _flaw(source, weights_only=True):
+            return
+        with contextlib.suppress(OSError), atomic_folder(target) as part:
+            for name in (_MODEL, _OBJECTIVE, _STATE):
+                shutil.copyfile(source / name, part / name)
+                _flush(part / name)
+
+    def _from_copies(self) -> tuple[str, ...]:
+        """Put damaged weights back that have a whole copy; what was, a sentence each."""
+        told = []
+        for copy in sorted(self.folder.glob(f"{_COPY}*")):
+            target = self.at(_step_of(copy))
+            if _flaw(copy, weights_only=True):
+                shutil.rmtree(copy, ignore_errors=True)
+            elif flaw := _flaw(target, weights_only=True):
+                with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
+                    shutil.copytree(copy, part, dirs_exist_ok=True)
+                    if (target / _OPTIMISER).is_file():
+                        shutil.copyfile(target / _OPTIMISER, part / _OPTIMISER)
+                told.append(f"the checkpoint of step {_step_of(copy):,}, the best, was damaged ({flaw}); the copy of its weights is used")
         return tuple(told)
 
     def _all(self) -> list[Path]:
@@ -147,7 +187,7 @@ class Checkpoints:
 
     def keep_only(self, step: int) -> None:
         """Remove all but the weights of ``step``: the run is over."""
-        for path in self.folder.glob(f"{_PREFIX}*"):
+        for path in (*self.folder.glob(f"{_PREFIX}*"), *self.folder.glob(f"{_COPY}*")):
             if path != self.at(step):
                 shutil.rmtree(path, ignore_errors=True)
         (self.at(step) / _OPTIMISER).unlink(missing_ok=True)
@@ -234,6 +274,23 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, str] | None]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StudioError(f"the checkpoint's {_STATE} is damaged", "resume the run: it goes on from what is whole") from error
     return values["state"], values["files"]
+
+
+def _step_of(path: Path) -> int:
+    return int(path.name.rpartition("-")[2])
+
+
+def _best_of(path: Path) -> int:
+    """The step whose weights are the best that this checkpoint knows of, if they are not its own; else -1."""
+    try:
+        best = read_state(path).best
+    except StudioError:
+        return -1
+    return -1 if best == _step_of(path) else best
+
+
+def _in_words(lost: Mapping[int, str]) -> list[str]:
+    return [f"the checkpoint of step {step:,} was damaged ({flaw}) and is not used" for step, flaw in lost.items()]
 
 
 def _flaw(path: Path, *, weights_only: bool) -> str:

@@ -20,7 +20,7 @@ from .crossfit import cross_fitted, in_folds
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from .export import HELD_OUT, KNOWN
 from .general import GeneralProbe
-from .judge import Judge, hold_out
+from .judge import Judge, hold_out, says_nothing
 from .members import Member, members, summary
 from .prepare import reshape
 from .processes import Processes
@@ -147,7 +147,7 @@ class _Course:
 
     def judge_untuned(self, member: Member) -> Question | None:
         """Tell how good the model is before anything is done to it, on the rows that decide at the end; what an alarm asks of that."""
-        if member.held is None:
+        if member.held is None or says_nothing(member.held):
             return None
         untuned = self.load(member.spec, member.learned, None)
         self.before = Judge(member.held, learned=member.learned)(untuned)
@@ -191,14 +191,15 @@ class _Course:
         untuned = self.load(member.spec, member.learned, None)
         reshape(member.spec, untuned)
         general = GeneralProbe.of(untuned)
-        scores = {} if member.held is None else Judge(member.held, place, learned=member.learned)(untuned, untuned=True)
+        held = None if member.held is None or says_nothing(member.held) else member.held
+        scores = {} if held is None else Judge(held, place, learned=member.learned)(untuned, untuned=True)
         scores |= {"general": general.untuned} if general is not None and scores else {}
         weights = {} if unblended(member.spec) else dict(untuned.named_parameters())
         return Assignment(scores, weights or None, general)
 
     def conclude(self, taken: Sequence[Outcome], judged: Sequence[Outcome], identity: str) -> Outcome:
         """Keep the best model, and only that, and sum up what all trainings found."""
-        best = max(judged or taken, key=_gain)
+        best = max(judged or taken, key=lambda outcome: (bool(outcome.after), _gain(outcome)))
         seconds = sum(outcome.seconds for outcome in taken)
         outcome = Outcome(
             taken[-1].status,

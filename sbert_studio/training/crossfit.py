@@ -22,7 +22,7 @@ from .blend import MARKS, TIE, best, in_brief, unblended
 from .checkpoint import Checkpoints, disk_space
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from .general import GeneralProbe
-from .judge import Judge, hold_out
+from .judge import Judge, hold_out, of_the_rarer, says_nothing
 from .marks import Marks
 from .members import Member, members
 from .pooling import Candidate, judged_by_others, pooled
@@ -65,13 +65,30 @@ def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: 
     if hold_out(spec, examples, None)[1] is None:
         return []
     try:
-        found = members(spec.replace(folds=_folds(len(examples)), judge="auto"), examples, None)
+        found = _told_apart(spec, examples)
     except StudioError:
         if asked:
             raise
         return []
     fits = all(member.held is not None and 1 < len(member.held) <= _MOST_IN_ONE * len(examples) for member in found)
     return found if fits or asked else []
+
+
+def _told_apart(spec: TrainSpec, examples: Examples) -> list[Member]:
+    """As many folds as is usual, or fewer where a label is rare: each holds two rows of it, or else one.
+
+    Raises:
+        StudioError: the rows do not give two folds, or not two in which a ranking can be right or wrong.
+    """
+    usual = _folds(len(examples))
+    for least in (2, 1):
+        for number in range(usual, 1, -1):
+            found = members(spec.replace(folds=number, judge="auto"), examples, None)
+            held = [member.held for member in found if member.held is not None]
+            rarer = [of_the_rarer(one) for one in held]
+            if not any(map(says_nothing, held)) and all(one is None or one[1] >= least for one in rarer):
+                return found
+    raise StudioError("one label is so rare that there are no two folds with rows of both", "give more rows of it, or choose judge=split")
 
 
 def _begun_by_a_split(folder: Path) -> bool:
@@ -153,7 +170,7 @@ class _CrossFit:
         if not accepted(self.spec, OPPOSITE) and (question := below_chance(untuned, held, scores)) is not None:
             return self._end(self._outcome("asks", before, {}, question=question.to_json()))
         del untuned
-        reasons = (*reasons, _why(len(examples), len(self.folds)))
+        reasons = (*reasons, *_why(len(examples), len(self.folds)))
         for number, (fold, known) in enumerate(zip(self.folds, scores, strict=True), start=1):
             # One fold tells whether the general probe falls apart: the others learn from nearly the same rows.
             watched = {"general": general.untuned} if general is not None and number == 1 else {}
@@ -162,6 +179,8 @@ class _CrossFit:
             if outcome.status != "finished":
                 return self._unfinished(outcome, before)
         after, share = self._choose(before, scores)
+        if "gain_interval" not in after and "interval" in after:
+            self._say(Notice("one label is so rare in the folds that a gain cannot be told from chance"))
         self._say(Evaluated(self.taken[-1].steps, after["metric"], after["score"], after, True))
         whole = Member("all rows", self.spec.replace(dev_fraction=0), examples, None)
         verdict = Assignment(general=general, verdict=(before, after), share=share)
@@ -267,5 +286,8 @@ class _CrossFit:
             self.emit(event)
 
 
-def _why(rows: int, folds: int) -> str:
-    return f"Judged in {folds} folds: with {rows:,} rows each is held out once, and the model itself learns from all of them."
+def _why(rows: int, folds: int) -> list[str]:
+    found = [f"Judged in {folds} folds: with {rows:,} rows each is held out once, and the model itself learns from all of them."]
+    if folds < _folds(rows):
+        found.append("These are fewer folds than usual, so that each holds rows of both labels.")
+    return found

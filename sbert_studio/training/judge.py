@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.splitting import split
+from ..data.splitting import all_alike, split
 from ..errors import StudioError
 from ..evaluation.bootstrap import gain
 from ..evaluation.suite import SCORED_KINDS, evaluate_examples, known_sample, primary
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..encoders.trainable import Trainable
     from .spec import TrainSpec
+
+
+_FEW_OF_ONE = 2
 
 
 class Judge:
@@ -75,17 +78,45 @@ def stratified(spec: TrainSpec) -> bool | None:
     return {"auto": None, "yes": True, "no": False}[spec.stratify]
 
 
+def says_nothing(held: Examples) -> str:
+    """Why no model can be judged by these rows; nothing where one can."""
+    if not all_alike(held):
+        return ""
+    assert held.targets is not None
+    same = f"are labelled “{held.labels[int(held.targets[0])]}”" if held.labels else "have the same score"
+    return f"all {len(held):,} held-out rows {same}, by which one model is as good as another"
+
+
+def says_little(held: Examples | None) -> str:
+    """Why rows that judge a model cannot tell a gain from chance, for few of them have the one of two labels; nothing where they can."""
+    rarer = of_the_rarer(held) if held is not None and held.ordered else None
+    if held is None or rarer is None or rarer[1] > _FEW_OF_ONE:
+        return ""
+    only = f"only {rarer[1]} of the {len(held):,} held-out rows {'is' if rarer[1] == 1 else 'are'} labelled “{rarer[0]}”"
+    return f"{only}: too few to tell a gain from chance"
+
+
+def of_the_rarer(held: Examples) -> tuple[str, int] | None:
+    """Of pairs with two labels the rarer one and how many rows have it, which may be none; ``None`` for rows of another kind."""
+    if held.kind != "labelled_pairs" or held.targets is None or len(held.labels) != 2:
+        return None
+    sizes = np.bincount(held.targets.astype(np.int64), minlength=2)
+    return held.labels[int(sizes.argmin())], int(sizes.min())
+
+
 def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple[Examples, Examples | None, str]:
     """Rows to learn from and rows to be judged by: those given, else a part of ``examples`` that shares no text with the rest.
 
     Returns:
-        The two parts, and why there are no rows to be judged by where there are none.
+        The two parts, and why there are no rows to be judged by where there are none: all held-out pairs may have the same score or
+        label, by which one model is as good as another.
 
     Raises:
         StudioError: a split by group is asked for, and there are no groups.
     """
     if dev is not None and len(dev) and dev.kind in SCORED_KINDS:
-        return examples, dev, ""
+        why = says_nothing(dev)
+        return examples, None if why else dev, why
     if examples.kind not in SCORED_KINDS:
         return examples, None, "bare sentences say nothing of how alike two of them are"
     if not spec.dev_fraction:
@@ -96,4 +127,7 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
         rest, held = split(examples, spec.dev_fraction, spec.seed, groups=spec.by_group, stratify=stratified(spec))
     except StudioError as error:
         return examples, None, error.message
-    return (rest, held, "") if len(held) > 1 and len(rest) else (examples, None, f"{len(examples)} rows are too few to hold some out")
+    if len(held) < 2 or not len(rest):
+        return examples, None, f"{len(examples)} rows are too few to hold some out"
+    why = says_nothing(held)
+    return (examples, None, why) if why else (rest, held, "")

@@ -76,6 +76,8 @@ def _folds(alone: TrainSpec, spec: TrainSpec, examples: Examples) -> list[Member
 def summary(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The scores of one training as they are; of several ``{"metric", "task", "rows", "score": mean, "sd", "each"}``.
 
+    Trainings that nothing judged, such as a fold whose held-out rows all have the same label, take no part.
+
     ``sd`` is the standard deviation of a sample (n − 1).
 
     Args:

@@ -26,7 +26,7 @@ from .conclusion import concluded, noted
 from .events import Asks, Event, Finished, Notice, Started, Stopped
 from .export import export
 from .general import GeneralProbe
-from .judge import Judge, hold_out
+from .judge import Judge, hold_out, says_little
 from .loop import Loop, starting_state
 from .marks import Marks
 from .packing import pack_batches
@@ -157,8 +157,10 @@ def train(
             str(processes.device), precision, spec.batch_size, state.step, tuple(reasons), state.step, schedule.steps,
         )
     )  # fmt: skip
-    for remark in (*damaged, *_remarks(spec, processes, "" if held is not None or assignment.verdict else unjudged)):
-        parts.say(Notice(remark))
+    doubt = "" if assignment.judges else says_little(held)
+    for remark in (*damaged, *_remarks(spec, processes, "" if held is not None or assignment.verdict else unjudged), doubt):
+        if remark:
+            parts.say(Notice(remark))
     if asks:
         return _finish(parts, loop, "asks", base, blend, assignment)
     if resume:

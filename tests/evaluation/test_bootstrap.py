@@ -6,9 +6,10 @@ from scipy import stats
 from sklearn.metrics import average_precision_score
 
 from sbert_studio.evaluation.bootstrap import counts, drawn_together, gain, interval, resampled_mean, resamples
-from sbert_studio.evaluation.pairs import evaluate_pairs, resampled_average_precision
+from sbert_studio.evaluation.clustering import resampled_v_measure
+from sbert_studio.evaluation.pairs import evaluate_pairs, resampled_average_precision, resampled_decisions
 from sbert_studio.evaluation.retrieval import evaluate_retrieval
-from sbert_studio.evaluation.sts import evaluate_sts, resampled_spearman
+from sbert_studio.evaluation.sts import evaluate_sts, resampled_pearson, resampled_spearman
 from sbert_studio.evaluation.triplets import evaluate_triplets
 
 
@@ -31,9 +32,55 @@ def test_average_precision_of_each_resample_equals_sklearn_on_the_drawn_rows_wit
     scores, labels = rng.integers(0, 5, 24) / 5, rng.integers(0, 2, 24)
     found = resampled_average_precision(scores, labels)
     for rows, score in list(zip(drawn_rows(24), found, strict=True))[:200]:
-        expected = average_precision_score(labels[rows], scores[rows]) if labels[rows].any() else 0.0
-        assert score == pytest.approx(expected)
-    assert np.array_equal(resampled_average_precision(scores, np.zeros(24)), np.zeros(1000))
+        assert score == pytest.approx(average_precision_score(labels[rows], scores[rows]))
+
+
+def test_a_resample_with_one_label_or_one_gold_score_alone_has_no_score_and_takes_no_part() -> None:
+    labels, gold = np.array([1, 0, 0, 0]), np.array([0.1, 0.3, 0.3, 0.3])
+    scores = np.array([0.9, 0.2, 0.4, 0.1])
+    undefined = np.array([len(set(labels[rows])) < 2 for rows in drawn_rows(4)])
+    assert undefined.any() and not undefined.all()
+    for found in (
+        resampled_average_precision(scores, labels),
+        resampled_average_precision(scores, 1 - labels),
+        resampled_decisions(scores, labels)[:, 0],
+        resampled_decisions(scores, labels)[:, 1],
+        resampled_spearman(scores, gold),
+        resampled_pearson(scores, gold),
+        resampled_v_measure(labels, np.array([0, 1, 1, 0])),
+    ):
+        assert np.array_equal(np.isnan(found), undefined)
+    assert interval(np.array([np.nan, 0.5, np.nan, 0.7])) == pytest.approx(list(np.quantile([0.5, 0.7], (0.025, 0.975))))
+    assert interval(np.full(5, np.nan)) == [0, 0]
+
+
+def test_a_model_that_gives_every_pair_the_same_score_has_one_where_the_gold_scores_differ() -> None:
+    gold = np.random.default_rng(2).random(30)
+    assert np.array_equal(resampled_spearman(np.full(30, 0.3), gold), np.zeros(1000)), "it is the model that says nothing, and that is a 0"
+    assert np.array_equal(resampled_pearson(np.full(30, 0.3), gold), np.zeros(1000))
+    assert gain(resampled_spearman(gold, gold), resampled_spearman(np.full(30, 0.3), gold))["gain_interval"] == [-1, -1]
+
+
+def test_a_perfect_ranking_of_rows_with_few_positives_is_sure() -> None:
+    labels = (np.arange(60) < 3).astype(int)
+    after, before = resampled_average_precision(-np.arange(60.0), labels), resampled_average_precision(np.arange(60.0), labels)
+    assert interval(after) == [1, 1]
+    low, high = gain(before, after)["gain_interval"]
+    assert 0.8 < low < high < 1
+
+
+def test_one_or_two_positives_make_no_gain_sure_and_three_as_rarely_as_is_said() -> None:
+    """Models that are as good as each other."""
+    rng, wrong, runs = np.random.default_rng(11), {1: 0, 2: 0, 3: 0}, {1: 30, 2: 30, 3: 150}
+    for positives in wrong:
+        labels = (np.arange(60) < positives).astype(int)
+        for _ in range(runs[positives]):
+            base = rng.normal(size=60) + labels
+            one, other = (resampled_average_precision(base + 0.7 * rng.normal(size=60), labels) for _ in range(2))
+            low, high = gain(one, other).get("gain_interval", (-1, 1))
+            wrong[positives] += low > 0 or high < 0
+    assert wrong[1] == wrong[2] == 0
+    assert wrong[3] / runs[3] <= 0.1
 
 
 def test_a_mean_of_each_resample_is_that_of_the_drawn_rows() -> None:

@@ -162,10 +162,88 @@ def test_without_locks_a_counter_that_moves_says_who_is_alive(tmp_path: Path, mo
     assert not two.take("run-0", wait=1.0)
     one._beating["run-0"].set()  # as if it had been killed, but for what it left in the file
     time.sleep(0.2)
-    (tmp_path / "run-0" / "lock").write_bytes(b"7-1-1".ljust(64))
+    (tmp_path / "run-0" / "lock.1").write_bytes(b"7-1-1".ljust(64))
     assert two.free("run-0") is False, "it has not been silent for long as seen from here"
     time.sleep(0.5)
     assert two.free("run-0") is True
     two.release("run-0")
     time.sleep(0.2)
     assert one.take("run-0") or "run-0" in one._held
+
+
+_RACE = """
+import sys, time
+from pathlib import Path
+from sbert_studio.runs import lease
+lease.fcntl = None
+lease._SILENCE = 0.05
+leases = lease.Leases(Path(sys.argv[1]))
+for line in sys.stdin:
+    what, run, moment = line.split()
+    if what == "let-go":
+        leases.release(run)
+        print("", flush=True)
+        continue
+    if what == "look":  # what is silent is known by two looks
+        leases.take(run, wait=0)
+        time.sleep(0.06)
+    while time.time() < float(moment):
+        pass
+    print(leases.take(run, wait=0), flush=True)
+"""
+
+
+def test_of_processes_that_race_without_locks_exactly_one_has_the_run(tmp_path: Path) -> None:
+    racers = [
+        subprocess.Popen([sys.executable, "-c", _RACE, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+
+    def all_of(what: str, run: str, after: float = 0.0) -> list[str]:
+        for one in racers:
+            assert one.stdin is not None
+            print(what, run, time.time() + after, file=one.stdin, flush=True)
+        return [one.stdout.readline().strip() for one in racers if one.stdout is not None]
+
+    try:
+        for number in range(60):
+            run = f"run-{number}"
+            (tmp_path / run).mkdir()
+            if number % 3 == 1:  # let go by another
+                (tmp_path / run / "lock.7").write_bytes(b"free".ljust(64))
+            elif number % 3 == 2:  # of a process that was killed
+                (tmp_path / run / "lock.7").write_bytes(b"7-1-1".ljust(64))
+            found = all_of("look" if number % 3 == 2 else "take", run, 0.15 if number % 3 == 2 else 0.02)
+            assert sorted(found) == ["False", "False", "True"], (number, found)
+            all_of("let-go", run)
+    finally:
+        for one in racers:
+            one.kill()
+            one.wait()
+
+
+def test_a_run_that_threads_take_and_let_go_without_locks_is_had_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "fcntl", None)
+    (tmp_path / "run").mkdir()
+    had, most, rounds, until = [], [], [], time.monotonic() + 3.0
+
+    def race() -> None:
+        leases = Leases(tmp_path)
+        while time.monotonic() < until:
+            if leases.take("run", wait=0):
+                had.append(1)
+                most.append(len(had))
+                time.sleep(0.001)
+                had.pop()
+                rounds.append(1)
+                leases.release("run")
+            time.sleep(0.0005)
+
+    threads = [threading.Thread(target=race) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 1
+    assert len(rounds) > 20
+    assert len(list((tmp_path / "run").glob("lock.*"))) <= 2, "what was let go is removed"

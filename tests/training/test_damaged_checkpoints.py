@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +58,35 @@ def stopped(folder: Path, steps: int = 13) -> Checkpoints:
     return Checkpoints(folder)
 
 
+SPOILT = small_spec(epochs=3, checkpoint_every=2, evaluations_per_epoch=2, learning_rate=0.1, objective="cosent")
+"""The rate spoils the model, so that an early evaluation stays the best."""
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_where_only_the_best_is_damaged_the_run_ends_as_if_nothing_had_happened(tmp_path: Path, copied: bool) -> None:
+    spec = SPOILT.replace(blend=False)
+    train(spec, scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path / "whole")
+    asked = iter(range(17))
+    train(spec, scored_pairs(), Told(), lambda: next(asked, None) is None, encoder=tiny_encoder(), folder=tmp_path / "run")
+    checkpoints = Checkpoints(tmp_path / "run")
+    newest = checkpoints.newest()
+    assert newest is not None
+    best = read_state(newest).best
+    assert 0 < best < 14, "it is none of the two newest"
+    flip(checkpoints.at(best) / "encoder.safetensors")
+    if not copied:
+        flip(checkpoints.folder / f"best-{best:09d}" / "encoder.safetensors")
+    told = Told()
+    train(spec, scored_pairs(), told, never, encoder=tiny_encoder(), folder=tmp_path / "run", resume=True)
+    assert told.of(Started)[0].step == (17 if copied else 0)
+    said = [event.message for event in told.of(Notice) if "damaged" in event.message]
+    assert len(said) == 1 and f"step {best}" in said[0]
+    assert any(("goes on from step 17" if copied else "begins anew") in event.message for event in told.of(Notice))
+    wanted = weights(tmp_path / "whole" / "model")
+    for key, weight in weights(tmp_path / "run" / "model").items():
+        assert torch.equal(weight, wanted[key]), key
+
+
 @pytest.mark.parametrize(
     ("name", "harm"),
     [
@@ -103,19 +134,85 @@ def test_two_checkpoints_are_kept_whole_and_the_best_of_each(tmp_path: Path) -> 
         checkpoints.write(State("i", step, best), Tensors(none, none, none))
         whole = [path.name for path in sorted(checkpoints.folder.iterdir()) if (path / "optimiser.safetensors").is_file()]
         assert whole == [f"step-{one:09d}" for one in (10, 20, 30, 40, 50) if one <= step][-2:]
-    assert {path.name for path in checkpoints.folder.iterdir()} == {"step-000000040", "step-000000050"}
+    assert {path.name for path in checkpoints.folder.iterdir()} == {"step-000000040", "step-000000050", "best-000000040"}
     checkpoints.write(State("i", 60, 40), Tensors(none, none, none))
     assert not (checkpoints.at(40) / "optimiser.safetensors").exists()
     assert read_tensors(checkpoints.at(40), weights_only=True).encoder["w"].shape == (3,)
 
 
-def test_a_checkpoint_whose_best_weights_are_damaged_is_not_gone_on_from(tmp_path: Path) -> None:
-    checkpoints, some = Checkpoints(tmp_path), {"w": torch.zeros(3)}
+def best_at_20(tmp_path: Path, *, copied: bool = True) -> Checkpoints:
+    """Checkpoints of the steps 30 and 40, whole, and the best weights, of step 20; each with numbers of its own."""
+    checkpoints = Checkpoints(tmp_path)
     for step, best in ((10, 10), (20, 20), (30, 20), (40, 20)):
-        checkpoints.write(State("i", step, best), Tensors(some, some, some))
+        checkpoints.write(State("i", step, best), Tensors(*[{"w": torch.full((3,), float(step))}] * 3))
+    if not copied:  # as earlier versions left it
+        shutil.rmtree(checkpoints.folder / "best-000000020")
+    return checkpoints
+
+
+@pytest.mark.parametrize("name", ["encoder.safetensors", "objective.safetensors", "state.json", ""])
+def test_damaged_best_weights_are_had_from_their_copy(tmp_path: Path, name: str) -> None:
+    checkpoints = best_at_20(tmp_path)
+    cut(checkpoints.at(20) / name) if name else shutil.rmtree(checkpoints.at(20))
+    told = checkpoints.mend()
+    assert len(told) == 2
+    assert "step 20, the best, was damaged" in told[0] and (name or "state.json") in told[0]
+    assert told[1] == "the training goes on from step 40"
+    assert checkpoints.newest() == checkpoints.at(40)
+    assert read_tensors(checkpoints.at(20), weights_only=True).encoder["w"].tolist() == [20, 20, 20]
+    assert checkpoints.mend() == ()
+
+
+def test_without_the_best_weights_nothing_after_them_is_gone_on_from_and_only_the_damage_is_told(tmp_path: Path) -> None:
+    checkpoints = best_at_20(tmp_path, copied=False)
     flip(checkpoints.at(20) / "encoder.safetensors")
-    assert len(checkpoints.mend()) == 4
+    told = checkpoints.mend()
+    assert told == (
+        "the checkpoint of step 20 was damaged (encoder.safetensors is not what was written) and is not used",
+        "no checkpoint is left to go on from: the training begins anew",
+    )
     assert checkpoints.newest() is None
+
+
+def test_a_best_checkpoint_that_was_the_last_but_one_gives_way_to_the_one_before_it(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    for step, best in ((10, 10), (20, 10), (30, 30)):
+        checkpoints.write(State("i", step, best), Tensors(*[{"w": torch.zeros(3)}] * 3))
+    flip(checkpoints.at(30) / "encoder.safetensors")
+    told = checkpoints.mend()
+    assert "step 30 was damaged" in told[0] and told[1:] == ("the training goes on from step 20",)
+    assert checkpoints.newest() == checkpoints.at(20)
+
+
+def test_best_weights_that_have_no_optimiser_are_not_called_damaged(tmp_path: Path) -> None:
+    checkpoints = best_at_20(tmp_path)
+    for step in (30, 40):
+        flip(checkpoints.at(step) / "encoder.safetensors")
+    told = checkpoints.mend()
+    assert [word in " ".join(told) for word in ("step 20 ", "step 30 ", "step 40 ")] == [False, True, True]
+    assert "begins anew" in told[-1]
+
+
+def test_where_there_is_no_room_for_a_copy_the_checkpoint_is_written_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    checkpoints = best_at_20(tmp_path)
+    assert {path.name for path in checkpoints.folder.iterdir()} == {f"step-0000000{step}" for step in (20, 30, 40)}
+    assert checkpoints.mend() == () and checkpoints.newest() == checkpoints.at(40)
+
+
+def test_a_damaged_copy_of_the_best_weights_is_made_anew(tmp_path: Path) -> None:
+    checkpoints = best_at_20(tmp_path)
+    copy = checkpoints.folder / "best-000000020"
+    flip(copy / "encoder.safetensors")
+    assert checkpoints.mend() == ()
+    checkpoints.write(State("i", 50, 20), Tensors(*[{"w": torch.zeros(3)}] * 3))
+    flip(checkpoints.at(20) / "encoder.safetensors")
+    assert "copy of its weights" in checkpoints.mend()[0]
+    checkpoints.keep_only(20)
+    assert [path.name for path in checkpoints.folder.iterdir()] == ["step-000000020"]
 
 
 def test_a_checkpoint_of_an_older_version_is_read(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from sbert_studio.training.pooling import Candidate, judged_by_others
+from sbert_studio.training.pooling import Candidate, judged_by_others, pooled
 
 ROWS, FOLDS, MARKS, RESAMPLES = 75, 4, 7, 300
 
@@ -76,3 +78,46 @@ def test_a_model_that_gains_only_on_the_rows_that_chose_it_is_told_of_as_such() 
     after = {"metric": "cosine_spearman", "score": 0.6, "strength": 0.0, "strengths": marks, "nested": 0.59, "tried": 5}
     said = kept_in_words(after)
     assert said.startswith("the untuned model is kept") and "0.6300" in said and "as you chose" not in said
+
+
+def folds_of(scores: list[float | None], drawn: list[np.ndarray | None]) -> list[Candidate]:
+    return [
+        Candidate({"metric": "m", "task": "pairs", "rows": 10 * (place + 1), "score": score, "cosine": {"f1": score}}, one)
+        for place, (score, one) in enumerate(zip(scores, drawn, strict=True))
+    ]
+
+
+def test_a_fold_without_a_score_takes_no_part() -> None:
+    rng = np.random.default_rng(1)
+    drawn: list[np.ndarray | None] = [rng.normal(0.5, 0.05, 1000), np.full(1000, np.nan), rng.normal(0.9, 0.05, 1000)]
+    for none in (None, float("nan")):
+        found = pooled(folds_of([0.5, none, 0.9], drawn), [None if one is None else one - 0.1 for one in drawn])
+        assert found["score"] == found["cosine"]["f1"] == pytest.approx((10 * 0.5 + 30 * 0.9) / 40)
+        assert found["rows"] == 40 and found["by_fold"] == [0.5, None, 0.9]
+        assert found["gain_interval"] == pytest.approx([0.1, 0.1])
+        tried = [folds_of([0.5, none, 0.9], drawn), folds_of([0.6, none, 0.8], drawn)]
+        honest = judged_by_others(tried, drawn)
+        assert honest["nested"] == pytest.approx((10 * 0.5 + 30 * 0.8) / 40), "each is chosen by the other"
+        json.dumps([found, honest], allow_nan=False)
+
+
+def test_an_undefined_resample_of_a_fold_takes_no_part() -> None:
+    """The same folds, but for one resample in ten that has no score."""
+    rng = np.random.default_rng(2)
+    whole: list[np.ndarray | None] = [rng.normal(mean, 0.05, 1000) for mean in (0.5, 0.8)]
+    holed = [np.where(rng.random(1000) < 0.1, np.nan, one) for one in whole]
+    found, wanted = (pooled(folds_of([0.5, 0.8], list(drawn)), [one - 0.1 for one in drawn]) for drawn in (holed, whole))
+    assert found["interval"] == pytest.approx(wanted["interval"], abs=0.01)
+    assert found["gain_interval"] == pytest.approx([0.1, 0.1])
+    better = folds_of([0.6, 0.9], [one + 0.1 + rng.normal(0, 0.02, 1000) for one in holed])
+    honest = judged_by_others([folds_of([0.5, 0.8], list(holed)), better], holed)
+    assert honest["score"] == pytest.approx(pooled(better)["score"], abs=0.01) and honest["gain_interval"][0] > 0
+    noise = folds_of([0.5, 0.81], [one + rng.normal(0, 0.1, 1000) for one in holed])
+    chance = judged_by_others([folds_of([0.5, 0.8], list(holed)), noise], holed)
+    assert np.isfinite(chance["score"]) and chance["score"] < chance["nested"] + 1e-9
+
+
+def test_folds_of_which_most_resamples_are_undefined_make_no_gain_sure() -> None:
+    drawn = [np.where(np.arange(1000) % 3 == 0, np.nan, 0.5) for _ in range(3)]
+    found = pooled(folds_of([0.9] * 3, [one + 0.4 for one in drawn]), drawn)
+    assert "gain_interval" not in found and found["interval"] == pytest.approx([0.9, 0.9])

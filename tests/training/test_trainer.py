@@ -98,7 +98,7 @@ def test_stop_keeps_the_best_and_the_last(tmp_path: Path) -> None:
     assert isinstance(told[-1], Stopped)
     assert outcome.status == "stopped"
     assert outcome.steps == 11
-    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["step-000000008", "step-000000011"]
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["best-000000008", "step-000000008", "step-000000011"]
     assert outcome.after["score"] == told.of(Evaluated)[1].score
     assert load_folder(outcome.model).dim == 32
 
