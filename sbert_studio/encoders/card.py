@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .transformer import TransformerEncoder
+    from .sentence import SentenceEncoder
 
 _SERVED_POOLING = ("mean", "cls", "last")
 _SERVED_ACTIVATIONS = ("tanh", "identity")
@@ -63,7 +63,7 @@ class CardFacts:
     tags: tuple[str, ...] = ()
 
 
-def serving_warnings(encoder: TransformerEncoder) -> list[str]:
+def serving_warnings(encoder: SentenceEncoder) -> list[str]:
     """What text-embeddings-inference would not serve of this model, in sentences; empty where it serves all."""
     found = []
     if encoder.pooling.mode not in _SERVED_POOLING:
@@ -76,7 +76,7 @@ def serving_warnings(encoder: TransformerEncoder) -> list[str]:
     return found
 
 
-def model_card(encoder: TransformerEncoder, facts: CardFacts | None = None) -> str:
+def model_card(encoder: SentenceEncoder, facts: CardFacts | None = None) -> str:
     """The card of ``encoder``: YAML front matter as the hub reads it, then how to use the model and what was measured."""
     facts = facts or CardFacts()
     title = facts.title or short_name(encoder.name) or "sentence encoder"
@@ -93,7 +93,7 @@ def quoted(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _front_matter(encoder: TransformerEncoder, facts: CardFacts, title: str) -> list[str]:
+def _front_matter(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
     lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
     lines += [
         "tags:",
@@ -114,7 +114,7 @@ def _front_matter(encoder: TransformerEncoder, facts: CardFacts, title: str) -> 
     return [*lines, "---"]
 
 
-def _body(encoder: TransformerEncoder, facts: CardFacts, title: str) -> list[str]:
+def _body(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
     unit = "unit-length " if encoder.normalizes else ""
     lines = [f"# {plain_text(title)}", ""]
     reads = f"reads up to {encoder.max_length} tokens, {encoder.pooling.mode} pooling"

@@ -79,8 +79,8 @@ class Trainable(nn.Module, ABC):
         """Rows (b, dim) float32 with gradient."""
 
     @abstractmethod
-    def limit(self, max_length: int) -> None:
-        """Read ``max_length`` tokens from now on, or as many as it can if that is fewer."""
+    def limit(self, max_length: int | None) -> None:
+        """Read ``max_length`` tokens from now on, or as many as it can if that is fewer (or None)."""
 
     @abstractmethod
     def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
