@@ -12,6 +12,21 @@ if TYPE_CHECKING:
 
 _SERVED_POOLING = ("mean", "cls", "last")
 _SERVED_ACTIVATIONS = ("tanh", "identity")
+_USE = (
+    "```python",
+    "from sentence_transformers import SentenceTransformer",
+    "",
+    'model = SentenceTransformer("path/to/this/folder")',
+    'vectors = model.encode(["A first sentence.", "A second one."])',
+    "```",
+)
+_USE_HERE = (
+    "This model holds a module that sentence-transformers does not have: it opens in SBERT Studio only.",
+    "",
+    "```sh",
+    "sbert-studio encode texts.csv --model path/to/this/folder --out vectors.npy",
+    "```",
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,8 @@ class CardFacts:
 
 def serving_warnings(encoder: SentenceEncoder) -> list[str]:
     """What text-embeddings-inference would not serve of this model, in sentences; empty where it serves all."""
+    if encoder.kind != "transformer":
+        return ["text-embeddings-inference does not serve models of word vectors, and transformers.js does not run them."]
     found = []
     if encoder.pooling.mode not in _SERVED_POOLING:
         found.append(f"text-embeddings-inference does not serve {encoder.pooling.mode} pooling (mean, cls and last token only).")
@@ -94,7 +111,8 @@ def quoted(value: str) -> str:
 
 
 def _front_matter(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
-    lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
+    library = ["library_name: sentence-transformers"] if encoder.portable else []
+    lines = ["---", *library, "pipeline_tag: sentence-similarity"]
     lines += [
         "tags:",
         *(f"- {quoted(tag)}" for tag in ("sentence-transformers", "sentence-similarity", "feature-extraction", *facts.tags)),
@@ -121,14 +139,7 @@ def _body(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
     lines += [f"Maps a text to a {unit}vector of {encoder.dim} components; {reads}."]
     if encoder.note:
         lines += ["", encoder.note]
-    lines += [
-        "",
-        "```python",
-        "from sentence_transformers import SentenceTransformer",
-        "",
-        'model = SentenceTransformer("path/to/this/folder")',
-    ]
-    lines += ['vectors = model.encode(["A first sentence.", "A second one."])', "```"]
+    lines += ["", *(_USE if encoder.portable else _USE_HERE)]
     lines += [*measured(facts), *trained(facts)]
     warnings = serving_warnings(encoder)
     if warnings:

@@ -12,7 +12,7 @@ from ..workspace import atomic_folder, write_json
 from .backbone import read_json
 from .card import model_card
 from .digests import seal
-from .modules import Module
+from .modules import MODULES, Module
 from .modules.normalize import Normalize
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ def _save_modules(encoder: SentenceEncoder, part: Path) -> None:
         module.write(part / modules[-1][0], inputs)
         inputs = module.width(inputs)
     listed = [
-        {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for place, (path, kind) in enumerate(modules)
+        {"idx": place, "name": str(place), "path": path, "type": f"{_room(kind)}.{kind}"} for place, (path, kind) in enumerate(modules)
     ]
     write_json(part / "modules.json", listed)
     import transformers
@@ -66,3 +65,8 @@ def _save_modules(encoder: SentenceEncoder, part: Path) -> None:
         default = next((key for key, value in encoder.prompts.items() if value and value == encoder.tokens.prompt), None)
         general |= {"prompts": encoder.prompts, "default_prompt_name": default}
     write_json(part / "config_sentence_transformers.json", general)
+
+
+def _room(kind: str) -> str:
+    """Where other programs look for a module: at sentence-transformers, unless it is ours alone."""
+    return "sentence_transformers.models" if kind not in MODULES or MODULES[kind].portable else "sbert_studio.encoders.modules"

@@ -35,8 +35,13 @@ if TYPE_CHECKING:
 class TextTokens(Protocol):
     """Texts → token ids."""
 
-    max_length: int
-    prompt: str
+    @property
+    def max_length(self) -> int:
+        """The most ids of a text."""
+
+    @property
+    def prompt(self) -> str:
+        """What is put before every text."""
 
     @property
     def pad(self) -> int:
@@ -119,6 +124,11 @@ class SentenceEncoder(Trainable, Encoder):
         """
 
     # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def portable(self) -> bool:
+        """Whether sentence-transformers has all of its modules."""
+        return True
 
     @property
     def layers(self) -> list[Dense]:

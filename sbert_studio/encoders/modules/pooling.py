@@ -127,7 +127,8 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str, places: Tensor | None = Non
         positions = torch.arange(hidden.shape[1], device=hidden.device)
         return hidden[rows, (positions * mask.to(torch.int64)).argmax(dim=1)]
     if mode == "max":
-        return hidden.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).amax(dim=1)
+        highest = hidden.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).amax(dim=1)
+        return highest.masked_fill(highest == float("-inf"), 0.0)  # of a text without a token
     if mode == "weighted_mean":
         real = real * (real.cumsum(dim=1) if places is None else places)
     total = torch.einsum("btd,bt->bd", hidden, real)
