@@ -7,8 +7,10 @@ share the boot and not the ids. Where the system or the file system knows no loc
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -22,6 +24,7 @@ _NAME = "lock"
 _FREE = b"free"  # what stands in a file whose owner has let the run go
 _BEAT = 5.0  # seconds between two changes of the counter
 _SILENCE = 30.0  # seconds without a change, by this process' own clock, after which nobody has the run
+_OLD = 60.0  # seconds since the last change, by the clock of the file system, after which nobody has it either
 _WAIT = 2.0  # seconds in which a lock that is only being looked at, or let go, comes free
 
 
@@ -36,7 +39,7 @@ class Leases:
         self._runs = runs
         self._guard = threading.Lock()
         self._held: dict[str, int] = {}
-        self._beating: dict[str, threading.Event] = {}
+        self._beating: dict[str, _Beat] = {}
         self._seen: dict[str, tuple[tuple[int, bytes], float]] = {}
 
     def take(self, run_id: str, wait: float = _WAIT) -> bool:
@@ -61,13 +64,18 @@ class Leases:
         """Whether this object has the run."""
         return run_id in self._held
 
+    def lost(self, run_id: str) -> bool:
+        """Whether another process has taken the run from this object, which had not moved for long, as on a laptop that slept."""
+        beat = self._beating.get(run_id)
+        return beat is not None and beat.overtaken
+
     def release(self, run_id: str) -> None:
         """Let a run go; nothing happens where it was not had."""
         with self._guard:
             handle = self._held.pop(run_id, -1)
             beat = self._beating.pop(run_id, None)
         if beat is not None:
-            beat.set()
+            beat.end()
         if handle >= 0:
             os.close(handle)  # which lets the lock go
 
@@ -134,18 +142,18 @@ class Leases:
             if other < number:
                 _remove(folder / f"{_NAME}.{other}")
         self._seen.pop(run_id, None)
-        self._beating[run_id] = threading.Event()
-        threading.Thread(target=_beat, args=(os.dup(handle), self._beating[run_id]), daemon=True).start()
+        self._beating[run_id] = _Beat(folder, number, os.dup(handle))
         return handle
 
     def _silent(self, run_id: str, number: int) -> bool:
         """Whether the owner of the file has let the run go, or its counter has not moved for long, as seen from here."""
+        path = self._runs / run_id / f"{_NAME}.{number}"
         try:
-            found = (number, (self._runs / run_id / f"{_NAME}.{number}").read_bytes())
+            found = (number, path.read_bytes())
+            if found[1].strip() == _FREE or _age(path) > _OLD:
+                return True
         except OSError:
             return False  # a later one has just been made
-        if found[1].strip() == _FREE:
-            return True
         now = time.monotonic()
         before, since = self._seen.get(run_id, (None, now))
         if found != before:
@@ -168,19 +176,48 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _beat(own: int, ended: threading.Event) -> None:
-    """Change the file every few seconds until the run is let go, then write that down."""
-    count = 0
+def _age(path: Path) -> float:
+    """Seconds since a file was written to, by the clock that its file system writes down; 0 where that cannot be told."""
     try:
-        while True:
-            count += 1
-            with contextlib.suppress(OSError):
-                os.lseek(own, 0, os.SEEK_SET)
-                os.write(own, f"{os.getpid()}-{time.monotonic_ns()}-{count:012d}".encode().ljust(64))
-            if ended.wait(_BEAT):
-                break
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".now-") as now:
+            return os.fstat(now.fileno()).st_mtime - path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+class _Beat:
+    """Changes the file of a number every few seconds until it is ended, which is then written down."""
+
+    def __init__(self, folder: Path, number: int, handle: int) -> None:
+        self._folder, self._number, self._handle = folder, number, handle
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        atexit.register(self.end)
+
+    @property
+    def overtaken(self) -> bool:
+        """Whether the next number has been made."""
+        return max(_numbers(self._folder), default=0) > self._number
+
+    def end(self) -> None:
+        """Let the run go."""
+        self._ended.set()
+        self._thread.join(_WAIT)
+        atexit.unregister(self.end)
+
+    def _run(self) -> None:
+        count = 0
+        try:
+            while not self._ended.is_set():
+                count += 1
+                self._write(f"{os.getpid()}-{time.monotonic_ns()}-{count:012d}".encode())
+                self._ended.wait(_BEAT)
+            self._write(_FREE)
+        finally:
+            os.close(self._handle)
+
+    def _write(self, words: bytes) -> None:
         with contextlib.suppress(OSError):
-            os.lseek(own, 0, os.SEEK_SET)
-            os.write(own, _FREE.ljust(64))
-    finally:
-        os.close(own)
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            os.write(self._handle, words.ljust(64))

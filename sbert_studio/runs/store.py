@@ -168,6 +168,10 @@ class Store:
         """Have a run, as one must to train it; whether no other process has it."""
         return self._leases.has(run_id) or self._leases.take(run_id)
 
+    def lost(self, run_id: str) -> bool:
+        """Whether another process has taken a run that this one had; what becomes of it is told there."""
+        return self._leases.lost(run_id)
+
     def release(self, run_id: str) -> None:
         """Say that this process does no more to a run; it is let go once all that was told of it is written."""
         if not self._outbox.keeps(run_id):

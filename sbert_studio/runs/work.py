@@ -28,6 +28,15 @@ log = logging.getLogger(__name__)
 _ASK_EVERY = 0.5  # seconds between two looks at the store for a wish to stop
 
 
+class TakenAwayError(StudioError):
+    """Another process has gone on with the run meanwhile, and tells of it from then on."""
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(
+            f"another program has gone on with the run {run_id}, since this one did not move for long", "follow it there, or stop it first"
+        )
+
+
 def perform(
     run_id: str,
     store: Store,
@@ -60,6 +69,8 @@ def perform(
         books.begin(folder)
         outcome = _train(folder, catalog(), _either(should_stop, run_id, store), books.write)
         books.end(outcome)
+    except TakenAwayError as error:
+        return error
     except StudioError as error:
         full = isinstance(error, DiskFull)
         hint = _hint(error, run_id) if full else error.hint
@@ -211,6 +222,8 @@ def _either(should_stop: Callable[[], bool], run_id: str, store: Store) -> Calla
     def ask() -> bool:
         nonlocal asked, looked
         if not asked and time.monotonic() - looked > _ASK_EVERY:
+            if store.lost(run_id):
+                raise TakenAwayError(run_id)
             asked, looked = store.asked_to_stop(run_id), time.monotonic()
         return asked or should_stop()
 

@@ -51,9 +51,14 @@ def unseen(account: RowAccount, first: Examples, held: Examples) -> RowAccount:
     return account.divided(first.lines, first.lines[~leaking(first, held)], np.array([], dtype=np.int64), SHARED)
 
 
-def in_sentences(accounts: Mapping[str, RowAccount]) -> tuple[str, ...]:
-    """A sentence on the rows of each file, named by its part: ``120 rows read, 74 learned from, 46 left out: …``."""
-    verbs = {"data": "learned from", "dev": "judged by", "first": "learned from"}
+def in_sentences(accounts: Mapping[str, RowAccount], *, begun: bool = True) -> tuple[str, ...]:
+    """A sentence on the rows of each file, named by its part: ``120 rows read, 74 learned from, 46 left out: …``.
+
+    Args:
+        begun: whether a step was taken; otherwise they are rows to learn from.
+    """
+    learned, judged = ("learned from", "judged by") if begun else ("to learn from", "to be judged by")
+    verbs = {"data": learned, "dev": judged, "first": learned}
     titles = {"data": "", "dev": "Held-out file: ", "first": "First stage: "}
     return tuple(f"{titles[part]}{account.in_words(verbs[part])}." for part, account in accounts.items())
 

@@ -73,10 +73,14 @@ class Checkpoints:
     A checkpoint is written under a name of its own before an older one is removed, so at no moment is there none; the one before
     the newest stays, to go on from where the newest is found damaged. The best weights, which nothing could replace once later steps
     have been taken, have a copy: ``checkpoints/best-<n>/``.
+
+    Args:
+        folder: the run's.
+        keeps_best: whether the best weights matter; a training that only judges leaves none.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder / _FOLDER
+    def __init__(self, folder: Path, *, keeps_best: bool = True) -> None:
+        self.folder, self._keeps_best = folder / _FOLDER, keeps_best
 
     def clear(self) -> None:
         """Remove all checkpoints."""
@@ -122,7 +126,7 @@ class Checkpoints:
         for copy in self.folder.glob(f"{_COPY}*"):
             if self.at(_step_of(copy)) not in best:
                 shutil.rmtree(copy, ignore_errors=True)
-        if state.best not in (-1, state.step):
+        if self._keeps_best and state.best not in (-1, state.step):
             self._copy(state.best)
         return target
 
@@ -144,7 +148,7 @@ class Checkpoints:
             step, flaw = _step_of(path), _flaw(path, weights_only=False)
             if not flaw:
                 best = read_state(path).best
-                if best in (-1, step) or not (flaw := _flaw(self.at(best), weights_only=True)):
+                if not self._keeps_best or best in (-1, step) or not (flaw := _flaw(self.at(best), weights_only=True)):
                     if told or lost:
                         told = (*told, *_in_words(lost), f"the training goes on from step {step:,}")
                     return told
@@ -169,9 +173,10 @@ class Checkpoints:
     def _from_copies(self) -> tuple[str, ...]:
         """Put damaged weights back that have a whole copy; what was, a sentence each."""
         told = []
+        best = {_best_of(path) for path in self._all()}
         for copy in sorted(self.folder.glob(f"{_COPY}*")):
             target = self.at(_step_of(copy))
-            if _flaw(copy, weights_only=True):
+            if _step_of(copy) not in best or _flaw(copy, weights_only=True):
                 shutil.rmtree(copy, ignore_errors=True)
             elif flaw := _flaw(target, weights_only=True):
                 with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
+from ..evaluation.suite import SCORED_KINDS
 from ..workspace import write_json
 from .advisor import settled
 from .alarm import OPPOSITE, accepted, below_chance
@@ -62,9 +63,9 @@ def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: 
     few = _FEW_OF_CATEGORIES if examples.kind == "labelled_texts" else _FEW
     if not asked and (not _FEWEST <= len(examples) < few or (folder is not None and _begun_by_a_split(folder))):
         return []
-    if hold_out(spec, examples, None)[1] is None:
-        return []
     try:
+        if examples.kind not in SCORED_KINDS:
+            raise StudioError(hold_out(spec, examples, None)[2], "leave out judge=folds")
         found = _told_apart(spec, examples)
     except StudioError:
         if asked:
@@ -80,14 +81,20 @@ def _told_apart(spec: TrainSpec, examples: Examples) -> list[Member]:
     Raises:
         StudioError: the rows do not give two folds, or not two in which a ranking can be right or wrong.
     """
-    usual = _folds(len(examples))
+    usual, refused, found = _folds(len(examples)), None, list[Member]()
     for least in (2, 1):
         for number in range(usual, 1, -1):
-            found = members(spec.replace(folds=number, judge="auto"), examples, None)
+            try:
+                found = members(spec.replace(folds=number, judge="auto"), examples, None)
+            except StudioError as error:  # there are fewer sets of rows that share no text
+                refused = error
+                continue
             held = [member.held for member in found if member.held is not None]
             rarer = [of_the_rarer(one) for one in held]
             if not any(map(says_nothing, held)) and all(one is None or one[1] >= least for one in rarer):
                 return found
+    if refused is not None and not found:
+        raise refused
     raise StudioError("one label is so rare that there are no two folds with rows of both", "give more rows of it, or choose judge=split")
 
 

@@ -63,6 +63,15 @@ class Judge:
         self.resampled = report.resampled
         return {"metric": metric, "score": score, **report.to_json(), **self._gain(report.resampled, untuned)}
 
+    def mend(self, untuned: Trainable) -> None:
+        """Judge the ``untuned`` model again where what was kept of it can no longer be read."""
+        if self._untuned is None or not self._untuned.is_file():
+            return
+        try:
+            np.load(self._untuned, allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            self(untuned, untuned=True)
+
     def _gain(self, found: np.ndarray | None, untuned: bool) -> dict[str, Any]:
         if self._untuned is None or found is None:
             return {}

@@ -74,7 +74,9 @@ class Loop:
         self._taken: _Taken | None = None
 
     def resume(self) -> None:
-        """Take up weights and optimiser from the newest checkpoint, whose state this loop was given."""
+        """Take up weights and optimiser from the newest checkpoint, whose state this loop was given; until then the model is untuned."""
+        if self._judge is not None:
+            self._judge.mend(self._parts.encoder)
         path = self._parts.checkpoints.newest()
         if path is not None:
             self._optimiser.load(dict(self._restore(path, weights_only=False).optimiser))

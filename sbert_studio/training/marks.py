@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,22 @@ class Marks:
             with atomic_file(place / f"{name}.npy") as part:
                 np.save(part, resampled, allow_pickle=False)
         write_json(place / f"{name}.json", dict(scores))
+
+    def clear(self) -> None:
+        """Remove all evaluations."""
+        shutil.rmtree(self.folder / _FOLDER, ignore_errors=True)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every evaluation that was kept can be read."""
+        try:
+            for path in (self.folder / _FOLDER).glob("*.json"):
+                self.scores(path.stem)
+                self.resampled(path.stem)
+            self.untuned()
+        except (OSError, ValueError, EOFError):
+            return False
+        return True
 
     def scores(self, name: str) -> dict[str, Any]:
         """The scores of one evaluation."""

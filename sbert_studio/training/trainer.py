@@ -118,9 +118,13 @@ def train(
     if not len(learned):
         raise StudioError("there are no rows to learn from", "give a larger file")
     identity = identity_of(spec, learned, held)
-    checkpoints = Checkpoints(folder)
+    marks = Marks(folder) if assignment is not None and assignment.judges else None
+    checkpoints = Checkpoints(folder, keeps_best=marks is None)
     processes = Processes(encoder.device)
-    if resume and (ended := read_outcome(folder, identity, model=not (assignment and assignment.judges))) is not None:
+    lost = _lost(marks, processes) if resume else ""
+    if (resume := resume and not lost) and (
+        ended := read_outcome(folder, identity, model=not (assignment and assignment.judges))
+    ) is not None:
         _conclude(ended, emit, processes)
         return ended
     if not resume and processes.main:
@@ -131,7 +135,6 @@ def train(
 
     encoder.to(processes.device)
     base = encoder.base or spec.model
-    marks = Marks(folder) if assignment is not None and assignment.judges else None
     state = starting_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
     objective = prepare(spec, encoder, learned, processes)
     if state.step == 0:
@@ -147,8 +150,9 @@ def train(
     parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks)
     blend = Blend(parts.learning()[0], assignment.weights)
     precision = resolve_precision(spec.precision, processes.device)
-    batches = batches_for(objective, rows, spec, processes.count)
-    schedule = Schedule.plan(batches, spec.epochs, spec.evaluations_per_epoch).until(assignment.share)
+    schedule = Schedule.plan(batches_for(objective, rows, spec, processes.count), spec.epochs, spec.evaluations_per_epoch).until(
+        assignment.share
+    )
     loop = Loop(parts, schedule, precision, state, assignment.untuned, marks_to_come=_marks_to_come(spec, assignment))
     judged = len(held) if held is not None else assignment.verdict[1]["rows"] if assignment.verdict else 0
     parts.say(
@@ -158,9 +162,9 @@ def train(
         )
     )  # fmt: skip
     doubt = "" if assignment.judges else says_little(held)
-    for remark in (*damaged, *_remarks(spec, processes, "" if held is not None or assignment.verdict else unjudged), doubt):
-        if remark:
-            parts.say(Notice(remark))
+    remarks = _remarks(spec, processes, "" if held is not None or assignment.verdict else unjudged)
+    for remark in filter(None, (lost, *damaged, *remarks, doubt)):
+        parts.say(Notice(remark))
     if asks:
         return _finish(parts, loop, "asks", base, blend, assignment)
     if resume:
@@ -171,6 +175,15 @@ def train(
     finally:
         unpack()
     return _finish(parts, loop, reached, base, blend, assignment)
+
+
+def _lost(marks: Marks | None, processes: Processes) -> str:
+    """Why a training that only judges has to begin anew, its evaluations with it; nothing where it need not."""
+    if marks is None or marks.whole:
+        return ""
+    if processes.main:
+        marks.clear()
+    return "the evaluations that were kept of this part are damaged: it begins anew"
 
 
 def _marks_to_come(spec: TrainSpec, assignment: Assignment) -> int:

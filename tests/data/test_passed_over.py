@@ -248,3 +248,9 @@ def test_the_mean_of_raters_who_nearly_agree_is_the_score() -> None:
     table = table_from_columns("t.csv", {name: [str(cell) for cell in cells] for name, cells in columns.items()})
     reading = read_roles(table, similar=_similar)
     assert reading.roles.target == "Media" and not reading.questions
+
+
+def test_a_score_column_without_a_value_is_asked_about() -> None:
+    reading = read_roles(_table("score", [""] * 160), similar=_similar)
+    assert reading.questions and "'score' holds no value" in reading.questions[0].why
+    assert not read_roles(_table("remarks", [""] * 160), similar=_similar).questions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 import threading
@@ -147,6 +148,48 @@ def test_a_clock_set_back_changes_neither_the_order_nor_who_is_alive(store: Stor
     assert Store(store.path).recover() == []
 
 
+@pytest.fixture
+def unlocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of runs on a file system that knows no locks, with one run."""
+
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    assert lease.fcntl is not None
+    monkeypatch.setattr(lease.fcntl, "flock", none)
+    (tmp_path / "run-0").mkdir()
+    return tmp_path
+
+
+def test_without_locks_a_run_whose_process_was_killed_is_had_at_once_when_that_was_long_ago(unlocked: Path) -> None:
+    (unlocked / "run-0" / "lock").touch()
+    path = unlocked / "run-0" / "lock.1"
+    path.write_bytes(b"7-1-1".ljust(64))
+    assert not Leases(unlocked).take("run-0", wait=0)
+    os.utime(path, (time.time() - 300,) * 2)
+    assert Leases(unlocked).free("run-0") is True
+    assert not path.exists()
+
+
+def test_without_locks_who_slept_sees_that_the_run_was_taken(unlocked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "_BEAT", 60.0)  # it sleeps from now on
+    one, two = Leases(unlocked), Leases(unlocked)
+    assert one.take("run-0") and not one.lost("run-0")
+    time.sleep(0.1)
+    os.utime(unlocked / "run-0" / "lock.1", (time.time() - 300,) * 2)
+    assert two.take("run-0") and one.lost("run-0") and not two.lost("run-0")
+    one.release("run-0")
+    assert not Leases(unlocked).take("run-0", wait=0), "what the first lets go is no longer its own"
+
+
+def test_without_locks_a_process_that_ends_lets_its_runs_go(unlocked: Path) -> None:
+    code = "import sys; from pathlib import Path; from sbert_studio.runs import lease; lease.fcntl = None; "
+    code += "print(lease.Leases(Path(sys.argv[1])).take('run-0'))"
+    done = subprocess.run([sys.executable, "-c", code, str(unlocked)], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+    assert Leases(unlocked).take("run-0", wait=0)
+
+
 def test_without_locks_a_counter_that_moves_says_who_is_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
@@ -160,7 +203,7 @@ def test_without_locks_a_counter_that_moves_says_who_is_alive(tmp_path: Path, mo
     assert one.take("run-0")
     time.sleep(0.1)
     assert not two.take("run-0", wait=1.0)
-    one._beating["run-0"].set()  # as if it had been killed, but for what it left in the file
+    one._beating["run-0"].end()  # as if it had been killed, but for what it left in the file
     time.sleep(0.2)
     (tmp_path / "run-0" / "lock.1").write_bytes(b"7-1-1".ljust(64))
     assert two.free("run-0") is False, "it has not been silent for long as seen from here"

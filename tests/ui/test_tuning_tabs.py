@@ -295,3 +295,16 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
     assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
     assert shown["reasons"][0].startswith("2 epochs of 60 rows")
     assert page.studio.runs() == []
+
+
+def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: Page, pairs: Path) -> None:
+    first, second = (page.studio.submit(TrainRequest(pairs, overrides={"epochs": epochs}, name="waits")).id for epochs in (50, 1))
+    page.studio.stop(second)
+    _, panel, _, _ = run_panel.look(page, Follow(second))
+    page.studio.stop(first)
+    page.studio.runner.wait(first, 300)
+    assert (
+        panel["status"] == "stopped"
+        and "to learn from" in panel["rows"][0]
+        and "learned from" not in panel["rows"][0].replace("to learn from", "")
+    )

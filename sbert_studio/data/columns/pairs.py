@@ -14,7 +14,7 @@ from ..pairing import SURE, Pairing, judged, pairings
 from ..questions import Question
 from ..roles import Kind, Roles
 from ..targets import ENOUGH, WORTH_ASKING, Target, find_targets
-from ..vocabulary import is_aside, is_topic, parts
+from ..vocabulary import is_aside, is_topic, parts, target_standing
 from .one_text import categorised, main_text
 from .reading import Reading, View, group_of, unused
 from .targeted import is_inference, with_target
@@ -169,6 +169,13 @@ def _of_targets(view: View, pairing: Pairing, targets: Sequence[Target]) -> Read
 def _without_target(view: View, pairing: Pairing, roles: Roles) -> Reading:
     """Pairs that belong together, if nothing speaks against it."""
     texts = pairing.texts
+    empty = [one.name for one in view.profiles if not one.filled and target_standing(one.name) in ("certain", "likely")]
+    if empty:
+        why = f"the column {empty[0]!r} holds no value; formulas do not, before a spreadsheet has calculated and saved them"
+        question = asking.about_kind(
+            view.table, roles, [("sentences", (main_text(view),), None)], "Do the two texts of a row belong together?", why, favoured=False
+        )
+        return Reading(roles, (question,), (why,))
     aligned = view.evidence.aligned(*texts)
     if aligned is not None and aligned < 0.6 and pairing.names < SURE:
         why = "the untuned model finds the two texts of a row hardly more alike than any others"

@@ -53,7 +53,7 @@ class Columns:
             StudioError: there are too many columns.
         """
         if width > MOST_COLUMNS:
-            raise StudioError(f"the table has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only")
+            raise too_wide()
         self._flush()
         self.width = width
 
@@ -98,3 +98,8 @@ def refuse_much(characters: int, row: int) -> None:
     if characters > MOST_CHARACTERS:
         message = f"the texts come to {characters:,} characters by row {row:,}; at most {MOST_CHARACTERS:,} are read from one file"
         raise StudioError(message, "keep the rows and columns that are needed, or split the file")
+
+
+def too_wide() -> StudioError:
+    """There are too many columns."""
+    return StudioError(f"the table has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only")

@@ -139,7 +139,8 @@ def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[
         width: how many columns there are.
         row: the header's row number.
     """
-    names: list[str] = []
+    names: dict[str, None] = {}
+    copies: dict[str, int] = {}
     notes = []
     gaps: list[str] = []
     for index in range(width):
@@ -147,16 +148,18 @@ def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[
         if not name:
             name = f"column_{index + 1}"
             gaps.append(name)
-        base, copy = name, 2
+        base = name
         while name in names:
-            name = f"{base}_{copy}"
-            copy += 1
+            copies[base] = copies.get(base, 1) + 1
+            name = f"{base}_{copies[base]}"
         if name != base:
             notes.append(Finding("warning", f"two columns are called {base!r}; the later one is read as {name!r}", (row,)))
-        names.append(name)
+        names[name] = None
     if not header:
-        notes.append(Finding("info", f"no header row was found; the columns are called {', '.join(names[:4])}{'…' if width > 4 else ''}"))
+        notes.append(
+            Finding("info", f"no header row was found; the columns are called {', '.join(list(names)[:4])}{'…' if width > 4 else ''}")
+        )
     elif gaps:
         called = "a column without a name is" if len(gaps) == 1 else "columns without a name are"
         notes.append(Finding("info", f"{called} called {', '.join(gaps[:4])}{'…' if len(gaps) > 4 else ''}", (row,)))
-    return names, notes
+    return list(names), notes

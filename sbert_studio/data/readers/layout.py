@@ -13,7 +13,9 @@ from ..label_words import squeeze
 from ..name_lexicon import IDENTIFIER
 from ..questions import Option, Question, Shown
 from ..scales import NO_LABEL
+from .columns import too_wide
 from .headers import familiar_name, has_header, import_ids, looks_like_names, mostly_numbers, name_columns, uncertain_header
+from .rows import MOST_COLUMNS
 
 Row = tuple[int, list[str]]
 _COMMENT = ("#", "%", "//")
@@ -51,8 +53,13 @@ def lay_out(rows: Sequence[Row], header: bool | None = None, *, aligned: bool = 
         rows: (row number, cells) of the first rows with something in them, at least one.
         header: whether there is a header; None: found out.
         aligned: cells stand in their columns whatever their number, as in a workbook.
+
+    Raises:
+        StudioError: there are too many columns.
     """
     cells = [row for _, row in rows]
+    if min(map(len, cells)) > MOST_COLUMNS:
+        raise too_wide()
     start = _before(rows, header)
     named = has_header(cells[start:]) if header is None else header
     if start and not named and not _set_apart(rows, start):

@@ -36,7 +36,7 @@ def look(page: Page, follow: Follow) -> tuple[Follow, Value, Value | None, bool]
     now = follow.absorb(seen.events)
     changed = bool(seen.events) or seen.run.status != follow.status
     now = replace(now, status=seen.run.status)
-    rows = [] if seen.run.active else list(in_sentences(page.studio.accounts(seen.run.id)))
+    rows = [] if seen.run.active else list(in_sentences(page.studio.accounts(seen.run.id), begun=bool(seen.run.step)))
     return now, now.panel(seen) | {"rows": rows}, plain(now.curves()), changed
 
 

@@ -1,0 +1,93 @@
+"""A run that is judged in folds goes on from where it was, whatever of its own notes is damaged, and ends as if nothing had happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from sbert_studio.data.examples import Examples
+from sbert_studio.errors import StudioError
+from sbert_studio.training.course import run_course
+from sbert_studio.training.crossfit import in_folds
+from sbert_studio.training.events import Notice, Started
+from sbert_studio.training.spec import TrainSpec
+from sbert_studio.training.trainer import Outcome, train
+
+from .test_damaged_checkpoints import cut
+from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder, weights
+
+SPEC = small_spec(epochs=1, evaluations_per_epoch=3, accept_alarm="both")
+
+
+def course(folder: Path, should_stop: Callable[[], bool] = never, told: Told | None = None) -> Outcome:
+    def load(spec: TrainSpec, examples: Examples, source: Path | None) -> torch.nn.Module:
+        return tiny_encoder()
+
+    return run_course(SPEC, scored_pairs(60), Told() if told is None else told, should_stop, load=load, folder=folder)
+
+
+def stops_after(asked: int) -> Callable[[], bool]:
+    left = iter(range(asked))
+    return lambda: next(left, None) is None
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+    folder = tmp_path_factory.mktemp("whole")
+    course(folder)
+    return weights(folder / "model")
+
+
+def same(folder: Path, whole: dict[str, torch.Tensor]) -> bool:
+    found = weights(folder / "model")
+    return set(found) == set(whole) and all(torch.equal(found[name], whole[name]) for name in whole)
+
+
+def test_a_fold_that_was_stopped_after_an_evaluation_goes_on_from_its_step(tmp_path: Path, whole: dict[str, torch.Tensor]) -> None:
+    assert course(tmp_path, stops_after(5)).status == "stopped"
+    told = Told()
+    course(tmp_path, told=told)
+    assert told.of(Started)[0].step > 0
+    assert not [event.message for event in told.of(Notice) if "damaged" in event.message]
+    assert same(tmp_path, whole)
+
+
+@pytest.mark.parametrize("kind", ["json", "npy"])
+def test_a_fold_whose_evaluations_are_damaged_begins_anew(kind: str, tmp_path: Path, whole: dict[str, torch.Tensor]) -> None:
+    course(tmp_path, stops_after(12))
+    done = sorted(tmp_path.glob(f"parts/*/marks/*.{kind}"))
+    assert done
+    cut(done[0])
+    told = Told()
+    assert course(tmp_path, told=told).status == "finished"
+    assert any("begins anew" in event.message for event in told.of(Notice))
+    assert same(tmp_path, whole)
+
+
+def test_what_was_kept_of_the_untuned_model_is_made_again(tmp_path: Path) -> None:
+    spec = small_spec(epochs=3, checkpoint_every=3, evaluations_per_epoch=2)
+
+    def gain(folder: Path, damage: bool) -> object:
+        train(spec, scored_pairs(), Told(), stops_after(13), encoder=tiny_encoder(), folder=folder)
+        if damage:
+            cut(folder / "untuned.npy")
+        done = train(spec, scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=folder, resume=True)
+        return done.after["gain_interval"]
+
+    assert gain(tmp_path / "damaged", True) == gain(tmp_path / "whole", False)
+
+
+def test_folds_are_as_many_as_the_groups_allow() -> None:
+    pairs = scored_pairs(99)
+    grouped = Examples(
+        kind=pairs.kind, texts=pairs.texts, targets=pairs.targets, lines=pairs.lines, groups=tuple(f"g{row % 3}" for row in range(99))
+    )
+    assert len(in_folds(small_spec(by_group=True), grouped, None)) == 3
+
+
+def test_folds_that_were_asked_for_and_cannot_be_had_are_refused() -> None:
+    with pytest.raises(StudioError):
+        in_folds(small_spec(judge="folds"), scored_pairs(3), None)
