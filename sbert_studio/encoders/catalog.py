@@ -8,6 +8,7 @@ from typing import cast
 from ..caches import LruCache
 from ..data.progress import checkpoint
 from ..errors import StudioError
+from ..wordvectors.pretrained import PACKAGED, is_installed
 from ..workspace import Workspace
 from .adapters import load_adapter
 from .backbone import read_json
@@ -43,6 +44,11 @@ class Catalog:
     def bundled() -> list[str]:
         """The names of the models that came with the program."""
         return list(BUNDLED)
+
+    @staticmethod
+    def tables() -> list[str]:
+        """The names of the tables of words whose packages are installed."""
+        return [name for name in PACKAGED if is_installed(name)]
 
     def resolve(self, name: str, *, allow_folders: bool | None = None) -> Source:
         """Where ``name`` leads; nothing is loaded or fetched.

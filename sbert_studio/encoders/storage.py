@@ -94,7 +94,7 @@ def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
         if not isinstance(module, dict):
             raise StudioError("the model's file modules.json is damaged", "copy the folder again")
         kind = str(module.get("type", "")).rsplit(".", 1)[-1]
-        path = _inside(folder, str(module.get("path", "")))
+        path = inside(folder, str(module.get("path", "")))
         if kind == "Transformer" and place == 0:
             transformer = path
         elif kind in MODULES and _may_follow(MODULES[kind], [type(module) for module in modules], transformer is not None):
@@ -125,7 +125,12 @@ def _may_follow(kind: type[Module], before: list[type[Module]], transformer: boo
     return pooling > place(before[-1])
 
 
-def _inside(folder: Path, relative: str) -> Path:
+def inside(folder: Path, relative: str) -> Path:
+    """A path that ``modules.json`` names.
+
+    Raises:
+        StudioError: it leads outside the model's folder.
+    """
     path = (folder / relative).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise StudioError(f"the model names a folder {relative!r} outside its own", "do not use this model")
@@ -141,5 +146,5 @@ def transformer_folder(folder: Path) -> Path:
     for module in read_json(folder / "modules.json", list, [])[:1]:
         if not isinstance(module, dict):
             raise StudioError("the model's file modules.json is damaged", "copy the folder again")
-        return _inside(folder, str(module.get("path", "")))
+        return inside(folder, str(module.get("path", "")))
     return folder

