@@ -728,3 +728,13 @@ def test_what_a_question_leaves_open_is_neither_converted_nor_mended(cli: Any, t
         told = cli("check", turned, *change, "--out", tmp_path / "out.csv", "--model", "all-MiniLM-L6-v2")
         assert told.code == 2 and "Traceback" not in told.err, told.err
         assert "--scale 5-0" in told.err and not (tmp_path / "out.csv").exists()
+
+
+def test_word_vectors_are_learned_and_are_a_model(cli: Any, corpus: Path, tmp_path: Path) -> None:
+    found = ok(cli("fit", corpus, "--kind", "glove", "--out", tmp_path / "words", "--set", "width=8", "--set", "epochs=2", "--json"))
+    assert set(found) == {"model", "kind", "words", "dim", "texts", "seconds", "notes"}
+    assert (found["dim"], found["kind"], found["model"]) == (8, "glove", str(tmp_path / "words")) and found["words"] > 5
+    alike = ok(cli("similarity", "cat dog", "dog cat", "--model", tmp_path / "words", "--json"))
+    assert alike["cosine"] == pytest.approx(1)
+    assert "choose one of word2vec" in refused(cli("fit", corpus, "--kind", "fasttext", "--json"))
+    assert "width" in refused(cli("fit", corpus, "--set", "width=1", "--json"))
