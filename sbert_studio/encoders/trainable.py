@@ -90,6 +90,22 @@ class Trainable(nn.Module, ABC):
             StudioError: the model has no vectors, or the pooling does not fit.
         """
 
+    def read_in_order(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
+        """Read the vectors of words one after the other from now on, by a new recurrent network.
+
+        Raises:
+            StudioError: the model has no table of words.
+        """
+        raise StudioError("this model has no table of words that a recurrent network could read", "choose one, such as glove-6B-50d")
+
+    def learn_words(self) -> None:
+        """Let the vectors of words learn with the rest; those of a transformer always do.
+
+        Raises:
+            StudioError: the model has no table of words.
+        """
+        raise StudioError("this model has no table of words", "leave learn_words out")
+
     @abstractmethod
     def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
         """Set the head to what the objective takes its rows for; a model that gives vectors has nothing to change.

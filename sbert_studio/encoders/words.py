@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from .modules import Module
-from .modules.recurrent import Recurrent
+from .modules.recurrent import GRU, LSTM, RNN, Recurrent
 from .modules.word_embeddings import WordEmbeddings
 from .modules.word_weights import WordWeights
 from .sentence import SentenceEncoder
@@ -110,6 +110,28 @@ class WordEncoder(SentenceEncoder):
         """Read ``max_length`` words of a text from now on; of None, as many as before."""
         if max_length is not None:
             self.backbone.embeddings.max_length = max_length
+
+    def read_in_order(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
+        """Read the words' vectors by a new ``rnn``, ``lstm`` or ``gru``, without the weights of an average.
+
+        A projection that was made for the average goes; a text is then the state after its last word, or, where both directions are
+        read, the highest of its states (Conneau et al. 2017), unless another pooling is chosen.
+
+        Raises:
+            StudioError: there is no such network.
+        """
+        kind = next((kind for kind in (RNN, LSTM, GRU) if kind.name.lower() == network), None)
+        if kind is None:
+            raise StudioError(f"there is no recurrent network {network!r}", "choose rnn, lstm or gru")
+        embeddings = self.backbone.embeddings
+        recurrent = kind(embeddings.dim, hidden, bidirectional=bidirectional, seed=seed)
+        self.backbone = WordNetwork(embeddings, None, recurrent).to(self.device)
+        self.hidden_size, self.projection = self.backbone.width(), None
+        self.repool("max" if bidirectional else "last")
+
+    def learn_words(self) -> None:
+        """Let the table learn with the rest."""
+        self.backbone.embeddings.emb_layer.weight.requires_grad_(True)
 
     def convert(self, precision: str) -> None:
         """Nothing: looking up a word costs no arithmetic that could be saved."""
