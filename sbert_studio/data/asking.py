@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .numbers import number_form, parse_number
 from .profile import numbers_of
 from .questions import Option, Question, Shown
 from .roles import Kind, Roles
@@ -134,6 +135,26 @@ def about_no_answer(table: Table, roles: Roles, strays: np.ndarray, why: str, *,
     named = " or ".join(f"{stray:g}" for stray in strays)
     text = f"Does a {roles.target} of {named} say that there is no answer?"
     return Question("scale", text, tuple(options), why, tuple(_rows(table, roles.texts, places, roles.target)), 0 if favoured else None)
+
+
+def about_percentages(table: Table, roles: Roles, why: str) -> Question:
+    """Whether plain numbers up to 1 beside percentages are parts of 1, or percentages without their sign."""
+    assert roles.target is not None and roles.low is not None and roles.high is not None
+    cells = table.column(roles.target)
+    whole = _whole(table, roles.texts)
+    plain = [place for place in whole if number_form(cells[place]) == "number" and parse_number(cells[place])]
+    percents = [place for place in whole if number_form(cells[place]) == "percent"]
+    example = cells[plain[0]].strip() if plain else "1"
+    part = 100 * parse_number(example)
+    options = tuple(
+        Option(answer, f"--scale {shlex.quote(scale_in_words(*ends))}", {"scale": list(ends)})
+        for answer, ends in (
+            (f"{example} is {part:g}%", (roles.low, roles.high)),
+            (f"{example} is {example}%", (100 * roles.low, 100 * roles.high)),
+        )
+    )
+    rows = tuple(_rows(table, roles.texts, [*plain[:2], *percents[:1]], roles.target))
+    return Question("scale", f"Is a {roles.target} of {example}, beside percentages, {part:g}%?", options, why, rows)
 
 
 def about_target(

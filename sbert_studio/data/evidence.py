@@ -66,11 +66,11 @@ class Evidence:
             found[places] = self.similar([a[place][:_LONGEST] for place in places], [b[place][:_LONGEST] for place in places])
         return found
 
-    def ranked(self, texts: Sequence[str], target: str) -> Ranked | None:
+    def ranked(self, texts: Sequence[str], target: str, *, as_written: bool = False) -> Ranked | None:
         """A column of numbers beside the similarity of two columns of texts; what may be a code for no answer has no part in it."""
         if self.similar is None:
             return None
-        numbers = numbers_of(self.cells(target))
+        numbers = numbers_of(self.cells(target), as_written=as_written)
         if (strange := off_scale(numbers)).any():
             numbers = np.where(strange, np.nan, numbers)
         both = ~np.isnan(cosines := self.cosines(texts[0], texts[1])) & ~np.isnan(numbers)

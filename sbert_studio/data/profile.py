@@ -173,9 +173,9 @@ def profile_table(table: Table) -> tuple[ColumnProfile, ...]:
     return tuple(profile_column(name, table.column(name)) for name in table.columns)
 
 
-def numbers_of(cells: Sequence[str]) -> np.ndarray:
+def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
     """(n,) float64: the number in each cell, NaN where there is none; see :func:`~.written.numbers_written`."""
-    known = numbers_written(cells)
+    known = numbers_written(cells, as_written=as_written)
     return np.fromiter((known[cell] for cell in cells), dtype=np.float64, count=len(cells))
 
 
