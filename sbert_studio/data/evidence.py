@@ -11,7 +11,7 @@ import numpy as np
 
 from .apart import LEAST, Ranked, Separated, auc, separated
 from .profile import numbers_of
-from .scales import same_class
+from .scales import off_scale, same_class
 from .tables import Table
 
 Similar = Callable[[Sequence[str], Sequence[str]], np.ndarray]
@@ -66,11 +66,13 @@ class Evidence:
             found[places] = self.similar([a[place][:_LONGEST] for place in places], [b[place][:_LONGEST] for place in places])
         return found
 
-    def ranked(self, texts: Sequence[str], target: str) -> Ranked | None:
-        """A column of numbers beside the similarity of two columns of texts."""
+    def ranked(self, texts: Sequence[str], target: str, *, as_written: bool = False) -> Ranked | None:
+        """A column of numbers beside the similarity of two columns of texts; what may be a code for no answer has no part in it."""
         if self.similar is None:
             return None
-        numbers = numbers_of(self.cells(target))
+        numbers = numbers_of(self.cells(target), as_written=as_written)
+        if (strange := off_scale(numbers)).any():
+            numbers = np.where(strange, np.nan, numbers)
         both = ~np.isnan(cosines := self.cosines(texts[0], texts[1])) & ~np.isnan(numbers)
         if both.sum() < LEAST or np.ptp(numbers[both]) == 0 or np.ptp(cosines[both]) == 0:
             return None

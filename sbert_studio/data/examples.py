@@ -149,7 +149,7 @@ def _scores(
     """(n,) float32 in [0, 1]."""
     low, high = float(roles.low or 0.0), float(roles.high or 0.0)
     least, most = min(low, high), max(low, high)
-    scores = numbers_of(cells)
+    scores = numbers_of(cells, as_written=most > 1)  # on 0–100 a percentage is what it says, and so is 0.6 beside it
     leave_out(blank, "without a score", "no score")
     words = np.isnan(scores) & ~blank
     leave_out(words, "whose score is not a number", f"the score is not a number, such as {_shown(cells, words)}")

@@ -13,6 +13,7 @@ import numpy as np
 from .forms import UNSPACED, is_code, is_language, machine_made
 from .label_words import nli_class, squeeze
 from .name_lexicon import ANCHOR, FIRST, GROUP, IDENTIFIER, LABEL, NEGATIVE, POSITIVE, SCORE, SECOND, SPLITS, TEXT
+from .scales import off_scale
 from .tables import Table
 from .written import numbers_written
 
@@ -39,7 +40,7 @@ class ColumnProfile:
         nli: every filled cell is an entailment label.
         codes: one word with a digit in it, nearly everywhere: file names, ids, dates.
         values: the different filled cells, case aside, where they are at most 300; else empty.
-        least, most: the smallest and the largest number; NaN where there is none.
+        least, most: the smallest and the largest number but for codes that stand for no answer; NaN where there is none.
         whole: every number is a whole one.
         marked: the cells that are no numbers hold a mark or two, such as ``n/a``, among many different numbers.
     """
@@ -138,6 +139,7 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
     numbers = numbers_of(filled)
     count = len(filled)
     values = numbers[~np.isnan(numbers)]
+    scores = values[~off_scale(values)]
     sequence = count > 10 and len(values) == count and bool((values % 1 == 0).all()) and bool((np.diff(values) > 0).all())
     words = sum(_count_words(text) for text in filled) / count if count else 0.0
     codes = count > 0 and sum(is_code(text) for text in filled) > 0.9 * count
@@ -153,8 +155,8 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
         nli=1 < len(kinds) <= 12 and all(nli_class(text) or text == "-" for text in kinds),
         codes=((codes and len(kinds) > max(12, 0.1 * count)) or machine) and len(values) < count,
         values=frozenset(text.casefold() for text in kinds) if len(kinds) <= _MOST_VALUES else frozenset(),
-        least=float(values.min()) if len(values) else math.nan,
-        most=float(values.max()) if len(values) else math.nan,
+        least=float(scores.min()) if len(values) else math.nan,
+        most=float(scores.max()) if len(values) else math.nan,
         whole=bool((values % 1 == 0).all()) if len(values) else False,
         marked=_marked(filled, numbers),
     )
@@ -171,9 +173,9 @@ def profile_table(table: Table) -> tuple[ColumnProfile, ...]:
     return tuple(profile_column(name, table.column(name)) for name in table.columns)
 
 
-def numbers_of(cells: Sequence[str]) -> np.ndarray:
+def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
     """(n,) float64: the number in each cell, NaN where there is none; see :func:`~.written.numbers_written`."""
-    known = numbers_written(cells)
+    known = numbers_written(cells, as_written=as_written)
     return np.fromiter((known[cell] for cell in cells), dtype=np.float64, count=len(cells))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.readers.headers import has_header, name_columns
+from sbert_studio.data.readers.headers import has_header, name_columns, uncertain_header
 from sbert_studio.data.readers.text.delimited import detect_dialect
 from sbert_studio.data.readers.text.dialects import NONE
 from sbert_studio.data.tables import read_table
@@ -53,6 +53,57 @@ def test_the_delimiter_is_the_consistent_one(lines: list[str], delimiter: str) -
 )
 def test_headers_are_told_from_data(rows: list[list[str]], header: bool) -> None:
     assert has_header(rows) is header
+
+
+_TEXTS = [f"the man number {n} plays the guitar on stage" for n in range(12)]
+_OTHERS = [f"someone called {n} makes music for many people" for n in range(12)]
+_PHRASES = ["lost card", "card stolen", "open an account", "send money abroad"] * 3
+
+
+def _three(*labels: str) -> list[str]:
+    return [labels[n % len(labels)] for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("first", "columns"),
+    [
+        (["left", "right", "same"], [_TEXTS, _OTHERS, _three("same", "different")]),
+        (["premise", "hypothesis", "neutral"], [_TEXTS, _OTHERS, _three("neutral", "entailment", "contradiction")]),
+        (["text", "card"], [_TEXTS, _three("refund", "card", "transfer")]),
+        (["A", "B", "sim", "flag", "entailment"], [_TEXTS, _OTHERS, _three("3.8", "5", "1"), _three("0", "1"), _three("entailment", "x")]),
+        (["nr", "phrase", "card"], [[f"T-{n}" for n in range(12)], _TEXTS, _three("refund", "card")]),
+        (["word", "other", "sim", "noun"], [list("abcdefghijkl"), list("mnopqrstuvwx"), _three("1", "2", "3"), _three("noun", "verb")]),
+    ],
+)
+def test_a_column_may_be_called_after_one_of_its_labels(first: list[str], columns: list[list[str]]) -> None:
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    assert has_header([first, *rows])
+    assert not has_header(rows)
+
+
+@pytest.mark.parametrize(
+    ("first", "columns"),
+    [
+        (["snippet", "card"], [_TEXTS, _three("refund", "card", "transfer")]),
+        (["linkes Wort", "rechtes Wort", "zz"], [_PHRASES, _PHRASES[::-1], _three("zz", "yy")]),
+    ],
+)
+def test_a_first_row_that_could_be_names_or_data_beside_a_label_is_asked_about(first: list[str], columns: list[list[str]]) -> None:
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    assert uncertain_header([first, *rows])
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        ["the man sings a song on the stage", "he sings a song", "unrated", "entailment"],
+        ["A man sings.", "He sings.", "3", "entailment"],
+        ["A man sings.", "He sings.", "n/a", "entailment"],
+    ],
+)
+def test_a_row_of_texts_with_a_label_is_no_header(first: list[str]) -> None:
+    rows = [list(row) for row in zip(_TEXTS, _OTHERS, _three("3.8", "5", "1"), _three("entailment", "neutral"), strict=True)]
+    assert not has_header([first, *rows])
 
 
 def test_column_names_are_made_distinct_and_never_empty() -> None:
