@@ -119,4 +119,6 @@ def _only_column(table: Table) -> str:
     profiles = [profile for profile in profile_table(table) if profile.filled and not profile.is_number]
     if len(table.columns) == 1 and profiles:
         return table.columns[0]
-    raise StudioError(f"no column of {table.name} looks like text", f"name one of its columns: {', '.join(table.columns[:20])}")
+    raise StudioError(
+        f"no column of {table.name} looks like text", f"name one of its columns: {', '.join(table.columns[:20])}{table.elsewhere}"
+    )

@@ -46,7 +46,7 @@ def main_text(view: View, target: str | None = None) -> str:
     texts = sorted(found, key=lambda text: (is_aside(text.name), not text.named_text, text.words < longest / 2))
     if not texts:
         names = ", ".join(view.table.columns[:20])
-        raise StudioError(f"no column of {view.table.name} looks like text", f"name one of its columns: {names}")
+        raise StudioError(f"no column of {view.table.name} looks like text", f"name one of its columns: {names}{view.table.elsewhere}")
     return texts[0].name
 
 
