@@ -14,7 +14,7 @@ from ..workspace import digest_texts
 from .accounts import RowAccount, account_of
 from .findings import Finding, count
 from .language import languages_in
-from .profile import ColumnProfile, profile_table
+from .profile import ColumnProfile, no_text, profile_table
 from .tables import Table
 
 
@@ -116,9 +116,7 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
 
 def _only_column(table: Table) -> str:
     """The one column of a table of short labels or numbers, which its user must mean; an error for any wider table."""
-    profiles = [profile for profile in profile_table(table) if profile.filled and not profile.is_number]
-    if len(table.columns) == 1 and profiles:
+    profiles = profile_table(table)
+    if len(table.columns) == 1 and any(profile.filled and not profile.is_number and not profile.nested for profile in profiles):
         return table.columns[0]
-    raise StudioError(
-        f"no column of {table.name} looks like text", f"name one of its columns: {', '.join(table.columns[:20])}{table.elsewhere}"
-    )
+    raise no_text(table, profiles, f"name one of its columns: {', '.join(table.columns[:20])}")

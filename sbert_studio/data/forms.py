@@ -17,6 +17,8 @@ MACHINE_MADE = re.compile(
     r"|(\d{1,2}\.? \w{3,9}\.?,? \d{4}|\w{3,9}\.? \d{1,2},? \d{4})(,? \d{1,2}:\d{2}\S*)?( ?[AP]M)?|@\w+",
     re.IGNORECASE,
 )
+_JOINED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # Thai, Lao, Burmese, Khmer: words of about five signs, unparted
+_NESTED = re.compile(r"\[\s*(?:[\"'{\[].*|[\d.,\s-]*)\]|\{\s*[\"'].*\}", re.DOTALL)
 _LANGUAGES = """
 en de fr es it pt nl pl ru zh ja ko ar tr cs sv da fi no nb el he hi th vi id uk ro hu bg eng deu ger fra fre spa
 """
@@ -43,3 +45,19 @@ def machine_made(texts: Sequence[str], most: int = 500) -> bool:
 def of_a_form(texts: Sequence[str]) -> bool:
     """Whether some cells are machine made, or codes of a word each: what a name above them is not."""
     return machine_made(texts) or (bool(texts) and sum(map(is_code, texts)) > 0.9 * len(texts))
+
+
+def is_nested(texts: Sequence[str], most: int = 500) -> bool:
+    """Whether nearly all of some cells are lists or objects, as JSON or Python writes them."""
+    looked_at = texts[:most]
+    return bool(looked_at) and sum(text[:1] in "[{" and bool(_NESTED.fullmatch(text)) for text in looked_at) > 0.8 * len(looked_at)
+
+
+def count_words(text: str) -> float:
+    """The words of a text; of Chinese, Japanese and Korean two signs count as one, of Thai, Lao, Burmese and Khmer five."""
+    if text.isascii():
+        return len(text.split())
+    joined = len(_JOINED.findall(text))
+    rest = _JOINED.sub(" ", text) if joined else text
+    unspaced = len(UNSPACED.findall(rest))
+    return joined / 5 + unspaced / 2 + len(UNSPACED.sub(" ", rest).split())

@@ -9,6 +9,7 @@ from ...errors import StudioError
 from .. import asking
 from ..categories import Category, find_categories
 from ..forms import is_code
+from ..profile import no_text
 from ..questions import Option, Question
 from ..roles import Kind, Roles
 from ..targets import ENOUGH, WORTH_ASKING
@@ -46,7 +47,7 @@ def main_text(view: View, target: str | None = None) -> str:
     texts = sorted(found, key=lambda text: (is_aside(text.name), not text.named_text, text.words < longest / 2))
     if not texts:
         names = ", ".join(view.table.columns[:20])
-        raise StudioError(f"no column of {view.table.name} looks like text", f"name one of its columns: {names}{view.table.elsewhere}")
+        raise no_text(view.table, view.profiles, f"name one of its columns: {names}")
     return texts[0].name
 
 
