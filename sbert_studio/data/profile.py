@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import StudioError
-from .forms import count_words, is_code, is_language, is_nested, machine_made
+from .forms import are_tags, count_words, is_code, is_language, is_nested, machine_made
 from .label_words import nli_class, squeeze
 from .name_lexicon import ANCHOR, FIRST, GROUP, IDENTIFIER, LABEL, NEGATIVE, POSITIVE, SCORE, SECOND, SPLITS, TEXT
 from .tables import Table
@@ -41,6 +41,7 @@ class ColumnProfile:
         values: the different filled cells, case aside, where they are at most 300; else empty.
         least, most: the smallest and the largest number; NaN where there is none.
         whole: every number is a whole one.
+        tags: some cells hold several short tags of a few that come again and again.
         nested: the cells hold lists or objects, as JSON or Python writes them.
         marked: the cells that are no numbers hold a mark or two, such as ``n/a``, among many different numbers.
     """
@@ -59,6 +60,7 @@ class ColumnProfile:
     whole: bool = False
     marked: bool = False
     nested: bool = False
+    tags: bool = False
 
     @property
     def key(self) -> str:
@@ -160,6 +162,7 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
         whole=bool((values % 1 == 0).all()) if len(values) else False,
         marked=_marked(filled, numbers),
         nested=is_nested(filled),
+        tags=len(values) < 0.5 * count and are_tags(filled),
     )
 
 
