@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from .apart import LEAST, Ranked, Separated, auc, separated
+from .no_answer import answered
 from .profile import numbers_of
 from .scales import off_scale, same_class
 from .tables import Table
@@ -53,7 +54,7 @@ class Evidence:
         """(rows,) similarity of two columns' texts, the second moved on by ``shift`` rows; NaN where one is blank."""
         key = (first, second, str(shift))
         if key not in self._known:
-            a, b = self.cells(first), self.cells(second)
+            a, b = (answered(self.cells(name)) for name in (first, second))
             self._known[key] = self.compare(a, b[shift:] + b[:shift])
         return self._known[key]
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import StudioError
+from . import no_answer
 from .cells import parse_number
 from .codes import without_codes, without_strays
 from .label_words import nli_class, order_by_words
@@ -21,10 +22,9 @@ _OFTEN_AT_AN_END = 8  # rows: fewer could stand together by chance
 _MOST_CLASSES = 200
 NOISE = 1e-5
 """The share of a scale by which a score may lie outside it, as what was once computed in 32 bits does."""
-# What annotators write where they did not agree (SNLI: "-", as a number -1), and what programs write for nothing.
-_NO_LABEL = frozenset({"-", "--", "?", "n/a", "na", "null", "nan", "#n/a"})
+# As a number, -1 is what SNLI's "-" became.
 _NO_LABEL_IF_RARE = frozenset({"none", "-1", "unknown", "unlabeled", "unlabelled", "unsure"})
-NO_LABEL = _NO_LABEL | _NO_LABEL_IF_RARE
+NO_LABEL = no_answer.NO_LABEL | _NO_LABEL_IF_RARE
 """The keys of labels that may say that there is none."""
 BLANK = "(blank)"
 """How a class without a label is shown."""
@@ -161,7 +161,7 @@ def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_no_label(key: str, spellings: dict[str, Counter[str]], total: int) -> bool:
-    if key in _NO_LABEL:
+    if key in no_answer.NO_LABEL:
         return True
     if key not in _NO_LABEL_IF_RARE:
         return False

@@ -171,3 +171,42 @@ def test_surplus_columns_beyond_the_header_get_names(tmp_path: Path) -> None:
 
 def test_old_mac_line_ends_are_line_ends(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "f.csv", "text,label\rone,a\rtwo,b\r") == [["one", "a"], ["two", "b"]]
+
+
+def test_the_lines_behind_a_stray_quote_stay_rows_of_their_own(tmp_path: Path) -> None:
+    lines = [f"A man plays song {n}.,A man is playing.,{n % 6}.5" for n in range(60)]
+    lines[20] = '"These changes matter," he said.,Still, they "may matter," he said.,3.0'
+    lines[30] = "A boat lies there, empty.,A ship sails.,1.0"
+    lines[40] = 'They left early, we hear.,"They left" as we hear.,4.5'
+    path = tmp_path / "f.csv"
+    path.write_text("\n".join(["one,two,score", *lines]) + "\n", encoding="utf-8")
+    table = read_table(path)
+    assert table.column("score") == [line.rsplit(",", 1)[1] for line in lines]
+    assert table.head(21)[20][:2] == ['"These changes matter," he said.', 'Still, they "may matter," he said.']
+    assert next(note for note in table.notes if "do not pair up" in note.message).rows == (22,)
+    table.to_csv(tmp_path / "out.csv", guarded=False)
+    assert read_table(tmp_path / "out.csv").head(99) == table.head(99)
+
+
+def test_the_lines_behind_a_stray_quote_are_known_without_numbers_too(tmp_path: Path) -> None:
+    lines = [f"text {n},topic {n % 3},source" for n in range(30)]
+    lines[10] = '"text 10,topic 1,source'
+    lines[24] = 'text 24",topic 0,source'
+    table_rows = rows_of(tmp_path / "f.csv", "text,topic,source\n" + "\n".join(lines) + "\n")
+    assert len(table_rows) == 30
+    assert table_rows[10] == ['"text 10', "topic 1", "source"]
+
+
+def test_a_text_of_several_lines_that_may_be_rows_is_told_with_their_number(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    said = '"Dear all,\nbread, butter, milk\neggs, ham, tea\nand a longer line that says no more\nyours,"'
+    text = f"text,topic,place\nfine,a,x\n{said},b,y\nlast,c,z\n"
+    path.write_text(text, encoding="utf-8")
+    table = read_table(path)
+    assert table.lines.tolist() == [2, 3, 4]
+    path.write_text(text.replace(", ", ","), encoding="utf-8")
+    table = read_table(path)
+    assert table.lines.tolist() == [2, 3, 4]
+    (note,) = [note for note in table.notes if "several lines" in note.message]
+    assert (note.severity, note.rows) == ("warning", (3,))
+    assert "row 3 from 5 lines" in note.message
