@@ -63,8 +63,8 @@ class Frame:
         return len(lines) >= (4 if self.width > 2 else 6) and held >= _MOSTLY * len(lines)
 
     def may_have_swallowed(self, lines: Sequence[str]) -> bool:
-        """Whether some of the lines that are read as one record look like records."""
-        return sum(map(self.holds, lines)) >= _LEAST_TOLD
+        """Whether some of the lines that are read as one record look like records: of two cells, as a sentence with a comma does, more."""
+        return sum(map(self.holds, lines)) >= _LEAST_TOLD + (self.width == 2)
 
 
 def plain(line: str, dialect: Dialect) -> list[str]:
