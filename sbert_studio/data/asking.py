@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .numbers import number_form, parse_number
 from .profile import numbers_of
 from .questions import Option, Question, Shown
 from .roles import Kind, Roles
@@ -110,6 +111,50 @@ def about_nought(table: Table, roles: Roles, why: str) -> Question:
     places = [place for place in _whole(table, roles.texts) if scores[place] == 0][:3]
     shown = tuple(_rows(table, roles.texts, places, roles.target))
     return Question("scale", f"Does a {roles.target} of 0 say that there is no answer?", options, why, shown)
+
+
+def about_no_answer(table: Table, roles: Roles, strays: np.ndarray, why: str, *, either_way: bool, favoured: bool) -> Question:
+    """Whether numbers far beyond all other scores stand for no answer, or are the ends of the scale.
+
+    Args:
+        strays: the numbers.
+        either_way: whether it is open as well which end of the scale is most alike; each answer then says so.
+        favoured: whether they are such as usually stand for no answer.
+    """
+    assert roles.target is not None and roles.low is not None and roles.high is not None
+    least, most = min(roles.low, roles.high), max(roles.low, roles.high)
+    wide = (min(least, float(strays.min())), max(most, float(strays.max())))
+    options = []
+    for answer, ends in (("no answer: leave the rows out", (least, most)), ("a score like the others", wide)):
+        for turned in (roles.low > roles.high, roles.low <= roles.high)[: 2 if either_way else 1]:
+            low, high = ends[::-1] if turned else ends
+            said = f"{answer}; {high:g} is most alike" if either_way else answer
+            options.append(Option(said, f"--scale {shlex.quote(scale_in_words(low, high))}", {"scale": [low, high]}))
+    scores = numbers_of(table.column(roles.target))
+    places = [place for place in _whole(table, roles.texts) if scores[place] in strays][:3]
+    named = " or ".join(f"{stray:g}" for stray in strays)
+    text = f"Does a {roles.target} of {named} say that there is no answer?"
+    return Question("scale", text, tuple(options), why, tuple(_rows(table, roles.texts, places, roles.target)), 0 if favoured else None)
+
+
+def about_percentages(table: Table, roles: Roles, why: str) -> Question:
+    """Whether plain numbers up to 1 beside percentages are parts of 1, or percentages without their sign."""
+    assert roles.target is not None and roles.low is not None and roles.high is not None
+    cells = table.column(roles.target)
+    whole = _whole(table, roles.texts)
+    plain = [place for place in whole if number_form(cells[place]) == "number" and parse_number(cells[place])]
+    percents = [place for place in whole if number_form(cells[place]) == "percent"]
+    example = cells[plain[0]].strip() if plain else "1"
+    part = 100 * parse_number(example)
+    options = tuple(
+        Option(answer, f"--scale {shlex.quote(scale_in_words(*ends))}", {"scale": list(ends)})
+        for answer, ends in (
+            (f"{example} is {part:g}%", (roles.low, roles.high)),
+            (f"{example} is {example}%", (100 * roles.low, 100 * roles.high)),
+        )
+    )
+    rows = tuple(_rows(table, roles.texts, [*plain[:2], *percents[:1]], roles.target))
+    return Question("scale", f"Is a {roles.target} of {example}, beside percentages, {part:g}%?", options, why, rows)
 
 
 def about_target(

@@ -14,7 +14,8 @@ from ..workspace import digest_texts
 from .accounts import RowAccount, account_of
 from .findings import Finding, count
 from .language import languages_in
-from .profile import ColumnProfile, profile_table
+from .no_answer import quoted, unanswered
+from .profile import ColumnProfile, no_text, profile_table
 from .tables import Table
 
 
@@ -98,15 +99,22 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
     if column is None:
         column = next(iter(text_columns(table)), None) or _only_column(table)
     texts = table.column(column)
-    kept = np.array([index for index, text in enumerate(texts) if text.strip()], dtype=np.int64)
+    silent = unanswered(texts)
+    told = np.zeros(len(texts), dtype=bool)
+    told[silent.places] = True
+    blank = np.array([not text.strip() for text in texts], dtype=bool)
+    kept = np.flatnonzero(~blank & ~told)
     if not len(kept):
         raise StudioError(f"the column {column!r} of {table.name} is blank in every row", "choose another column", table.lines[:1].tolist())
-    whole, notes = table, table.notes
+    whole, notes = table, (*table.notes, *silent.note(column, table.lines))
+    for which, says, why in (
+        (blank, "without text", "no text"),
+        (told, f"that say only {quoted(silent.said)}", f"the text says that there is none: {quoted(silent.said)}"),
+    ):
+        if which.any():
+            rows = tuple(table.lines[which].tolist())
+            notes = (*notes, Finding("warning", f"{count(len(rows), 'row')} {says} in {column!r}, left out", rows, left_out=why))
     if len(kept) < len(table):
-        blank = np.ones(len(table), dtype=bool)
-        blank[kept] = False
-        rows = tuple(table.lines[blank].tolist())
-        notes = (*notes, Finding("warning", f"{count(len(rows), 'row')} without text in {column!r}, left out", rows, left_out="no text"))
         table = table.select(kept)
         texts = [texts[index] for index in kept]
     account = account_of(whole, notes, table.lines)
@@ -116,7 +124,7 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
 
 def _only_column(table: Table) -> str:
     """The one column of a table of short labels or numbers, which its user must mean; an error for any wider table."""
-    profiles = [profile for profile in profile_table(table) if profile.filled and not profile.is_number]
-    if len(table.columns) == 1 and profiles:
+    profiles = profile_table(table)
+    if len(table.columns) == 1 and any(profile.filled and not profile.is_number and not profile.nested for profile in profiles):
         return table.columns[0]
-    raise StudioError(f"no column of {table.name} looks like text", f"name one of its columns: {', '.join(table.columns[:20])}")
+    raise no_text(table, profiles, f"name one of its columns: {', '.join(table.columns[:20])}")

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from .apart import LEAST, Ranked, Separated, auc, separated
+from .no_answer import answered
 from .profile import numbers_of
-from .scales import same_class
+from .scales import off_scale, same_class
 from .tables import Table
 
 Similar = Callable[[Sequence[str], Sequence[str]], np.ndarray]
@@ -53,7 +54,7 @@ class Evidence:
         """(rows,) similarity of two columns' texts, the second moved on by ``shift`` rows; NaN where one is blank."""
         key = (first, second, str(shift))
         if key not in self._known:
-            a, b = self.cells(first), self.cells(second)
+            a, b = (answered(self.cells(name)) for name in (first, second))
             self._known[key] = self.compare(a, b[shift:] + b[:shift])
         return self._known[key]
 
@@ -66,11 +67,13 @@ class Evidence:
             found[places] = self.similar([a[place][:_LONGEST] for place in places], [b[place][:_LONGEST] for place in places])
         return found
 
-    def ranked(self, texts: Sequence[str], target: str) -> Ranked | None:
-        """A column of numbers beside the similarity of two columns of texts."""
+    def ranked(self, texts: Sequence[str], target: str, *, as_written: bool = False) -> Ranked | None:
+        """A column of numbers beside the similarity of two columns of texts; what may be a code for no answer has no part in it."""
         if self.similar is None:
             return None
-        numbers = numbers_of(self.cells(target))
+        numbers = numbers_of(self.cells(target), as_written=as_written)
+        if (strange := off_scale(numbers)).any():
+            numbers = np.where(strange, np.nan, numbers)
         both = ~np.isnan(cosines := self.cosines(texts[0], texts[1])) & ~np.isnan(numbers)
         if both.sum() < LEAST or np.ptp(numbers[both]) == 0 or np.ptp(cosines[both]) == 0:
             return None

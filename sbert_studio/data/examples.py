@@ -12,6 +12,7 @@ from ..errors import StudioError
 from ..workspace import digest_texts
 from .detection import detect_roles
 from .findings import Finding, count, drop_rows
+from .no_answer import quoted, unanswered
 from .profile import numbers_of
 from .roles import KINDS, Kind, Roles
 from .scales import NO_LABEL, NOISE, label_key, same_class
@@ -69,16 +70,21 @@ class Examples:
 def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding, ...]]:
     """Build the examples; every row that cannot be one is left out and named in a finding.
 
-    Left out are rows with a blank text, and rows whose score or label is missing, unreadable or off the scale. A triplet
-    with fewer negatives than others has its first one repeated, and is named too; so are scores that 32 bits round off the scale,
-    which are put back on it.
+    Left out are rows with a blank text or one that says that there is none (:mod:`.no_answer`), and rows whose score or label is
+    missing, unreadable or off the scale. A triplet with fewer negatives than others has its first one repeated, and is named too;
+    so are scores that 32 bits round off the scale, which are put back on it.
 
     Raises:
         StudioError: a column is absent, or no row is left.
     """
     table.require(*roles.texts, *(name for name in (roles.target, roles.group) if name))
     columns = [table.column(name) for name in roles.texts]
-    findings = list(_few_negatives(table, columns))
+    silent = [unanswered(column) for column in columns]
+    findings = [note for name, found in zip(roles.texts, silent, strict=True) for note in found.note(name, table.lines)]
+    for column, found in zip(columns, silent, strict=True):
+        for place in found.places.tolist():
+            column[place] = ""
+    findings += _few_negatives(table, columns)
     filled = np.array([[bool(cell.strip()) for cell in column] for column in columns], dtype=bool)
     usable = np.ones(len(table), dtype=bool)
 
@@ -89,6 +95,12 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
             findings.append(Finding("warning", f"{count(len(rows), 'row')} {message}, left out{hint}", rows, drop_rows(rows), why))
             usable[bad] = False
 
+    for name, found, column in zip(roles.texts, silent, filled, strict=True):
+        told = np.zeros(len(table), dtype=bool)
+        told[found.places] = True
+        leave_out(
+            told & ~column, f"that say only {quoted(found.said)} in {name!r}", f"the text says that there is none: {quoted(found.said)}"
+        )
     some: np.ndarray = np.logical_or.reduce(filled)
     every: np.ndarray = np.logical_and.reduce(filled)
     leave_out(~some, "without any text", "no text")
@@ -149,7 +161,7 @@ def _scores(
     """(n,) float32 in [0, 1]."""
     low, high = float(roles.low or 0.0), float(roles.high or 0.0)
     least, most = min(low, high), max(low, high)
-    scores = numbers_of(cells)
+    scores = numbers_of(cells, as_written=most > 1)  # on 0–100 a percentage is what it says, and so is 0.6 beside it
     leave_out(blank, "without a score", "no score")
     words = np.isnan(scores) & ~blank
     leave_out(words, "whose score is not a number", f"the score is not a number, such as {_shown(cells, words)}")

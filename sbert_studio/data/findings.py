@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 from ..errors import describe_rows
 
 Severity = Literal["error", "warning", "info"]
+OF_SHEETS = "the sheet "
+"""How the message begins that names the sheets of a workbook."""
 
 
 @dataclass(frozen=True)

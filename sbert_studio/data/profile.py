@@ -10,16 +10,17 @@ from functools import cached_property
 
 import numpy as np
 
-from .forms import UNSPACED, is_code, is_language, machine_made
+from ..errors import StudioError
+from .forms import are_tags, count_words, is_code, is_language, is_nested, machine_made
 from .label_words import nli_class, squeeze
 from .name_lexicon import ANCHOR, FIRST, GROUP, IDENTIFIER, LABEL, NEGATIVE, POSITIVE, SCORE, SECOND, SPLITS, TEXT
+from .scales import off_scale
 from .tables import Table
 from .written import numbers_written
 
 _PATH = re.compile(r"[^/>→»|\\]+?(?:\s*(?:>|→|»|::|/|\||\\|›|＞)\s*[^/>→»|\\]+)+")
 _SAMPLE = 20_000
 _MOST_VALUES = 300
-_JOINED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")  # Thai, Lao, Burmese, Khmer: words of about five signs, unparted
 _MANY_NUMBERS = 4
 _WORDS_OF_TEXT = 4.0
 
@@ -39,8 +40,10 @@ class ColumnProfile:
         nli: every filled cell is an entailment label.
         codes: one word with a digit in it, nearly everywhere: file names, ids, dates.
         values: the different filled cells, case aside, where they are at most 300; else empty.
-        least, most: the smallest and the largest number; NaN where there is none.
+        least, most: the smallest and the largest number but for codes that stand for no answer; NaN where there is none.
         whole: every number is a whole one.
+        tags: some cells hold several short tags of a few that come again and again.
+        nested: the cells hold lists or objects, as JSON or Python writes them.
         marked: the cells that are no numbers hold a mark or two, such as ``n/a``, among many different numbers.
     """
 
@@ -57,6 +60,8 @@ class ColumnProfile:
     most: float = math.nan
     whole: bool = False
     marked: bool = False
+    nested: bool = False
+    tags: bool = False
 
     @property
     def key(self) -> str:
@@ -77,7 +82,7 @@ class ColumnProfile:
     @property
     def is_category(self) -> bool:
         """Few different short texts, or ways down a tree, each many times."""
-        if self.filled == 0 or self.is_number or (self.words > _WORDS_OF_TEXT and not self.paths):
+        if self.filled == 0 or self.is_number or self.nested or (self.words > _WORDS_OF_TEXT and not self.paths):
             return False
         return self.nli or self.distinct <= max(2, min(0.2 * self.filled, 1000)) or (self.distinct <= self.filled / 2 and self.words <= 1.5)
 
@@ -124,7 +129,7 @@ class ColumnProfile:
     @property
     def is_text(self) -> bool:
         """It holds sentences: words that differ from row to row."""
-        if self.filled == 0 or self.is_number or self.is_identifier or self.nli:
+        if self.filled == 0 or self.is_number or self.is_identifier or self.nli or self.nested:
             return False
         if self.named_target and not (self.named_text and not self.is_category) and self.words <= _WORDS_OF_TEXT:
             return False
@@ -138,8 +143,9 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
     numbers = numbers_of(filled)
     count = len(filled)
     values = numbers[~np.isnan(numbers)]
+    scores = values[~off_scale(values)]
     sequence = count > 10 and len(values) == count and bool((values % 1 == 0).all()) and bool((np.diff(values) > 0).all())
-    words = sum(_count_words(text) for text in filled) / count if count else 0.0
+    words = sum(count_words(text) for text in filled) / count if count else 0.0
     codes = count > 0 and sum(is_code(text) for text in filled) > 0.9 * count
     machine = machine_made(filled)
     kinds = set(filled)
@@ -153,10 +159,12 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
         nli=1 < len(kinds) <= 12 and all(nli_class(text) or text == "-" for text in kinds),
         codes=((codes and len(kinds) > max(12, 0.1 * count)) or machine) and len(values) < count,
         values=frozenset(text.casefold() for text in kinds) if len(kinds) <= _MOST_VALUES else frozenset(),
-        least=float(values.min()) if len(values) else math.nan,
-        most=float(values.max()) if len(values) else math.nan,
+        least=float(scores.min()) if len(values) else math.nan,
+        most=float(scores.max()) if len(values) else math.nan,
         whole=bool((values % 1 == 0).all()) if len(values) else False,
         marked=_marked(filled, numbers),
+        nested=is_nested(filled),
+        tags=len(values) < 0.5 * count and are_tags(filled),
     )
 
 
@@ -171,16 +179,24 @@ def profile_table(table: Table) -> tuple[ColumnProfile, ...]:
     return tuple(profile_column(name, table.column(name)) for name in table.columns)
 
 
-def numbers_of(cells: Sequence[str]) -> np.ndarray:
+def no_text(table: Table, profiles: Sequence[ColumnProfile], hint: str) -> StudioError:
+    """What to say where no column of a table looks like text.
+
+    Args:
+        table: the file.
+        profiles: its columns.
+        hint: how to mend it, unless the texts are there, in lists and objects.
+    """
+    nested = [profile.name for profile in profiles if profile.nested]
+    if not nested:
+        return StudioError(f"no column of {table.name} looks like text", f"{hint}{table.elsewhere}")
+    return StudioError(
+        f"{', '.join(map(repr, nested[:3]))} of {table.name} holds lists or objects, not texts",
+        'write each text of them as a value of its own, such as {"question": "…", "answer": "…"} for what was said in turns',
+    )
+
+
+def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
     """(n,) float64: the number in each cell, NaN where there is none; see :func:`~.written.numbers_written`."""
-    known = numbers_written(cells)
+    known = numbers_written(cells, as_written=as_written)
     return np.fromiter((known[cell] for cell in cells), dtype=np.float64, count=len(cells))
-
-
-def _count_words(text: str) -> float:
-    if text.isascii():
-        return len(text.split())
-    joined = len(_JOINED.findall(text))
-    rest = _JOINED.sub(" ", text) if joined else text
-    unspaced = len(UNSPACED.findall(rest))
-    return joined / 5 + unspaced / 2 + len(UNSPACED.sub(" ", rest).split())

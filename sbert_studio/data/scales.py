@@ -10,22 +10,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import StudioError
+from . import no_answer
 from .cells import parse_number
+from .codes import without_codes, without_strays
 from .label_words import nli_class, order_by_words
 
 _KNOWN_SCALES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 5.0), (0.0, 10.0), (0.0, 20.0), (0.0, 100.0))
 _INSIDE = 0.98
 _OFTEN = 0.04
 _OFTEN_AT_AN_END = 8  # rows: fewer could stand together by chance
-_CODES = (-999.0, -99.0, -98.0, -97.0, -9.0, -8.0, -2.0, -1.0, 8.0, 9.0, 77.0, 88.0, 98.0, 99.0, 888.0, 999.0, 9999.0)
-_MOST_STEPS = 30
 _MOST_CLASSES = 200
 NOISE = 1e-5
 """The share of a scale by which a score may lie outside it, as what was once computed in 32 bits does."""
-# What annotators write where they did not agree (SNLI: "-", as a number -1), and what programs write for nothing.
-_NO_LABEL = frozenset({"-", "--", "?", "n/a", "na", "null", "nan", "#n/a"})
+# As a number, -1 is what SNLI's "-" became.
 _NO_LABEL_IF_RARE = frozenset({"none", "-1", "unknown", "unlabeled", "unlabelled", "unsure"})
-NO_LABEL = _NO_LABEL | _NO_LABEL_IF_RARE
+NO_LABEL = no_answer.NO_LABEL | _NO_LABEL_IF_RARE
 """The keys of labels that may say that there is none."""
 BLANK = "(blank)"
 """How a class without a label is shown."""
@@ -38,13 +37,41 @@ def detect_scale(scores: np.ndarray) -> tuple[float, float]:
     The first of 0–1, −1–1, 0–5, 0–10, 0–20 and 0–100 that holds 98% of the scores, so that a typing error does not stretch it;
     1–5 (or 1–4, 1–7, …) where all are whole and none is below 1, 2–5 where 2 is common, 0–7 or 1–7 where scores with decimals often stand
     at that end; else the lowest and highest score there are.
-    Numbers that stand for no answer have no part in it (:func:`without_codes`).
+    Numbers that stand for no answer, and those far beyond all others, have no part in it (:mod:`.codes`).
     Scores that are outside by no more than 32 bits round (:data:`NOISE`) are inside.
 
     Args:
         scores: (n,) finite numbers, n ≥ 1.
     """
-    scores = without_codes(scores)
+    low, high = _scale_of(without_strays(scores))
+    known = without_codes(scores)
+    return _scale_of(known[(known >= low) & (known <= high)])
+
+
+def stray_scores(scores: np.ndarray) -> np.ndarray:
+    """The different numbers that would stretch the scale, so far beyond all others that they may stand for no answer; mostly none.
+
+    Args:
+        scores: (n,) finite numbers, n ≥ 1.
+    """
+    known = without_codes(scores)
+    low, high = detect_scale(known)
+    if (low, high) == _scale_of(known):
+        return np.array([])
+    strays = np.setdiff1d(known, without_strays(known))
+    return strays[(strays < low) | (strays > high)]
+
+
+def off_scale(numbers: np.ndarray) -> np.ndarray:
+    """(n,) bool: which of some numbers, NaN where there is none, are codes for no answer or may be one."""
+    good = numbers[~np.isnan(numbers)]
+    if not len(good):
+        return np.zeros(len(numbers), dtype=bool)
+    codes = np.setdiff1d(good, without_codes(good))
+    return np.isin(numbers, np.concatenate([codes, stray_scores(good)]))
+
+
+def _scale_of(scores: np.ndarray) -> tuple[float, float]:
     for low, high in _KNOWN_SCALES:
         slack = NOISE * (high - low)
         inside = scores[(scores >= low - slack) & (scores <= high + slack)].clip(low, high)
@@ -69,26 +96,6 @@ def _narrowed(inside: np.ndarray, low: float, high: float) -> tuple[float, float
 def _is_an_end(scores: np.ndarray, top: float) -> bool:
     """Whether the highest score is one that nothing could exceed: a whole number that stands there more often than by chance."""
     return top % 1 == 0 and int((scores == top).sum()) >= max(_OFTEN_AT_AN_END, _OFTEN * len(scores))
-
-
-def without_codes(scores: np.ndarray) -> np.ndarray:
-    """The scores without the number that stands for no answer: 9, 99, 999, −1, −9 and the like, far from all others, which are few.
-
-    Args:
-        scores: (n,) finite numbers.
-    """
-    values = np.unique(scores)
-    for code in values[np.isin(values, _CODES)][::-1]:
-        rest = values[values != code]
-        if len(rest) < 3 or np.ptp(rest) == 0:
-            continue
-        low, high = float(rest.min()), float(rest.max())
-        whole = bool((rest % 1 == 0).all())
-        above = code > high and (code >= 2 * high + 10 or (whole and code >= high + 2 and len(rest) >= 4 and code >= 8))
-        below = code < 0 <= low and (code < -1 or len(rest) > 3 or not whole)
-        if (above and len(rest) <= _MOST_STEPS) or (below and (scores == code).sum() > 1):
-            return without_codes(scores[scores != code])
-    return scores
 
 
 def describe_scale(low: float, high: float) -> str:
@@ -154,7 +161,7 @@ def find_classes(cells: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_no_label(key: str, spellings: dict[str, Counter[str]], total: int) -> bool:
-    if key in _NO_LABEL:
+    if key in no_answer.NO_LABEL:
         return True
     if key not in _NO_LABEL_IF_RARE:
         return False

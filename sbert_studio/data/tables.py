@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import StudioError
 from ..workspace import atomic_file
 from .cells import cell_text, safe_cell, write_csv, write_rows
-from .findings import Finding
+from .findings import OF_SHEETS, Finding
 from .progress import Progress
 from .questions import Question
 
@@ -61,6 +61,11 @@ class Table:
             if name not in self.columns:
                 shown = ", ".join(self.columns[:20]) + ("…" if len(self.columns) > 20 else "")
                 raise StudioError(f"{self.name} has no column {name!r}", f"its columns are: {shown}")
+
+    @property
+    def elsewhere(self) -> str:
+        """Where else the texts of this file may be, to be put behind a hint: the other sheets of a workbook."""
+        return "".join(f"; {note.message}" for note in self.notes if note.message.startswith(OF_SHEETS))
 
     def head(self, n: int) -> list[list[str]]:
         """The first ``n`` rows, each a list of cells."""

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-from .numbers import parse_number
+from .numbers import number_form, parse_number
 
 # The beginnings of what people write beside points, so that point and points, балл and баллов are one.
 _UNIT_WORDS = """
@@ -21,14 +21,16 @@ _CELL = re.compile(r"([^\d.,+-]{0,14}?)[\s:]*([+-]?\d+(?:[.,]\d+)?)\s*([^\d]{0,1
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|[^\W\d]+(?:\s[^\W\d]+)?)\s*(\d+)(?:\s*[^\W\d]{1,10}\.?)?")
 _THOUSANDS = {sign: re.compile(rf"\d{{1,3}}({re.escape(sign)}\d{{3}})*") for sign in ",."}
 _NEARLY_ALL = 0.95
+_PERCENT = ("%", "％", "٪")
 
 
-def numbers_written(cells: Iterable[str]) -> dict[str, float]:
+def numbers_written(cells: Iterable[str], *, as_written: bool = False) -> dict[str, float]:
     """The number in each different cell of a column, NaN where there is none; the cells together decide how they are read.
 
     - A unit that stands in nearly every cell is left out: ``3分``, ``4 Punkte``, ``Level 2``, ``5 pts``, ``★4``.
     - ``7 из 10`` and ``3 out of 5`` are parts of a whole, as ``3/5`` is.
     - ``8,230`` beside ``35`` and ``412`` is eight thousand: a column of decimals would have 0,035 there.
+    - ``60%`` beside ``0.85`` is 0.6, where :func:`one_scale` holds and not ``as_written``.
     """
     known = {cell: parse_number(cell) for cell in dict.fromkeys(cells)}
     filled = {cell.strip(): value for cell, value in known.items() if cell.strip()}
@@ -36,7 +38,22 @@ def numbers_written(cells: Iterable[str]) -> dict[str, float]:
         return known
     words = sum(map(math.isnan, filled.values())) > 0.5 * len(filled)
     found = (_with_unit(filled) or _out_of(filled)) if words else _thousands(filled)
+    if not words and not found and not as_written and one_scale(filled):
+        found = {cell: value / 100 if number_form(cell) == "percent" else value for cell, value in filled.items()}
     return {cell: found.get(cell.strip(), math.nan) for cell in known} if found else known
+
+
+def one_scale(cells: Iterable[str]) -> bool:
+    """Whether some cells are percentages and all others parts of 1, so that both can be of one scale: ``60%`` and ``0.85``."""
+    different = dict.fromkeys(cell.strip() for cell in cells)
+    if not any(cell.endswith(_PERCENT) for cell in different):
+        return False
+    known = [(form, parse_number(cell)) for cell in different if (form := number_form(cell)) is not None]
+    percents = [value for form, value in known if form == "percent"]
+    plain = [value for form, value in known if form != "percent" and value]
+    if not percents or not plain:
+        return False
+    return min(plain) >= 0 and max(plain) <= 1 and min(percents) >= 0 and max(percents) <= 100 and max(percents) - min(percents) > 1
 
 
 def _with_unit(cells: Mapping[str, float]) -> dict[str, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from ..data.accounts import RowAccount, account_of
 from ..data.examples import detect_roles
 from ..data.findings import Finding
+from ..data.no_answer import answered
 from ..errors import StudioError, describe_rows
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def class_roles_of(roles: Roles) -> ClassRoles | None:
 
 def class_account(table: Table, roles: ClassRoles) -> RowAccount:
     """What became of the rows: those with a text and a class are judged."""
-    blank = [not (text.strip() and label.strip()) for text, label in zip(table.column(roles.text), table.column(roles.label), strict=True)]
+    both = zip(answered(table.column(roles.text)), table.column(roles.label), strict=True)
+    blank = [not (text.strip() and label.strip()) for text, label in both]
     rows = tuple(table.lines[np.array(blank, dtype=bool)].tolist())
     left = [Finding("warning", "left out", rows, left_out="no text or no class")] if rows else []
     return account_of(table, left, np.setdiff1d(table.lines, rows))
@@ -66,7 +68,7 @@ def classed_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str]
         StudioError: fewer than two classes are left.
     """
     texts, labels, blank = [], [], []
-    for text, label, line in zip(table.column(roles.text), table.column(roles.label), table.lines, strict=True):
+    for text, label, line in zip(answered(table.column(roles.text)), table.column(roles.label), table.lines, strict=True):
         if text.strip() and label.strip():
             texts.append(text)
             labels.append(label.strip())

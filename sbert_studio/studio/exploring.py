@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ..data.no_answer import kept_as_texts
 from ..data.progress import checkpoint
 from ..data.roles import Roles
 from ..errors import StudioError
@@ -60,7 +61,7 @@ class Exploring(Reading):
         return foreign_notes(self.catalog, model or self.settings.default_model, found, what)
 
     def _notes(self, corpus: Corpus, model: str | None) -> tuple[str, ...]:
-        return (*corpus.repeats(), *self.language_notes(corpus, model))
+        return (*corpus.repeats(), *kept_as_texts(corpus.notes), *self.language_notes(corpus, model))
 
     def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
         """Every row of a file of pairs compared that has both its texts; with the scores or labels that it holds, as far as it does."""
@@ -78,7 +79,7 @@ class Exploring(Reading):
         rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
         account = account_of(table, findings, examples.lines)
         agreement = _agreement(table, roles, np.array([one.cosine for one in found]))
-        notes = self.language_notes([*lefts, *rights], model)
+        notes = (*kept_as_texts(findings), *self.language_notes([*lefts, *rights], model))
         return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]), account, agreement, notes)
 
     def similarity_matrix(self, texts: Sequence[str], model: str | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.readers.headers import has_header, name_columns
+from sbert_studio.data.readers.headers import has_header, name_columns, uncertain_header
 from sbert_studio.data.readers.text.delimited import detect_dialect
 from sbert_studio.data.readers.text.dialects import NONE
 from sbert_studio.data.tables import read_table
@@ -53,6 +53,57 @@ def test_the_delimiter_is_the_consistent_one(lines: list[str], delimiter: str) -
 )
 def test_headers_are_told_from_data(rows: list[list[str]], header: bool) -> None:
     assert has_header(rows) is header
+
+
+_TEXTS = [f"the man number {n} plays the guitar on stage" for n in range(12)]
+_OTHERS = [f"someone called {n} makes music for many people" for n in range(12)]
+_PHRASES = ["lost card", "card stolen", "open an account", "send money abroad"] * 3
+
+
+def _three(*labels: str) -> list[str]:
+    return [labels[n % len(labels)] for n in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("first", "columns"),
+    [
+        (["left", "right", "same"], [_TEXTS, _OTHERS, _three("same", "different")]),
+        (["premise", "hypothesis", "neutral"], [_TEXTS, _OTHERS, _three("neutral", "entailment", "contradiction")]),
+        (["text", "card"], [_TEXTS, _three("refund", "card", "transfer")]),
+        (["A", "B", "sim", "flag", "entailment"], [_TEXTS, _OTHERS, _three("3.8", "5", "1"), _three("0", "1"), _three("entailment", "x")]),
+        (["nr", "phrase", "card"], [[f"T-{n}" for n in range(12)], _TEXTS, _three("refund", "card")]),
+        (["word", "other", "sim", "noun"], [list("abcdefghijkl"), list("mnopqrstuvwx"), _three("1", "2", "3"), _three("noun", "verb")]),
+    ],
+)
+def test_a_column_may_be_called_after_one_of_its_labels(first: list[str], columns: list[list[str]]) -> None:
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    assert has_header([first, *rows])
+    assert not has_header(rows)
+
+
+@pytest.mark.parametrize(
+    ("first", "columns"),
+    [
+        (["snippet", "card"], [_TEXTS, _three("refund", "card", "transfer")]),
+        (["linkes Wort", "rechtes Wort", "zz"], [_PHRASES, _PHRASES[::-1], _three("zz", "yy")]),
+    ],
+)
+def test_a_first_row_that_could_be_names_or_data_beside_a_label_is_asked_about(first: list[str], columns: list[list[str]]) -> None:
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    assert uncertain_header([first, *rows])
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        ["the man sings a song on the stage", "he sings a song", "unrated", "entailment"],
+        ["A man sings.", "He sings.", "3", "entailment"],
+        ["A man sings.", "He sings.", "n/a", "entailment"],
+    ],
+)
+def test_a_row_of_texts_with_a_label_is_no_header(first: list[str]) -> None:
+    rows = [list(row) for row in zip(_TEXTS, _OTHERS, _three("3.8", "5", "1"), _three("entailment", "neutral"), strict=True)]
+    assert not has_header([first, *rows])
 
 
 def test_column_names_are_made_distinct_and_never_empty() -> None:
@@ -120,3 +171,42 @@ def test_surplus_columns_beyond_the_header_get_names(tmp_path: Path) -> None:
 
 def test_old_mac_line_ends_are_line_ends(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "f.csv", "text,label\rone,a\rtwo,b\r") == [["one", "a"], ["two", "b"]]
+
+
+def test_the_lines_behind_a_stray_quote_stay_rows_of_their_own(tmp_path: Path) -> None:
+    lines = [f"A man plays song {n}.,A man is playing.,{n % 6}.5" for n in range(60)]
+    lines[20] = '"These changes matter," he said.,Still, they "may matter," he said.,3.0'
+    lines[30] = "A boat lies there, empty.,A ship sails.,1.0"
+    lines[40] = 'They left early, we hear.,"They left" as we hear.,4.5'
+    path = tmp_path / "f.csv"
+    path.write_text("\n".join(["one,two,score", *lines]) + "\n", encoding="utf-8")
+    table = read_table(path)
+    assert table.column("score") == [line.rsplit(",", 1)[1] for line in lines]
+    assert table.head(21)[20][:2] == ['"These changes matter," he said.', 'Still, they "may matter," he said.']
+    assert next(note for note in table.notes if "do not pair up" in note.message).rows == (22,)
+    table.to_csv(tmp_path / "out.csv", guarded=False)
+    assert read_table(tmp_path / "out.csv").head(99) == table.head(99)
+
+
+def test_the_lines_behind_a_stray_quote_are_known_without_numbers_too(tmp_path: Path) -> None:
+    lines = [f"text {n},topic {n % 3},source" for n in range(30)]
+    lines[10] = '"text 10,topic 1,source'
+    lines[24] = 'text 24",topic 0,source'
+    table_rows = rows_of(tmp_path / "f.csv", "text,topic,source\n" + "\n".join(lines) + "\n")
+    assert len(table_rows) == 30
+    assert table_rows[10] == ['"text 10', "topic 1", "source"]
+
+
+def test_a_text_of_several_lines_that_may_be_rows_is_told_with_their_number(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    said = '"Dear all,\nbread, butter, milk\neggs, ham, tea\nand a longer line that says no more\nyours,"'
+    text = f"text,topic,place\nfine,a,x\n{said},b,y\nlast,c,z\n"
+    path.write_text(text, encoding="utf-8")
+    table = read_table(path)
+    assert table.lines.tolist() == [2, 3, 4]
+    path.write_text(text.replace(", ", ","), encoding="utf-8")
+    table = read_table(path)
+    assert table.lines.tolist() == [2, 3, 4]
+    (note,) = [note for note in table.notes if "several lines" in note.message]
+    assert (note.severity, note.rows) == ("warning", (3,))
+    assert "row 3 from 5 lines" in note.message

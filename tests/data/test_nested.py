@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor import diagnose
 from sbert_studio.data.tables import Table, read_table
 from sbert_studio.errors import StudioError
@@ -144,3 +145,80 @@ def test_an_array_is_the_same_wherever_its_pieces_are_cut() -> None:
     for size in (1, 2, 3, 7, 50, 1000):
         parts = [text[at : at + size] for at in range(0, len(text), size)]
         assert list(elements(parts, json.JSONDecoder(), lambda reason, place: StudioError(reason))) == values
+
+
+def _lines(path: Path, values: list[Any]) -> Path:
+    path.write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["ways_to_ask", "paraphrases", "questions", "anything"])
+@pytest.mark.parametrize("most", [2, 3, 4])
+def test_a_list_of_texts_is_spread_whatever_it_is_called(tmp_path: Path, name: str, most: int) -> None:
+    values = [{"faq_id": n, name: [f"how do I ask {n} and {m}?" for m in range(2 if n % 5 == 0 else most)]} for n in range(20)]
+    table = read_table(_lines(tmp_path / "rows.jsonl", values))
+    assert table.columns == ("faq_id", name, f"{name}_2")
+    pairs = [[str(value["faq_id"]), value[name][0], other] for value in values for other in value[name][1:]]
+    assert contents(table) == pairs
+    found = diagnose(table)
+    assert (found.roles.kind, found.roles.texts) == ("positive_pairs", (name, f"{name}_2"))
+    assert any(repr(name) in note.message and "belong together" in note.message for note in table.notes)
+
+
+def test_the_texts_of_a_lists_object_without_other_keys_belong_together_too(tmp_path: Path) -> None:
+    values = [{"paraphrases": [f"one text {n}", f"another text {n}", f"a third text {n}"]} for n in range(9)]
+    table = read_table(_lines(tmp_path / "rows.jsonl", values))
+    assert contents(table)[:2] == [["one text 0", "another text 0"], ["one text 0", "a third text 0"]]
+
+
+def test_paraphrases_beside_a_text_make_pairs_with_it(tmp_path: Path) -> None:
+    values = [{"question": f"what is the number {n}?", "paraphrases": [f"the number {n} is?", f"say number {n}"]} for n in range(9)]
+    table = read_table(_lines(tmp_path / "rows.jsonl", values))
+    assert contents(table)[:2] == [["what is the number 0?", "the number 0 is?"], ["what is the number 0?", "say number 0"]]
+
+
+CANDIDATES: list[list[str]] = [[f"a candidate {m} of {n}" for m in range(2 + n % 3)] for n in range(30)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda n, texts, labels: {"q": f"what is asked in {n}?", "candidates": texts, "labels": labels},
+        lambda n, texts, labels: {"query": f"what is asked in {n}?", "passages": {"is_selected": labels, "passage_text": texts}},
+        lambda n, texts, labels: {
+            "query": f"what is asked in {n}?",
+            "docs": [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)],
+        },
+    ],
+    ids=["lists", "MS MARCO", "objects"],
+)
+def test_candidates_stand_beside_the_label_of_the_same_place(tmp_path: Path, value: Any) -> None:
+    values = [value(n, texts, [int(m == n % len(texts)) for m in range(len(texts))]) for n, texts in enumerate(CANDIDATES)]
+    table = read_table(_lines(tmp_path / "rows.jsonl", values))
+    assert len(table) == sum(map(len, CANDIDATES))
+    found = diagnose(table)
+    assert found.roles.kind == "labelled_pairs"
+    first, second = (table.column(name) for name in found.roles.texts)
+    told = {(a, b): label for a, b, label in zip(first, second, table.column(found.roles.target or ""), strict=True)}
+    assert told["what is asked in 5?", CANDIDATES[5][1]] == "1"
+    assert told["what is asked in 5?", CANDIDATES[5][2]] == "0"
+
+
+def test_a_list_that_is_shorter_than_the_one_beside_it_costs_no_text_in_silence(tmp_path: Path) -> None:
+    values: list[Any] = [
+        {"q": f"what is asked in {n % 30}?", "candidates": CANDIDATES[n % 30], "labels": [1, 0, 0, 0][: 2 + n % 3]} for n in range(60)
+    ]
+    values.append({"q": "what is asked last?", "candidates": ["a candidate one", "a candidate two"], "labels": [1]})
+    found = diagnose(read_table(_lines(tmp_path / "rows.jsonl", values)))
+    assert [(one.message, one.rows) for one in found.findings if one.left_out] == [("1 row without a label, left out", (61,))]
+    assert found.examples.texts[1][-1] == "a candidate one"
+
+
+@pytest.mark.parametrize("more", [{}, {"rating": 4}])
+def test_conversations_are_refused_in_words(tmp_path: Path, more: dict[str, int]) -> None:
+    turns = [{"role": "user", "content": "how are you today?"}, {"role": "assistant", "content": "I am very well."}]
+    table = read_table(_lines(tmp_path / "rows.jsonl", [{"messages": turns, **more}] * 9))
+    with pytest.raises(StudioError, match=r"'messages' of rows\.jsonl holds lists or objects, not texts"):
+        diagnose(table)
+    with pytest.raises(StudioError, match="lists or objects"):
+        corpus_from_table(table)

@@ -212,6 +212,59 @@ def test_a_workbook_keeps_the_sheets_row_numbers(tmp_path: Path) -> None:
     assert next(note.rows for note in table.notes if "without any cell" in note.message) == (3, 4)
 
 
+def _book(path: Path, **sheets: list[list[object]]) -> Path:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+_PAIRS: list[list[object]] = [["sentence1", "sentence2", "score"], *([f"one {n} is said", f"two {n} is said", n % 6] for n in range(20))]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [["Notes about this export"], ["made by HR, March"]],
+        [["Author", "Jane Doe"], ["Date", "2024-05-01"], ["Version", 2]],
+        [["Field", "Meaning"], ["sentence1", "the first text"], ["sentence2", "the second"], ["score", "0 to 5"]],
+    ],
+    ids=["remarks", "facts", "legend"],
+)
+def test_the_sheet_that_holds_a_table_is_read_and_named(tmp_path: Path, before: list[list[object]]) -> None:
+    table = read_table(_book(tmp_path / "book.xlsx", About=before, Rows=_PAIRS))
+    assert table.columns == ("sentence1", "sentence2", "score")
+    assert len(table) == 20
+    assert "the sheet 'Rows' was read, for 'About' holds no table; the workbook also holds 'About'" in [
+        note.message for note in table.notes
+    ]
+
+
+def test_a_first_sheet_with_rows_stays_the_one_that_is_read(tmp_path: Path) -> None:
+    table = read_table(_book(tmp_path / "book.xlsx", Texts=[["text"], ["one text"], ["another one"]], More=_PAIRS))
+    assert table.columns == ("text",)
+    numbers: list[list[object]] = [["Frage", "Anzahl"], *([f"Was ist das {n}?", n] for n in range(40))]
+    assert read_table(_book(tmp_path / "other.xlsx", First=numbers, More=_PAIRS)).columns == ("Frage", "Anzahl")
+
+
+def test_a_refusal_names_the_other_sheets(tmp_path: Path) -> None:
+    from sbert_studio.data.corpus import corpus_from_table
+
+    with pytest.raises(StudioError) as refused:
+        read_table(_book(tmp_path / "head.xlsx", Form=[["sentence1", "sentence2"]], Zahlen=[[1], [2]]))
+    assert "'Zahlen'" in refused.value.hint
+    table = read_table(_book(tmp_path / "numbers.xlsx", Sums=[["a", "b"], *([n, n + 1] for n in range(40))], Texts=[["text"], ["one two"]]))
+    with pytest.raises(StudioError) as refused:
+        corpus_from_table(table)
+    assert "'Texts'" in refused.value.hint
+
+
 def test_parquet_counts_its_column_names_as_row_one(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq

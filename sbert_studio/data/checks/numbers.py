@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ..findings import Finding, count, drop_rows
 from ..numbers import number_form, parse_number
+from ..written import one_scale
 from .patient import Patient
 
 _WORDS = {"percent": "as percentages", "fraction": "as fractions", "number": "as plain numbers"}
 
 
 def mixed_forms(patient: Patient) -> list[Finding]:
-    """Rows whose score is written otherwise than most: a percentage is read as 0–100, a fraction as 0–1."""
+    """Rows whose score is written otherwise than most: a percentage is read as 0–100, a fraction as 0–1, unless both are of one scale."""
     roles, table = patient.roles, patient.table
     if roles.kind != "scored_pairs" or roles.target is None:
         return []
@@ -25,6 +26,9 @@ def mixed_forms(patient: Patient) -> list[Finding]:
         return []
     usual, *others = sorted(rows, key=lambda form: -len(rows[form]))
     found = []
+    if max(roles.low or 0.0, roles.high or 0.0) <= 1 and one_scale(known):
+        odd = tuple(rows["percent"])
+        return [Finding("info", f"{count(len(odd), 'row')} with the score written as percentages, read as parts of 1: 60% as 0.6", odd)]
     for form in others:
         odd = tuple(rows[form])
         scores = count(len(odd), "row")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,11 +10,12 @@ from ...errors import StudioError
 from .. import asking
 from ..categories import Category, find_categories
 from ..forms import is_code
+from ..profile import no_text
 from ..questions import Option, Question
 from ..roles import Kind, Roles
 from ..targets import ENOUGH, WORTH_ASKING
 from ..vocabulary import is_aside, parts
-from .reading import Reading, View, group_of, unused
+from .reading import Reading, View, a_name, group_of, unused
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -46,7 +48,7 @@ def main_text(view: View, target: str | None = None) -> str:
     texts = sorted(found, key=lambda text: (is_aside(text.name), not text.named_text, text.words < longest / 2))
     if not texts:
         names = ", ".join(view.table.columns[:20])
-        raise StudioError(f"no column of {view.table.name} looks like text", f"name one of its columns: {names}")
+        raise no_text(view.table, view.profiles, f"name one of its columns: {names}")
     return texts[0].name
 
 
@@ -92,6 +94,9 @@ def one_text(view: View, target: str | None) -> Reading:
     if target is not None:
         return Reading(categorised(view, text, target))
     found = [one for one in find_categories(view.profiles, text, view.evidence) if one.total >= WORTH_ASKING]
+    tagged = next((profile.name for profile in view.profiles if profile.tags and profile.name != text and not a_name(profile)), None)
+    if tagged is not None and (not found or tagged == found[0].name or found[0].total < ENOUGH):
+        return _tagged(view, text, tagged, next((one for one in found if one.name == tagged), None))
     if not found:
         roles = sentences(view, None, None)
         return Reading(roles, (), unused(view, roles))
@@ -148,6 +153,20 @@ def _agree(view: View, one: str, other: str) -> bool:
         (a.strip(), b.strip()) for a, b in zip(view.table.column(one), view.table.column(other), strict=True) if a.strip() and b.strip()
     ]
     return bool(cells) and sum(a == b for a, b in cells) >= _MOSTLY * len(cells)
+
+
+def _tagged(view: View, text: str, tags: str, said: Category | None) -> Reading:
+    """A text beside a column of several tags a cell, of which only its owner can say what is to be learned."""
+    roles = Roles("sentences", (text,))
+    others: list[tuple[Kind, Sequence[str], str | None]] = [("positive_pairs", (text, tags), None)]
+    cells = Counter(cell.strip() for cell in view.table.column(tags) if cell.strip())
+    if len(cells) > 1 and cells.most_common(1)[0][1] > 1:
+        roles, others = categorised(view, text, tags), [("sentences", (text,), None), *others]
+    several = f"the column {tags!r} holds several tags in a cell; to learn by one of them, keep that one alone in the column"
+    question = f"The column {tags!r} holds tags, several in some cells: should texts with the same tags lie together?"
+    told = () if said is None else (said.in_words(),)
+    asked = asking.about_kind(view.table, roles, others, question, "; ".join((several, *told)), (text,), favoured=False)
+    return Reading(roles, (asked,), told)
 
 
 def _ask_category(view: View, roles: Roles, best: Category) -> Question:

@@ -63,7 +63,7 @@ def _candidates(view: View, kind: Kind | None, target: str | None) -> list[Pairi
         names = ", ".join(view.table.columns[:20])
         raise StudioError(
             f"{view.table.name} has {found}; pairs need two",
-            f"add the second text, or name two of its columns: {names}; one column trains as the kind sentences",
+            f"add the second text, or name two of its columns: {names}; one column trains as the kind sentences{view.table.elsewhere}",
         )
     found_pairs = pairings(texts)
 

@@ -54,8 +54,9 @@ class View:
 
     @property
     def texts(self) -> list[ColumnProfile]:
-        """The columns of text."""
-        return [profile for profile in self.profiles if profile.is_text and not a_name(profile)]
+        """The columns of text; one of tags is one only where there is no other."""
+        texts = [profile for profile in self.profiles if profile.is_text and not a_name(profile)]
+        return [text for text in texts if text.named_text or not text.tags] or texts
 
 
 def a_name(profile: ColumnProfile) -> bool:

@@ -9,16 +9,20 @@ import numpy as np
 from ...errors import StudioError
 from .. import asking
 from ..apart import Ranked
+from ..codes import without_codes
 from ..derived import means
 from ..evidence import Evidence
 from ..explained import explained_direction, explained_scale
+from ..numbers import number_form, parse_number
 from ..ordering import Ordering, order_classes
 from ..profile import numbers_of
 from ..questions import Question
 from ..roles import Kind, Roles
-from ..scales import blank_is_a_class, classes_of, describe_labels, describe_scale, detect_scale, same_class, without_codes
+from ..scales import blank_is_a_class, classes_of, describe_labels, describe_scale, detect_scale, same_class, stray_scores
 from ..targets import reads_as_scores
 from ..vocabulary import claims_likeness, either_way, is_reversed, target_standing
+from ..written import one_scale
+from .answers import unlike_their_end, usual
 from .reading import Reading, View, group_of, unused
 
 _INFERENCE = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
@@ -48,7 +52,8 @@ def _scored(view: View, texts: tuple[str, str], target: str) -> Reading:
     if len(good) * 2 < len(scores) or not len(good):
         bad = view.table.lines[np.isnan(scores)][:100].tolist()
         raise StudioError(f"the column {target!r} holds words, not scores", "choose the kind labelled_pairs, or another column", bad)
-    known = without_codes(good)
+    strays = stray_scores(good)
+    known = without_codes(good[~np.isin(good, strays)])
     told_ends = explained_scale(target, float(known.min()), float(known.max()))
     low, high = view.scale or told_ends or detect_scale(_marks_behind(view, target, good))
     if low == high:
@@ -62,11 +67,49 @@ def _scored(view: View, texts: tuple[str, str], target: str) -> Reading:
     named = target_standing(target) in ("certain", "likely")
     told: tuple[str, ...] = (f"{target!r} is the name of a {'distance' if is_reversed(target) else 'score'}",) if named else ()
     told += () if said is None else (f"{target}: {said.in_words()}",)
+    if view.scale is None and one_scale(view.table.column(target)):
+        question, shown = _of_one_scale(view, roles, said)
+        told += (shown,)
+        if question is not None:
+            return Reading(roles, (question,), told)
+    if view.scale is None and told_ends is None and len(strays):
+        question, shown = _no_answer(view, roles, scores, strays, said)
+        told += (shown,)
+        if question is not None:
+            return Reading(roles, (question,), told)
     if view.scale is None and (why := _wrong_way(view, said, roles)):
         return Reading(roles, (asking.about_direction(view.table, roles, why, _favoured_direction(said, roles)),), told)
     if view.scale is None and (question := _nought_is_no_answer(view, roles, good)) is not None:
         return Reading(roles, (question,), told)
     return Reading(roles, (), (*told, *unused(view, roles)))
+
+
+def _no_answer(view: View, roles: Roles, scores: np.ndarray, strays: np.ndarray, said: Ranked | None) -> tuple[Question | None, str]:
+    """(the question whether numbers far beyond all others are scores, None where the texts tell that they are none; why, in a sentence)."""
+    others = scores[~np.isnan(scores) & ~np.isin(scores, strays)]
+    sides = [side for side in (strays[strays > others.max()], strays[strays < others.min()]) if len(side)]
+    shown = [unlike_their_end(view.evidence, roles.texts, scores, side, said) for side in sides]
+    named = " and ".join(f"{stray:g}" for stray in strays)
+    if all(shown):
+        return None, f"{roles.target}: {named} stands for no answer; {', '.join(shown)}"
+    why = f"{named} lies far beyond all other scores, {others.min():g} to {others.max():g}"
+    open_direction = bool(_wrong_way(view, said, roles))
+    return asking.about_no_answer(view.table, roles, strays, why, either_way=open_direction, favoured=usual(strays)), why
+
+
+def _of_one_scale(view: View, roles: Roles, said: Ranked | None) -> tuple[Question | None, str]:
+    """(the question whether 0.6 is 60% or 0.6%, None where nothing speaks against the former; how it is read, in a sentence)."""
+    assert roles.target is not None
+    cells = view.table.column(roles.target)
+    shown = f"{roles.target}: percentages and parts of 1 are read as one scale: 60% as 0.6"
+    other = view.evidence.ranked(roles.texts, roles.target, as_written=True)
+    if said is None or other is None:
+        settled = any(number_form(cell) == "number" and 0 < parse_number(cell) < 1 for cell in set(cells))
+        why = "some are written as percentages, and 0 or 1 beside them as plain numbers"
+    else:
+        settled = abs(said.rho) > abs(other.rho)
+        why = f"so read the rank correlation with the untuned model's similarity is {said.rho:.2f}, as they are written {other.rho:.2f}"
+    return (None if settled else asking.about_percentages(view.table, roles, why)), (f"{shown}; {why}" if said and settled else shown)
 
 
 def _nought_is_no_answer(view: View, roles: Roles, scores: np.ndarray) -> Question | None:

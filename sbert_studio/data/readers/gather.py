@@ -12,7 +12,7 @@ from ..cells import LONGEST_CELL, parse_number
 from .columns import Columns, refuse_long
 from .headers import familiar_name, looks_like_names
 from .layout import Layout, lay_out
-from .rows import MOST_COLUMNS, Content, Ledger, Record
+from .rows import MOST_COLUMNS, Content, Ledger, Record, glued
 
 _SAMPLE = 200
 _MOST_BLANK = 1 << 21
@@ -157,21 +157,10 @@ def _fit(line: int, cells: list[str], width: int, ledger: Ledger, joiner: str) -
         ledger.enter("short", line)
         return cells + [""] * (width - len(cells))
     if any(cell.strip() for cell in cells[width:]):
-        if width > 1 and len(whole := _glued(cells, joiner)) == width:
+        if width > 1 and len(whole := glued(cells, joiner)) == width:
             ledger.enter("glued", line)
             return whole
         if width > 1:
             ledger.enter("long", line)
         return [*cells[: width - 1], joiner.join(cells[width - 1 :])]
     return cells[:width]
-
-
-def _glued(cells: Sequence[str], joiner: str) -> list[str]:
-    """The cells with those that begin with a blank put back behind the one before: a comma before a blank belongs to a sentence."""
-    whole = [cells[0]]
-    for cell in cells[1:]:
-        if cell.startswith(" "):
-            whole[-1] += joiner + cell
-        else:
-            whole.append(cell)
-    return whole

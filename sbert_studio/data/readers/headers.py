@@ -10,9 +10,13 @@ from collections.abc import Sequence
 from ..cells import parse_number
 from ..findings import Finding
 from ..forms import of_a_form
+from ..scales import NO_LABEL
 from ..vocabulary import known
 
 _LONGEST_NAME = 60
+_LONGEST_IDENTIFIER = 30
+_LONG = 12  # characters: usual texts of fewer are words
+_ENOUGH_BELOW = 8  # rows: fewer could all be longer by chance
 _CUT_SHORT = re.compile(r"(?:[^\W\d]{1,5}\. ?){1,3}(?:[^\W\d]{1,12})?|[^\W\d]{1,12} (?:[^\W\d]{1,5}\. ?){1,2}")
 
 
@@ -21,7 +25,8 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
 
     A number in the first row says no. Well-known column names say yes, unless they come again below; a cell may then be
     empty. Else the first row is a header if it differs in kind from the rows below: text above numbers, a few short words
-    above sentences, a word above dates or codes, or one above a few others that come again and again. A row of long questions, as
+    above sentences, a word above dates or codes, or one above a few others that come again and again. Where a cell comes again
+    below, as the name of a column that is called after one of its labels, the other columns decide. A row of long questions, as
     forms write them, is one above numbers, dates or codes only.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
@@ -37,10 +42,10 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
         familiar = sum(familiar_name(cell) for cell in named if len(cell) > 1)  # a lone "a" or "b" is a label as well
     if familiar == len(named) > 1 or (familiar and not repeated and not any(map(is_sentence, named))):
         return True
-    if repeated or not rest or len(set(named)) < len(named) or len(named) < len(first) / 2:
+    if not rest or len(set(named)) < len(named) or len(named) < len(first) / 2:
         return False
-    if _above_forms(first, below):
-        return True
+    if repeated or _above_forms(first, below):
+        return not repeated or _named_after_a_label(first, below)
     another = len(rest[0]) > 1 and all(familiar_name(cell.strip()) for cell in rest[0])  # a second header row
     above = any(cell and mostly_numbers(texts) for cell, texts in zip(first, below, strict=True))
     return another or above or _above_categories(first, below) or _short_above_long(named, rest)
@@ -54,15 +59,19 @@ def import_ids(row: Sequence[str]) -> bool:
 def uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row could be names as well as data: a few short words that nothing tells from the rows below."""
     first = [cell.strip() for cell in rows[0]]
-    if len(first) < 2 or len(rows) < 2 or not looks_like_names(first) or any(familiar_name(cell) for cell in first):
+    if len(first) < 2 or len(rows) < 2 or not looks_like_names(first) or all(map(familiar_name, first)):
         return False
     columns = [[row[index].strip() for row in rows[1:] if len(row) > index and row[index].strip()] for index in range(len(first))]
-    if any(mostly_numbers(texts) for texts in columns) or any(cell in texts for cell, texts in zip(first, columns, strict=True)):
+    repeated = any(cell in texts for cell, texts in zip(first, columns, strict=True))
+    if any(mostly_numbers(texts) for texts in columns) or (repeated and _named_after_a_label(first, columns)):
         return False
-    if _above_categories(first, columns):
+    if not repeated and (_above_categories(first, columns) or any(map(familiar_name, first))):
         return False
-    longest = [sorted(map(len, texts))[len(texts) // 2] for texts in columns if texts]
-    return bool(longest) and max(longest) <= 3 * max(map(len, first))
+    others = [(cell, texts) for cell, texts in zip(first, columns, strict=True) if texts and cell not in texts]
+    if repeated and others and all(_short_above(cell, texts) for cell, texts in others):
+        return True
+    longest = [_median(texts) for _, texts in others]
+    return bool(longest) and max(longest) <= 3 * max(len(cell) for cell, _ in others)
 
 
 def looks_like_names(cells: Sequence[str]) -> bool:
@@ -103,6 +112,40 @@ def _above_categories(first: Sequence[str], below: Sequence[Sequence[str]]) -> b
     return False
 
 
+def _named_after_a_label(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether a first row of which a cell comes again below names the columns all the same, by the columns where none does.
+
+    These hold a word above numbers or codes and no text among texts, a well-known name above longer texts, or, where they are two or
+    more, names shorter than every text below them.
+    """
+    others = [(cell, texts) for cell, texts in zip(first, below, strict=True) if cell and texts and cell not in texts]
+    if any(map(is_sentence, first)):
+        return False
+    numbers = [(cell, texts) for cell, texts in others if len(texts) >= 3 and mostly_numbers(texts) and cell.casefold() not in NO_LABEL]
+    unlike = [(cell, texts) for cell, texts in others if _short_above(cell, texts) or _median(texts) < _LONG or mostly_numbers(texts)]
+    if len(unlike) == len(others) and (numbers or _above_forms([cell for cell, _ in others], [texts for _, texts in others])):
+        return True
+    if any(len(cell) > 1 and familiar_name(cell) and _short_above(cell, texts) for cell, texts in others):
+        return True
+    texts_of = [texts for _, texts in others]
+    return (
+        len(others) > 1
+        and len(texts_of[0]) >= _ENOUGH_BELOW
+        and all(_short_above(cell, texts) and len(cell) < min(map(len, texts)) for cell, texts in others)
+    )
+
+
+def _short_above(cell: str, texts: Sequence[str]) -> bool:
+    """Whether a name of a few words stands above texts of which nine in ten are longer, and half of them twice as long."""
+    few = len(cell) <= _LONGEST_IDENTIFIER and len(cell.split()) <= 3 and not is_sentence(cell)
+    return few and sorted(map(len, texts))[len(texts) // 10] > len(cell) and _median(texts) > 2 * len(cell)
+
+
+def _median(texts: Sequence[str]) -> int:
+    """The usual number of characters."""
+    return sorted(map(len, texts))[len(texts) // 2]
+
+
 def _above_forms(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     """Whether words stand above a column of dates, codes, addresses and the like."""
     return any(cell and len(texts) >= 3 and of_a_form(texts) and not of_a_form([cell]) for cell, texts in zip(first, below, strict=True))
@@ -128,7 +171,7 @@ def _short_above_long(named: Sequence[str], rest: Sequence[Sequence[str]]) -> bo
         return False
     longest_name = max(len(cell) for cell in named)
     usual = sorted(len(text) for text in texts)[len(texts) // 2]
-    return longest_name <= 30 and all(len(cell.split()) <= 3 for cell in named) and usual > 2 * longest_name
+    return longest_name <= _LONGEST_IDENTIFIER and all(len(cell.split()) <= 3 for cell in named) and usual > 2 * longest_name
 
 
 def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[str], list[Finding]]:

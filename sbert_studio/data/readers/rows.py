@@ -16,6 +16,7 @@ Record = tuple[int, Sequence[str]]
 
 MOST_COLUMNS = 1_000
 MOST_ROWS = 10_000_000
+_SPANS_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,8 @@ class Ledger:
     """The rows that something happened to, by what happened."""
 
     rows: dict[str, list[int]] = field(default_factory=dict)
+    spans: dict[int, int] = field(default_factory=dict)
+    """How many lines of the file went into a row, for rows of several lines of which some look like rows themselves."""
 
     def enter(self, what: str, row: int) -> None:
         """Note that ``what`` happened to ``row``."""
@@ -52,7 +55,26 @@ class Ledger:
             if rows := tuple(self.rows.get(what, ())):
                 message = f"{count(len(rows), 'row')} {text}"
                 found.append(Finding(severity, message, rows, drop_rows(rows) if removable else None, left_out))
+        if self.spans:
+            each = ", ".join(f"row {row} from {lines:,} lines" for row, lines in list(self.spans.items())[:_SPANS_SHOWN])
+            more = " and so on" if len(self.spans) > _SPANS_SHOWN else ""
+            message = f"{count(len(self.spans), 'row')} read from several lines that may be rows of their own, within quotes: {each}{more}"
+            found.append(Finding("warning", message, rows := tuple(self.spans), drop_rows(rows)))
         return tuple(found)
+
+
+def glued(cells: Sequence[str], joiner: str) -> list[str]:
+    """The cells of a row with those put back behind the one before that belong to it: a comma before a blank belongs to a sentence.
+
+    So does one before a closing quotation mark and a blank, as in ``"I will," she said``.
+    """
+    whole = [cells[0]]
+    for cell in cells[1:]:
+        if cell.startswith((" ", '" ')):
+            whole[-1] += joiner + cell
+        else:
+            whole.append(cell)
+    return whole
 
 
 _HAPPENED: dict[str, tuple[Severity, str, bool, str]] = {

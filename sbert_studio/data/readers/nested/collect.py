@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain, islice
 from typing import Any
 
 from ....errors import StudioError
@@ -12,6 +13,7 @@ from ..headers import familiar_name
 from ..rows import Content
 from .spread import Spreading
 
+_LOOKED_AT = 50
 HINT = 'write one JSON object a line, such as {"text": "…"}'
 
 
@@ -27,7 +29,10 @@ def collect(values: Iterable[tuple[int, Any]]) -> Content:
     columns = Columns(0)
     spreading = Spreading()
     header: list[str] = []
-    for place, (line, value) in enumerate(values):
+    source = iter(values)
+    first = list(islice(source, _LOOKED_AT))
+    spreading.look([value for _, value in first])
+    for place, (line, value) in enumerate(chain(first, source)):
         if (
             place == 0
             and isinstance(value, list)
@@ -51,7 +56,3 @@ def collect(values: Iterable[tuple[int, Any]]) -> Content:
     names = [cell_text(key) or "column_1" for key in places]
     data, lines = columns.finish(names)
     return Content(tuple(names), data, lines, spreading.notes())
-
-
-def _is_header(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > 1 and all(isinstance(cell, str) and familiar_name(cell) for cell in value)

@@ -22,6 +22,7 @@ from .dialects import NONE, WORDS, Dialect, named_dialect, rivals, survey
 from .doubts import delimiter_doubts, encoding_doubts, one_column_doubt
 from .encoding import Encoding, detect_encoding
 from .lines import Lines, first_lines
+from .runs import Frame, plain
 
 _USUAL = {".tsv": "\t", ".tab": "\t", ".csv": ",", ".txt": "\t"}
 
@@ -53,7 +54,7 @@ def read_delimited(
     dialect, asked = detect_dialect(start[skip:], path.suffix.lower(), delimiter or declared)
     ledger = Ledger()
     with Lines(path, encoding, progress) as lines:
-        records = _records(lines, dialect, ledger, skip=skip > 0)
+        records = _records(lines, dialect, ledger, Frame.of(start[skip:], dialect), skip=skip > 0)
         notes: list[Finding] = []
         if dialect.delimiter == "," and dialect.decimals is not False:
             sample, filled = take_filled(records)
@@ -128,7 +129,7 @@ def consistent_tabs(start: Sequence[str]) -> bool:
     return len(counts) == 1 and counts != {0}
 
 
-def _records(lines: Lines, dialect: Dialect, ledger: Ledger, *, skip: bool) -> Iterator[Record]:
+def _records(lines: Lines, dialect: Dialect, ledger: Ledger, frame: Frame, *, skip: bool) -> Iterator[Record]:
     """Records with their numbers. Where quotes do not pair up, the line is read again with its quotes as plain characters."""
     stream = iter(lines)
     if skip:
@@ -150,7 +151,7 @@ def _records(lines: Lines, dialect: Dialect, ledger: Ledger, *, skip: bool) -> I
         if cells is None:
             return
         if len(pending) > 1 or torn or (len(cells) != width and dialect.quote in pending[0]):
-            literal = _literal(pending, dialect, width, torn)
+            literal = _literal(pending, dialect, width, torn, frame)
             if literal is not None:
                 ledger.enter("quote" if torn else "literal", number)
                 cells = literal
@@ -158,6 +159,8 @@ def _records(lines: Lines, dialect: Dialect, ledger: Ledger, *, skip: bool) -> I
                 stream = iter(lines)
                 lines.exhausted = False
                 reader = dialect.reader(stream)
+            elif len(pending) > 1 and frame.may_have_swallowed(pending):
+                ledger.spans[number] = len(pending)
         width = width or len(cells)
         if lines.nul or lines.broken:
             lines.report(number, ledger)
@@ -165,20 +168,21 @@ def _records(lines: Lines, dialect: Dialect, ledger: Ledger, *, skip: bool) -> I
         yield number, dialect.cells(cells)
 
 
-def _literal(pending: Sequence[str], dialect: Dialect, width: int, torn: bool) -> list[str] | None:
+def _literal(pending: Sequence[str], dialect: Dialect, width: int, torn: bool, frame: Frame) -> list[str] | None:
     """The first pending line with its quotes as plain characters, if the record's quotes cannot be meant; else None.
 
-    They cannot be where the quote is never closed; nor, if the first line without them is whole, where they make the
-    record too short or too long, where text follows a closing quote, or where every line of a tabbed record is whole.
+    They cannot be where the quote is never closed, or the lines of the record are records of their own; nor, if the first
+    line without them is whole, where they make the record too short or too long, where text follows a closing quote, or
+    where every line of a tabbed record is whole.
     """
-    cells = _plain(pending[0], dialect)
-    if torn:
+    cells = plain(pending[0], dialect)
+    if torn or (len(pending) > 1 and frame.swallowed(pending)):
         return cells
     if len(cells) != width or width < 2:
         return None
     if len(pending) == 1:
         return cells
-    if dialect.delimiter == "\t" and all(len(_plain(line, dialect)) == width for line in pending):
+    if dialect.delimiter == "\t" and all(len(plain(line, dialect)) == width for line in pending):
         return cells
     try:
         next(dialect.reader(iter(pending), strict=True))
@@ -190,10 +194,6 @@ def _literal(pending: Sequence[str], dialect: Dialect, width: int, torn: bool) -
 def _refuse_long_cell(pending: Sequence[str], dialect: Dialect, width: int, row: int) -> None:
     """Refuse a cell beyond all bounds, unless its first line is a whole row once its quotes are plain characters."""
     for line in pending[:1]:
-        cells = [] if len(line) > LONGEST_CELL else _plain(line, dialect)
+        cells = [] if len(line) > LONGEST_CELL else plain(line, dialect)
         if not cells or (width > 1 and len(cells) != width):
             refuse_long(max(LONGEST_CELL + 1, sum(map(len, pending))), row)
-
-
-def _plain(line: str, dialect: Dialect) -> list[str]:
-    return next(dialect.reader([line], quoting=csv.QUOTE_NONE), [])
