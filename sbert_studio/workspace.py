@@ -55,6 +55,11 @@ class Workspace:
         """The folder that holds one folder a run."""
         return self._folder("runs")
 
+    @property
+    def tables(self) -> Path:
+        """Encoders made of tables of words that packages bring."""
+        return self.home / "tables"
+
     def run(self, run_id: str) -> Path:
         """``runs/<id>``, made if absent."""
         return self._folder("runs", key(run_id))

@@ -363,7 +363,7 @@ def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path
     assert {"id", "status", "objective", "model", "created", "scores"} <= set(listed)
     assert (listed["id"], listed["status"], listed["objective"], listed["name"]) == (found["run"], "finished", "cosine", "first")
 
-    models = ok(cli("models", "--json"))["models"]
+    models = [model for model in ok(cli("models", "--json"))["models"] if model["kind"] != "table"]
     assert [model["name"] for model in models] == ["all-MiniLM-L6-v2", found["run"]]
     assert models[1]["dim"] == 32
     assert models[0]["parameters"] == 22_713_216
@@ -569,7 +569,7 @@ def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: py
 def test_every_command_explains_itself_and_takes_json(cli: Any) -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     assert set(commands) == {
-        *("app", "similarity", "encode", "search", "mine", "map", "check", "train", "strength"),
+        *("app", "similarity", "encode", "search", "mine", "map", "check", "train", "fit", "strength"),
         *("runs", "stop", "export", "evaluate", "models", "bench"),
     }
     for name in commands:
@@ -728,3 +728,13 @@ def test_what_a_question_leaves_open_is_neither_converted_nor_mended(cli: Any, t
         told = cli("check", turned, *change, "--out", tmp_path / "out.csv", "--model", "all-MiniLM-L6-v2")
         assert told.code == 2 and "Traceback" not in told.err, told.err
         assert "--scale 5-0" in told.err and not (tmp_path / "out.csv").exists()
+
+
+def test_word_vectors_are_learned_and_are_a_model(cli: Any, corpus: Path, tmp_path: Path) -> None:
+    found = ok(cli("fit", corpus, "--kind", "glove", "--out", tmp_path / "words", "--set", "width=8", "--set", "epochs=2", "--json"))
+    assert set(found) == {"model", "kind", "words", "dim", "texts", "seconds", "notes"}
+    assert (found["dim"], found["kind"], found["model"]) == (8, "glove", str(tmp_path / "words")) and found["words"] > 5
+    alike = ok(cli("similarity", "cat dog", "dog cat", "--model", tmp_path / "words", "--json"))
+    assert alike["cosine"] == pytest.approx(1)
+    assert "choose one of word2vec" in refused(cli("fit", corpus, "--kind", "fasttext", "--json"))
+    assert "width" in refused(cli("fit", corpus, "--set", "width=1", "--json"))

@@ -14,13 +14,13 @@ PACKAGE = Path(__file__).resolve().parents[1] / "sbert_studio"
 
 # A room may import the rooms of lower number; rooms of equal number only where ALLOWED says so.
 LEVEL = {
-    "errors": 0, "settings": 1, "workspace": 1, "registry": 1, "caches": 1, "data": 2, "encoders": 3, "objectives": 4,
-    "training": 5, "explore": 5, "evaluation": 5, "runs": 6, "studio": 7, "ui": 8, "cli": 9, "__main__": 10,
+    "errors": 0, "settings": 1, "workspace": 1, "registry": 1, "caches": 1, "data": 2, "wordvectors": 3, "encoders": 4,
+    "objectives": 5, "training": 6, "explore": 6, "evaluation": 6, "runs": 7, "studio": 8, "ui": 9, "cli": 10, "__main__": 11,
 }  # fmt: skip
 ALLOWED = {("training", "evaluation")}
 ONLY_IN = {"gradio": ("ui",), "typer": ("cli", "__main__"), "plotly": ("ui",)}
 NEVER = {"sentence_transformers", "pickle", "joblib"}
-HEAVY = {"umap", "faiss", "peft", "gradio", "sklearn", "transformers", "accelerate", "pandas", "pyarrow", "plotly", "bm25s"}
+HEAVY = {"umap", "faiss", "peft", "gradio", "sklearn", "transformers", "accelerate", "pandas", "pyarrow", "plotly", "bm25s", "gensim"}
 
 
 def _room(path: Path) -> str:

@@ -13,13 +13,13 @@ from .config import EncoderConfig
 from .lora import read_adapter
 
 if TYPE_CHECKING:
-    from .transformer import TransformerEncoder
+    from .sentence import SentenceEncoder
 
 # What a full model's folder says in its modules stands in an adapter's folder in these two files of ours.
 _HEAD, _PROJECTION = "encoder.json", "projection.safetensors"
 
 
-def write_head(encoder: TransformerEncoder, folder: Path) -> None:
+def write_head(encoder: SentenceEncoder, folder: Path) -> None:
     """Write the configuration, and the weights of a projection, into an adapter's folder.
 
     The projection stands behind the backbone, where peft does not see it: it needs no ``modules_to_save``.
@@ -32,7 +32,7 @@ def write_head(encoder: TransformerEncoder, folder: Path) -> None:
         save_file(weights, folder / _PROJECTION)
 
 
-def load_adapter(encoder: TransformerEncoder, folder: Path) -> None:
+def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
     """Put the adapter of ``folder`` into ``encoder``, its base, unmerged, with the pooling and projection that it was tuned with.
 
     Raises:
@@ -53,7 +53,7 @@ def load_adapter(encoder: TransformerEncoder, folder: Path) -> None:
         raise StudioError(f"the adapter in {folder.name!r} does not fit this model", "load it on the base model it names") from error
 
 
-def _restore_head(encoder: TransformerEncoder, head: dict[str, Any]) -> None:
+def _restore_head(encoder: SentenceEncoder, head: dict[str, Any]) -> None:
     config = EncoderConfig(**head)
     encoder.projection = None if config.projection is None else encoder.projection
     encoder.repool(config.pooling)

@@ -8,10 +8,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .transformer import TransformerEncoder
+    from .sentence import SentenceEncoder
 
 _SERVED_POOLING = ("mean", "cls", "last")
 _SERVED_ACTIVATIONS = ("tanh", "identity")
+_USE = (
+    "```python",
+    "from sentence_transformers import SentenceTransformer",
+    "",
+    'model = SentenceTransformer("path/to/this/folder")',
+    'vectors = model.encode(["A first sentence.", "A second one."])',
+    "```",
+)
+_USE_HERE = (
+    "This model holds a module that sentence-transformers does not have: it opens in SBERT Studio only.",
+    "",
+    "```sh",
+    "sbert-studio encode texts.csv --model path/to/this/folder --out vectors.npy",
+    "```",
+)
 
 
 @dataclass(frozen=True)
@@ -63,8 +78,10 @@ class CardFacts:
     tags: tuple[str, ...] = ()
 
 
-def serving_warnings(encoder: TransformerEncoder) -> list[str]:
+def serving_warnings(encoder: SentenceEncoder) -> list[str]:
     """What text-embeddings-inference would not serve of this model, in sentences; empty where it serves all."""
+    if encoder.kind != "transformer":
+        return ["text-embeddings-inference does not serve models of word vectors, and transformers.js does not run them."]
     found = []
     if encoder.pooling.mode not in _SERVED_POOLING:
         found.append(f"text-embeddings-inference does not serve {encoder.pooling.mode} pooling (mean, cls and last token only).")
@@ -76,7 +93,7 @@ def serving_warnings(encoder: TransformerEncoder) -> list[str]:
     return found
 
 
-def model_card(encoder: TransformerEncoder, facts: CardFacts | None = None) -> str:
+def model_card(encoder: SentenceEncoder, facts: CardFacts | None = None) -> str:
     """The card of ``encoder``: YAML front matter as the hub reads it, then how to use the model and what was measured."""
     facts = facts or CardFacts()
     title = facts.title or short_name(encoder.name) or "sentence encoder"
@@ -93,8 +110,9 @@ def quoted(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _front_matter(encoder: TransformerEncoder, facts: CardFacts, title: str) -> list[str]:
-    lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
+def _front_matter(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
+    library = ["library_name: sentence-transformers"] if encoder.portable else []
+    lines = ["---", *library, "pipeline_tag: sentence-similarity"]
     lines += [
         "tags:",
         *(f"- {quoted(tag)}" for tag in ("sentence-transformers", "sentence-similarity", "feature-extraction", *facts.tags)),
@@ -114,21 +132,14 @@ def _front_matter(encoder: TransformerEncoder, facts: CardFacts, title: str) -> 
     return [*lines, "---"]
 
 
-def _body(encoder: TransformerEncoder, facts: CardFacts, title: str) -> list[str]:
+def _body(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
     unit = "unit-length " if encoder.normalizes else ""
     lines = [f"# {plain_text(title)}", ""]
     reads = f"reads up to {encoder.max_length} tokens, {encoder.pooling.mode} pooling"
     lines += [f"Maps a text to a {unit}vector of {encoder.dim} components; {reads}."]
     if encoder.note:
         lines += ["", encoder.note]
-    lines += [
-        "",
-        "```python",
-        "from sentence_transformers import SentenceTransformer",
-        "",
-        'model = SentenceTransformer("path/to/this/folder")',
-    ]
-    lines += ['vectors = model.encode(["A first sentence.", "A second one."])', "```"]
+    lines += ["", *(_USE if encoder.portable else _USE_HERE)]
     lines += [*measured(facts), *trained(facts)]
     warnings = serving_warnings(encoder)
     if warnings:

@@ -8,6 +8,7 @@ from typing import cast
 from ..caches import LruCache
 from ..data.progress import checkpoint
 from ..errors import StudioError
+from ..wordvectors.pretrained import PACKAGED, is_installed
 from ..workspace import Workspace
 from .adapters import load_adapter
 from .backbone import read_json
@@ -16,9 +17,9 @@ from .cross import CrossEncoder, Head
 from .cross_storage import is_cross_folder, load_cross, new_cross
 from .digests import folder_stamp
 from .runtime import resolve_device, resolve_precision
+from .sentence import SentenceEncoder
 from .sources import Source, fetched, find_source, require_unaltered
 from .storage import load_folder
-from .transformer import TransformerEncoder
 
 _BUDGET = 2 << 30
 
@@ -37,12 +38,17 @@ class Catalog:
         self.workspace = workspace
         self.device = resolve_device(device)
         self.allow_folders = allow_folders
-        self._models: LruCache[TransformerEncoder | CrossEncoder] = LruCache(budget, _weight)
+        self._models: LruCache[SentenceEncoder | CrossEncoder] = LruCache(budget, _weight)
 
     @staticmethod
     def bundled() -> list[str]:
         """The names of the models that came with the program."""
         return list(BUNDLED)
+
+    @staticmethod
+    def tables() -> list[str]:
+        """The names of the tables of words whose packages are installed."""
+        return [name for name in PACKAGED if is_installed(name)]
 
     def resolve(self, name: str, *, allow_folders: bool | None = None) -> Source:
         """Where ``name`` leads; nothing is loaded or fetched.
@@ -52,7 +58,7 @@ class Catalog:
         """
         return find_source(name, self.workspace, self.allow_folders if allow_folders is None else allow_folders)
 
-    def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> TransformerEncoder:
+    def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> SentenceEncoder:
         """The shared encoder ``name``, for inference only, from memory where it is resident.
 
         Raises:
@@ -63,7 +69,7 @@ class Catalog:
         folder = fetched(source)
         _refuse_cross(source, folder)
         key = (str(folder), folder_stamp(folder), precision)
-        return cast(TransformerEncoder, self._models.get(key, lambda: self._read(source, folder).freeze(precision), checkpoint))
+        return cast(SentenceEncoder, self._models.get(key, lambda: self._read(source, folder).freeze(precision), checkpoint))
 
     def load_cross(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder:
         """The shared cross-encoder ``name``, for inference only, from memory where it is resident.
@@ -76,7 +82,7 @@ class Catalog:
         key = (str(folder), folder_stamp(folder), "cross")
         return cast(CrossEncoder, self._models.get(key, lambda: load_cross(folder, source.name, self.device), checkpoint))
 
-    def load_either(self, name: str, *, allow_folders: bool | None = None) -> TransformerEncoder | CrossEncoder:
+    def load_either(self, name: str, *, allow_folders: bool | None = None) -> SentenceEncoder | CrossEncoder:
         """The shared encoder or cross-encoder ``name``, for inference only.
 
         Raises:
@@ -114,7 +120,7 @@ class Catalog:
         encoder.base = source.base
         return encoder
 
-    def load_fresh(self, name: str, *, allow_folders: bool | None = None) -> TransformerEncoder:
+    def load_fresh(self, name: str, *, allow_folders: bool | None = None) -> SentenceEncoder:
         """A new float32 encoder of its owner's own, to be trained.
 
         Raises:
@@ -125,7 +131,7 @@ class Catalog:
         _refuse_cross(source, folder)
         return self._read(source, folder)
 
-    def _read(self, source: Source, folder: Path) -> TransformerEncoder:
+    def _read(self, source: Source, folder: Path) -> SentenceEncoder:
         require_unaltered(source, folder)
         if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
             return self._read_adapter(source, folder)
@@ -133,7 +139,7 @@ class Catalog:
         encoder.base = source.base
         return encoder
 
-    def _read_adapter(self, source: Source, folder: Path) -> TransformerEncoder:
+    def _read_adapter(self, source: Source, folder: Path) -> SentenceEncoder:
         """The base model that an adapter's folder names by its id, with the adapter merged into it."""
         base = str(read_json(folder / "adapter_config.json", dict).get("base_model_name_or_path"))
         encoder = self.load_fresh(base, allow_folders=False)
@@ -143,7 +149,7 @@ class Catalog:
         return encoder
 
 
-def _weight(model: TransformerEncoder | CrossEncoder) -> int:
+def _weight(model: SentenceEncoder | CrossEncoder) -> int:
     """The bytes of a model's weights, and about what its vocabulary takes beside them."""
     held = [*model.parameters(), *model.buffers()]
     return sum(tensor.numel() * tensor.element_size() for tensor in held) + (32 << 20)

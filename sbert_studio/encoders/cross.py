@@ -106,11 +106,11 @@ class CrossEncoder(Trainable, PairScorer):
         self.model.config.id2label = dict(enumerate(names))
         self.model.config.label2id = {name: place for place, name in enumerate(names)}
 
-    def limit(self, max_length: int) -> None:
-        """Read ``max_length`` tokens of a pair from now on, or as many as the backbone can if that is fewer."""
+    def limit(self, max_length: int | None) -> None:
+        """Read ``max_length`` tokens of a pair from now on, or as many as the backbone can if that is fewer (or None)."""
         positions = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
         # XLNet, whose positions are relative, says -1: any number.
-        self.max_length = min(max_length, positions if positions > 0 else _MOST_TOKENS, _MOST_TOKENS)
+        self.max_length = min(max_length or _MOST_TOKENS, positions if positions > 0 else _MOST_TOKENS, _MOST_TOKENS)
         self._pairs = bind(self.tokenizer, self.max_length)
 
     def describe(self) -> dict[str, Any]:

@@ -14,14 +14,14 @@ from .runtime import token_budget
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
-    from .transformer import TransformerEncoder
+    from .sentence import SentenceEncoder
 
 # How many texts are tokenised at a time: enough to keep all cores busy, few enough to bound memory and hear a stop.
 _CHUNK = 8_192
 
 
 def encode_texts(
-    encoder: TransformerEncoder, texts: Sequence[str], progress: Progress | None = None, should_stop: ShouldStop | None = None
+    encoder: SentenceEncoder, texts: Sequence[str], progress: Progress | None = None, should_stop: ShouldStop | None = None
 ) -> np.ndarray:
     """Vectors of ``texts``, (n, dim) float32, row i for text i; the caller has turned gradients and dropout off.
 
@@ -54,7 +54,7 @@ def encode_texts(
     return vectors
 
 
-def _tokenised(encoder: TransformerEncoder, texts: list[str], should_stop: ShouldStop | None) -> TokenRows:
+def _tokenised(encoder: SentenceEncoder, texts: list[str], should_stop: ShouldStop | None) -> TokenRows:
     def chunks() -> Iterator[list[list[int]]]:
         for start in range(0, len(texts), _CHUNK):
             _check(should_stop)

@@ -16,7 +16,7 @@ from .batching import TokenRows, unique_texts
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from .cross import CrossEncoder
-    from .transformer import TransformerEncoder
+    from .sentence import SentenceEncoder
 
 _CHUNK = 8_192
 
@@ -86,7 +86,7 @@ class TextRows(_Rows):
     tokens: TokenRows
 
     @classmethod
-    def read(cls, examples: Examples, encoder: TransformerEncoder) -> TextRows:
+    def read(cls, examples: Examples, encoder: SentenceEncoder) -> TextRows:
         """Tokenise ``examples`` as ``encoder`` reads them."""
         texts, places = unique_texts(list(chain.from_iterable(examples.texts)))
         read: dict[tuple[int, ...], int] = {}  # tokens → the text that has them first

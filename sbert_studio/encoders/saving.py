@@ -12,16 +12,16 @@ from ..workspace import atomic_folder, write_json
 from .backbone import read_json
 from .card import model_card
 from .digests import seal
-from .lora import merged
-from .modules import Module
+from .modules import MODULES, Module
 from .modules.normalize import Normalize
 
 if TYPE_CHECKING:
     from .cross import CrossEncoder
+    from .sentence import SentenceEncoder
     from .transformer import TransformerEncoder
 
 
-def save_folder(encoder: TransformerEncoder, folder: Path, card: str | None = None) -> None:
+def save_folder(encoder: SentenceEncoder, folder: Path, card: str | None = None) -> None:
     """Write ``encoder`` to ``folder``, whole or not at all; an adapter is merged into a copy of the backbone first.
 
     Raises:
@@ -30,10 +30,6 @@ def save_folder(encoder: TransformerEncoder, folder: Path, card: str | None = No
     if encoder.precision != "float32":
         raise StudioError(f"a model in {encoder.precision} cannot be saved", "load it in float32")
     with atomic_folder(folder) as part:
-        backbone = merged(encoder.backbone)
-        backbone.config.dtype = torch.float32
-        backbone.save_pretrained(part)
-        save_tokenizer(encoder, part)
         _save_modules(encoder, part)
         (part / "README.md").write_text(card or model_card(encoder), encoding="utf-8")
         seal(part)
@@ -50,17 +46,15 @@ def save_tokenizer(encoder: TransformerEncoder | CrossEncoder, part: Path) -> No
     write_json(part / "tokenizer_config.json", settings)
 
 
-def _save_modules(encoder: TransformerEncoder, part: Path) -> None:
-    write_json(part / "sentence_bert_config.json", {"max_seq_length": encoder.max_length, "do_lower_case": False})
+def _save_modules(encoder: SentenceEncoder, part: Path) -> None:
     behind: list[Module] = [encoder.pooling, *encoder.layers, *([Normalize()] if encoder.normalizes else [])]
-    modules, inputs = [("", "Transformer")], encoder.hidden_size
-    for place, module in enumerate(behind, 1):
+    modules, inputs = encoder.write_input(part), encoder.hidden_size
+    for place, module in enumerate(behind, len(modules)):
         modules.append((f"{place}_{module.name}", module.name))
         module.write(part / modules[-1][0], inputs)
         inputs = module.width(inputs)
     listed = [
-        {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for place, (path, kind) in enumerate(modules)
+        {"idx": place, "name": str(place), "path": path, "type": f"{_room(kind)}.{kind}"} for place, (path, kind) in enumerate(modules)
     ]
     write_json(part / "modules.json", listed)
     import transformers
@@ -71,3 +65,8 @@ def _save_modules(encoder: TransformerEncoder, part: Path) -> None:
         default = next((key for key, value in encoder.prompts.items() if value and value == encoder.tokens.prompt), None)
         general |= {"prompts": encoder.prompts, "default_prompt_name": default}
     write_json(part / "config_sentence_transformers.json", general)
+
+
+def _room(kind: str) -> str:
+    """Where other programs look for a module: at sentence-transformers, unless it is ours alone."""
+    return "sentence_transformers.models" if kind not in MODULES or MODULES[kind].portable else "sbert_studio.encoders.modules"

@@ -1,4 +1,4 @@
-"""A name → where it leads: a bundled model, a run of ours, a folder, or an id of the Hugging Face Hub."""
+"""A name → where it leads: a bundled model, a packaged table of words, a run of ours, a folder, or an id of the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import StudioError
+from ..wordvectors.pretrained import PACKAGED, load_pretrained
 from ..workspace import Workspace, existing
+from .averages import averaged
 from .bundled import BUNDLED, bundled_folder, require_published
-from .digests import require_whole
+from .digests import damage, require_whole
 from .hub import HUB_ID, fetch
 
-SourceKind = Literal["bundled", "run", "folder", "hub"]
+SourceKind = Literal["bundled", "table", "run", "folder", "hub"]
 _RUN_ID = re.compile(r"run-[0-9a-f]{10}")
 _BASE_LINE = re.compile(r"^base_model:\s*(.+?)\s*$", re.MULTILINE)
 
@@ -24,7 +26,7 @@ class Source:
     """Where a name leads.
 
     Attributes:
-        kind: bundled, run, folder or hub.
+        kind: bundled, table (of word vectors that a package brings), run, folder or hub.
         name: as it should be shown.
         path: the folder that holds the model; None while a hub id has not been fetched.
         base: the portable id to note in what is tuned from it, or None.
@@ -44,12 +46,14 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
         allow_folders: whether the name may be a path.
 
     Raises:
-        StudioError: it can be none of the four, is a run without a model, or is a folder where none is allowed.
+        StudioError: it can be none of these, is a run without a model, or is a folder where none is allowed.
     """
     name = name.strip()
     for known, bundled in BUNDLED.items():
         if name in (known, bundled.hub_id):
             return Source("bundled", known, bundled_folder(known, bundled), bundled.hub_id)
+    if name in PACKAGED:
+        return Source("table", name, workspace.tables / name, None)
     if _RUN_ID.fullmatch(name):
         model = workspace.runs / name / "model"
         if not model.parent.is_dir():
@@ -71,7 +75,7 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
 
 
 def fetched(source: Source) -> Path:
-    """The model's folder, fetched where it is the hub's.
+    """The model's folder, fetched where it is the hub's, made where it is that of a packaged table.
 
     Raises:
         StudioError: it cannot be fetched; or it is a run's and not what was written. A folder of the user's own may be changed by
@@ -79,6 +83,8 @@ def fetched(source: Source) -> Path:
     """
     if source.path is None:
         return fetch(source.name)
+    if source.kind == "table" and (not source.path.is_dir() or damage(source.path)):
+        averaged(load_pretrained(source.name)).save(source.path)
     if source.kind == "run":
         require_whole(source.path, source.name)
     return source.path

@@ -79,8 +79,8 @@ class Trainable(nn.Module, ABC):
         """Rows (b, dim) float32 with gradient."""
 
     @abstractmethod
-    def limit(self, max_length: int) -> None:
-        """Read ``max_length`` tokens from now on, or as many as it can if that is fewer."""
+    def limit(self, max_length: int | None) -> None:
+        """Read ``max_length`` tokens from now on, or as many as it can if that is fewer (or None)."""
 
     @abstractmethod
     def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
@@ -89,6 +89,22 @@ class Trainable(nn.Module, ABC):
         Raises:
             StudioError: the model has no vectors, or the pooling does not fit.
         """
+
+    def read_in_order(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
+        """Read the vectors of words one after the other from now on, by a new recurrent network.
+
+        Raises:
+            StudioError: the model has no table of words.
+        """
+        raise StudioError("this model has no table of words that a recurrent network could read", "choose one, such as glove-6B-50d")
+
+    def learn_words(self) -> None:
+        """Let the vectors of words learn with the rest; those of a transformer always do.
+
+        Raises:
+            StudioError: the model has no table of words.
+        """
+        raise StudioError("this model has no table of words", "leave learn_words out")
 
     @abstractmethod
     def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:

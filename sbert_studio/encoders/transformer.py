@@ -1,41 +1,28 @@
-"""A Hugging Face backbone, pooling, an optional projection and normalisation: the sentence encoder of SBERT."""
+"""A Hugging Face backbone before the pooling: the sentence encoder of SBERT (Reimers and Gurevych 2019)."""
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-from ..errors import StudioError
-from .adapters import write_head
-from .base import Encoder
-from .card import model_card
-from .config import EncoderConfig
-from .inference import encode_texts
+from ..workspace import write_json
 from .lengths import capped, length_of_prompt
-from .modules.dense import Dense
-from .modules.pooling import Pooling
-from .rows import TextRows
+from .lora import merged
 from .runtime import quantized
-from .saving import save_folder
+from .saving import save_tokenizer
+from .sentence import SentenceEncoder
 from .tokens import Tokens, with_padding
-from .trainable import Trainable
 
 if TYPE_CHECKING:
-    from ..data.examples import Examples
-    from ..data.progress import Progress, ShouldStop
-    from .card import CardFacts
+    from .config import EncoderConfig
 
 
-class TransformerEncoder(Trainable, Encoder):
+class TransformerEncoder(SentenceEncoder):
     """Backbone → pooling → projection → normalisation.
 
     Args:
@@ -47,188 +34,45 @@ class TransformerEncoder(Trainable, Encoder):
         note: a sentence that lists should show.
     """
 
-    adapts = "backbone"
-    backbone: Any
-    projection: nn.Sequential | None
+    kind = "transformer"
+    tokens: Tokens
 
     def __init__(
         self, backbone: Any, tokenizer: Any, config: EncoderConfig, *, name: str = "", base: str | None = None, note: str = ""
     ) -> None:
-        super().__init__()
-        self.name, self.base, self.note = name, base, note
-        self.precision = "float32"
-        self.prompts: dict[str, str] = {}
-        self.backbone = backbone
-        self.tokenizer = with_padding(tokenizer)
+        tokenizer = with_padding(tokenizer)
+        tokens = Tokens(tokenizer, capped(config.max_length, backbone, tokenizer), config.prompt)
+        hidden_size = int(backbone.config.get_text_config().hidden_size)
+        super().__init__(backbone, tokens, hidden_size, config, name=name, base=base, note=note)
+        self.tokenizer = tokenizer
         self._arguments = frozenset(inspect.signature(backbone.forward).parameters)
         # RoBERTa and its kin number the real tokens themselves, from their padding id.
         self._own_positions = getattr(getattr(backbone, "embeddings", None), "padding_idx", None) is not None
-        self.hidden_size = int(backbone.config.get_text_config().hidden_size)
-        self.pooling = Pooling(config.pooling)
-        self.projection = None
-        self.normalizes = config.normalize
-        self._frozen_fingerprint: str | None = None
-        self._counted: int | None = None
-        self.tokens = Tokens(self.tokenizer, capped(config.max_length, backbone, self.tokenizer), config.prompt)
         if not config.include_prompt:
             self.pooling.skip = length_of_prompt(self.tokens)
-        if config.projection is not None:
-            self.project(config.projection, config.activation)
         # BERT's pooler is kept for the folder's sake, but nothing reads it: a gradient would never reach it.
         if getattr(backbone, "pooler", None) is not None:
             backbone.pooler.requires_grad_(False)
         self.eval()
 
-    # -- what it is ------------------------------------------------------------------------------------------------
-
     @property
-    def layers(self) -> list[Dense]:
-        """The layers of the projection, none where there is no projection."""
-        return [layer for layer in self.projection or () if isinstance(layer, Dense)]
-
-    @property
-    def dim(self) -> int:
-        """The number of components of a vector."""
-        if self.projection is not None:
-            return self.layers[-1].outputs
-        return self.hidden_size * len(self.pooling.modes)
-
-    @property
-    def max_length(self) -> int:
-        """The most tokens of a text that are read, special tokens included."""
-        return self.tokens.max_length
-
-    @property
-    def config(self) -> EncoderConfig:
-        """What follows the backbone, as it is now."""
-        layers = self.layers
-        return EncoderConfig(
-            pooling=self.pooling.mode,
-            normalize=self.normalizes,
-            projection=self.dim if layers else None,
-            activation=layers[-1].activation_name if layers else "gelu",
-            max_length=self.max_length,
-            prompt=self.tokens.prompt,
-            include_prompt=not self.pooling.skip,
-        )
-
-    @property
-    def fingerprint(self) -> str:
-        """16 hex digits of every weight, the configuration, the tokenizer and the precision."""
-        return self._frozen_fingerprint or self._digest()
-
-    def _digest(self) -> str:
-        state = hashlib.sha256(repr((dataclasses.astuple(self.config), self.precision)).encode())
-        state.update(self.backbone.config.to_json_string(use_diff=False).encode())
-        fast = self.tokenizer.is_fast
-        state.update((self.tokenizer.backend_tokenizer.to_str() if fast else repr(sorted(self.tokenizer.get_vocab().items()))).encode())
-        for name, tensor in sorted(self.state_dict().items()):
-            state.update(name.encode())
-            if isinstance(tensor, Tensor):
-                state.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
-        return state.hexdigest()[:16]
-
-    def describe(self) -> dict[str, Any]:
-        """Plain data for lists and cards."""
-        return {
-            "name": self.name,
-            "kind": "transformer",
-            "backbone": str(self.backbone.config.model_type),
-            "dim": self.dim,
-            "parameters": self.parameters_count,
-            "max_length": self.max_length,
-            "pooling": self.pooling.mode,
-            "projection": None if self.projection is None else self.dim,
-            "normalizes": self.normalizes,
-            "precision": self.precision,
-            "device": str(self.device),
-            "note": self.note,
-            "base": self.base,
-        }
-
-    # -- changing what follows the backbone ------------------------------------------------------------------------
-
-    def project(self, width: int, activation: str = "gelu", *, seed: int = 12) -> None:
-        """Put one new linear projection to ``width`` in the place of any that is there, its weights drawn from ``seed``."""
-        inputs = self.hidden_size * len(self.pooling.modes)
-        self.projection = nn.Sequential(Dense(inputs, width, activation, seed=seed)).to(self.device)
-
-    def repool(self, mode: str) -> None:
-        """Pool by ``mode`` from now on.
-
-        Raises:
-            StudioError: the mode is unknown, or its width does not fit the projection.
-        """
-        pooling = Pooling(mode, self.pooling.skip)
-        if self.projection is not None and len(pooling.modes) != len(self.pooling.modes):
-            raise StudioError(f"pooling {mode!r} does not fit this model's projection", "choose one mode, or a new projection")
-        self.pooling = pooling
+    def architecture(self) -> str:
+        """The library's name of the backbone, such as ``bert``."""
+        return str(self.backbone.config.model_type)
 
     def limit(self, max_length: int | None) -> None:
         """Read ``max_length`` tokens of a text from now on, or as many as the backbone can if that is fewer (or None)."""
         self.tokens = Tokens(self.tokenizer, capped(max_length, self.backbone, self.tokenizer), self.tokens.prompt)
 
-    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
-        """Pool by ``pooling`` and project to the width ``projection`` from now on, where they are given."""
-        if pooling:
-            self.repool(pooling)
-        if projection:
-            self.project(projection, seed=seed)
-
-    def freeze(self, precision: str = "float32") -> TransformerEncoder:
-        """Make this encoder one for inference only, in ``precision`` (float32, bfloat16 or int8), and return it.
-
-        The projection and the pooling stay in float32: they cost little, and the vector is what is compared.
-        """
-        self.eval().requires_grad_(False)
-        self._counted = self.parameters_count
-        self.precision = precision
-        self._frozen_fingerprint = self._digest()
+    def convert(self, precision: str) -> None:
+        """Put the backbone's weights into ``precision``."""
         if precision == "bfloat16":
             self.backbone.to(torch.bfloat16)
         elif precision == "int8":
             self.backbone = quantized(self.backbone)
-        return self
 
-    @property
-    def parameters_count(self) -> int:
-        """How many weights there are, whatever they are stored as."""
-        return self._counted or sum(parameter.numel() for parameter in self.parameters())
-
-    # -- learning --------------------------------------------------------------------------------------------------
-
-    def training_rows(self, examples: Examples) -> TextRows:
-        """Each distinct text of ``examples``, tokenised once."""
-        return TextRows.read(examples, self)
-
-    def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
-        """Nothing: what an objective learns beside the vectors is its own."""
-
-    def write_beside_adapter(self, folder: Path) -> None:
-        """What follows the backbone; see :func:`sbert_studio.encoders.adapters.write_head`."""
-        write_head(self, folder)
-
-    # -- text → vector ---------------------------------------------------------------------------------------------
-
-    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text with special tokens, cut to the maximum length, not padded."""
-        return self.tokens.ids(texts)
-
-    def collate(self, rows: Sequence[Sequence[int]]) -> dict[str, Tensor]:
-        """``input_ids`` and ``attention_mask`` (b, longest) int64 on this encoder's device, padded on the right."""
-        longest = max((len(row) for row in rows), default=0)
-        ids = np.full((len(rows), longest), self.tokens.pad, np.int64)
-        mask = np.zeros((len(rows), longest), np.int64)
-        for place, row in enumerate(rows):
-            ids[place, : len(row)] = row
-            mask[place, : len(row)] = 1
-        return {"input_ids": self.moved(ids), "attention_mask": self.moved(mask)}
-
-    def forward(self, batch: dict[str, Tensor]) -> Tensor:
-        """Vectors (b, dim) float32 of a batch of ``input_ids`` (b, t) and ``attention_mask`` (b, t), if any is masked.
-
-        Padding may stand on either side. Without a mask every id is real, and attention takes its faster path.
-        """
+    def token_vectors(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
+        """The backbone's last hidden states. Without a mask every id is real, and attention takes its faster path."""
         mask = batch.get("attention_mask")
         inputs: dict[str, Any] = {"input_ids": batch["input_ids"], "attention_mask": mask}
         if mask is not None and "position_ids" in self._arguments and not self._own_positions:
@@ -236,38 +80,19 @@ class TransformerEncoder(Trainable, Encoder):
             inputs["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)
         if "use_cache" in self._arguments:
             inputs["use_cache"] = False
-        vectors: Tensor = self.pooling(self.backbone(**inputs).last_hidden_state, mask)
-        if self.projection is not None:
-            vectors = self.projection(vectors).float()
-        return functional.normalize(vectors, dim=-1) if self.normalizes else vectors
+        return self.backbone(**inputs).last_hidden_state, mask
 
-    def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
-        """Vectors of ``texts``: (n, dim) float32, C order, row i for text i.
+    def identity(self) -> Iterator[bytes]:
+        """The backbone's configuration and the tokenizer."""
+        yield self.backbone.config.to_json_string(use_diff=False).encode()
+        fast = self.tokenizer.is_fast
+        yield (self.tokenizer.backend_tokenizer.to_str() if fast else repr(sorted(self.tokenizer.get_vocab().items()))).encode()
 
-        Each distinct text is tokenised and encoded once, in batches of similar length. Several threads may call this on
-        one encoder. An encoder in training mode is put into inference mode meanwhile, so it must not be shared.
-
-        Raises:
-            EncodingStoppedError: ``should_stop`` returned true.
-        """
-        training = self.training
-        if training:
-            self.eval()
-        try:
-            with torch.inference_mode():
-                return encode_texts(self, texts, progress, should_stop)
-        finally:
-            if training:
-                self.train()
-
-    def moved(self, array: np.ndarray) -> Tensor:
-        """``array`` as a tensor on this encoder's device."""
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
-
-    def save(self, folder: Path, *, card: str | None = None) -> None:
-        """Write the sentence-transformers folder; see :func:`sbert_studio.encoders.saving.save_folder`."""
-        save_folder(self, folder, card)
-
-    def card(self, facts: CardFacts) -> str:
-        """The model card; see :func:`sbert_studio.encoders.card.model_card`."""
-        return model_card(self, facts)
+    def write_input(self, folder: Path) -> list[tuple[str, str]]:
+        """The backbone, an adapter merged into a copy of it, and the tokenizer."""
+        backbone = merged(self.backbone)
+        backbone.config.dtype = torch.float32
+        backbone.save_pretrained(folder)
+        save_tokenizer(self, folder)
+        write_json(folder / "sentence_bert_config.json", {"max_seq_length": self.max_length, "do_lower_case": False})
+        return [("", "Transformer")]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from .exploring import Exploring
+from .fitting import Fitting
 from .judging import Judging
 from .reading import Reading
 from .settling import Settling
 
 
-class Studio(Exploring, Settling, Judging, Reading):
+class Studio(Exploring, Fitting, Settling, Judging, Reading):
     """Every verb, over one set of services. Making it loads no model, opens no database and imports nothing heavy.
 
     Verbs may be called from several threads at once. Each raises :class:`~sbert_studio.errors.StudioError` for what a

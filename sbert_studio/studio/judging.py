@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from .cards import describe_folder
 from .languages import foreign_notes
 from .questions import Unanswered
 from .reading import Reading
@@ -63,11 +62,12 @@ class Judging(Reading):
 
         One that is damaged says so in its card.
         """
-        bundled = [self._model_card(name, "bundled", name) for name in self.catalog.bundled()]
         done = [
             run for run in self.store.runs(owner) if run.model_path is not None and (run.status == "finished" or run.model_path.is_dir())
         ]
-        return bundled + [self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done]
+        return self._at_hand() + [
+            self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done
+        ]
 
     def models_at_hand(self, owner: str | None = None) -> tuple[list[ModelCard], list[str]]:
         """(:meth:`models`, notices): where the list of runs cannot be read, the runs' folders that hold a model, and a notice of why.
@@ -78,12 +78,16 @@ class Judging(Reading):
             return self.models(owner), []
         except StudioError as error:
             if owner not in (None, "local"):
-                cards = [self._model_card(name, "bundled", name) for name in self.catalog.bundled()]
-                return cards, [f"{error.message}; your own models are listed again once it can be read"]
+                return self._at_hand(), [f"{error.message}; your own models are listed again once it can be read"]
             folders = sorted(self.workspace.home.glob("runs/run-*/model"))
-            cards = [self._model_card(name, "bundled", name) for name in self.catalog.bundled()]
+            cards = self._at_hand()
             cards += [self._model_card(folder.parent.name, "run", folder.parent.name) for folder in folders]
             return cards, [f"{error.message}; the runs are listed by their folders"]
+
+    def _at_hand(self) -> list[ModelCard]:
+        """The models that came with the program, and the tables of words that are installed."""
+        tables = [self._model_card(name, "table", name) for name in self.catalog.tables()]
+        return [*(self._model_card(name, "bundled", name) for name in self.catalog.bundled()), *tables]
 
     def _roles_to_judge_by(self, table: Table, task: str, asked: Asked | None, model: str) -> tuple[Roles | None, list[str]]:
         """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``."""
@@ -148,8 +152,10 @@ class Judging(Reading):
         return notes
 
     def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelCard:
+        from ..encoders.peek import peek, peek_at
+
         try:
-            facts = describe_folder(self.catalog.resolve(name).path)
+            info = peek_at(self.catalog.resolve(name))
         except StudioError:
-            facts = describe_folder(None)
-        return ModelCard(name=name, kind=kind, title=title, scores=scores or {}, **facts)
+            info = peek(None)
+        return ModelCard(name=name, kind=kind, title=title, scores=scores or {}, **asdict(info))

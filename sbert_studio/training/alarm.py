@@ -41,8 +41,8 @@ _SAMPLE = 1_000
 
 
 def accepted(spec: TrainSpec, name: str) -> bool:
-    """Whether the owner has answered this alarm."""
-    return spec.accept_alarm in (name, "both")
+    """Whether the owner has answered this alarm, or it says nothing: a network that is new knows of no likeness."""
+    return (name == OPPOSITE and bool(spec.recurrent)) or spec.accept_alarm in (name, "both")
 
 
 def sampled(examples: Examples) -> Examples:

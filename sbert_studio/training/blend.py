@@ -63,6 +63,8 @@ def unblended(spec: TrainSpec) -> str:
         return "the head of a cross-encoder is new"
     if spec.projection:
         return "the projection is new"
+    if spec.recurrent:
+        return "the recurrent network is new"
     if spec.first and spec.method == "lora":
         return "the adapter of the last stage stands on the weights of the first"
     return ""

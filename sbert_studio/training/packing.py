@@ -84,9 +84,8 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
     from transformers.masking_utils import sdpa_mask
 
-    inner: Any = backbone
-    config = inner.config
-    if config.model_type not in _PACKABLE or config._attn_implementation != "sdpa" or config.is_decoder:
+    config: Any = getattr(backbone, "config", None)
+    if config is None or config.model_type not in _PACKABLE or config._attn_implementation != "sdpa" or config.is_decoder:
         return lambda: None
 
     def attend(module: nn.Module, *states: Tensor, packing: Packing | None = None, **options: Any) -> tuple[Tensor, None]:

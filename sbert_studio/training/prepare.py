@@ -44,6 +44,11 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
         # After the adapter: peft would otherwise ask for the gradient of the frozen embeddings, which only reentrant checkpoints need.
         encoder.adaptable.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     objective = _objective(spec, encoder, examples)
+    if not any(item.requires_grad for item in (*encoder.parameters(), *objective.parameters())):
+        raise StudioError(
+            "this model has nothing to learn: its table of words stays as it is",
+            "choose learn_words=yes, a recurrent network (recurrent=gru) or a projection",
+        )
     if encoder.device.type == "cpu" and processes.count == 1:
         quicken(encoder.adaptable)
     encoder.train()
@@ -54,6 +59,10 @@ def reshape(spec: TrainSpec, encoder: Trainable) -> None:
     """Change what ``spec`` says of the untuned encoder: how much it reads, how it pools, and what it projects to."""
     if spec.max_length:
         encoder.limit(spec.max_length)
+    if spec.recurrent:
+        encoder.read_in_order(spec.recurrent, spec.hidden, bidirectional=spec.bidirectional, seed=spec.seed)
+    if spec.learn_words:
+        encoder.learn_words()
     encoder.reshape(pooling=spec.pooling, projection=spec.projection, seed=spec.seed)
 
 

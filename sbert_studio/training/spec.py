@@ -61,6 +61,14 @@ class TrainSpec:
         choices=("", "mean", "cls", "max", "last", "weighted_mean"),
     )
     projection: int = setting(0, "Width of a Dense layer put on the pooled vector; 0 adds none.", min=0, max=65536, step=1)
+    recurrent: str = setting(
+        "",
+        "A new network that reads a table's words in their order; empty leaves the model as it is.",
+        choices=("", "rnn", "lstm", "gru"),
+    )
+    hidden: int = setting(256, "Width of that network's state.", min=1, max=8192, step=1)
+    bidirectional: bool = setting(False, "A second such network reads from the end.")
+    learn_words: bool = setting(False, "Tune the vectors of the words too; off leaves a table as it is.")
     matryoshka: str = setting("", "Shorter widths that shall serve too, such as 256,128,64; empty trains the full width only.")
     dropout: float = setting(-1.0, "Dropout of the backbone while training; -1 leaves it as the model has it.", min=-1, max=0.95, step=0.01)
     gradient_checkpointing: bool = setting(False, "Compute activations twice instead of keeping them: slower, in less memory.")

@@ -18,3 +18,9 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def studio(home: Path, tiny: Path) -> Iterator[Studio]:
     with studio_at(home, tiny) as made:
         yield made
+
+
+@pytest.fixture(autouse=True)
+def no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of models hold the bundled ones and the runs, whatever tables of words are installed here."""
+    monkeypatch.setattr("sbert_studio.encoders.catalog.is_installed", lambda name: False)

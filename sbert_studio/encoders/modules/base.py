@@ -19,9 +19,11 @@ class Module(nn.Module, ABC):
 
     Attributes:
         name: what ``modules.json`` calls it, behind the last dot of its type.
+        portable: whether sentence-transformers has it as well.
     """
 
     name: ClassVar[str]
+    portable: ClassVar[bool] = True
 
     @classmethod
     @abstractmethod

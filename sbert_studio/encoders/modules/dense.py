@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from ...errors import StudioError
 from ...workspace import write_json
-from ..backbone import read_json, require_safetensors
+from ..backbone import read_json
 from .base import MODULES, Module
+from .weights import load_weights, write_weights
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -76,22 +77,12 @@ class Dense(Module):
         names = {config.get(key, "sentence_embedding") for key in ("module_input_name", "module_output_name")}
         if activation is None or config.get("use_residual") or names != {"sentence_embedding"}:
             raise StudioError(f"the projection {folder.name} is of a kind that cannot be read here", "choose another model")
-        weights = folder / "model.safetensors"
-        require_safetensors(folder)
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-
         dense = cls(int(config["in_features"]), int(config["out_features"]), activation, bias=bool(config.get("bias", True)))
-        try:
-            dense.load_state_dict({key: tensor.float() for key, tensor in load_file(weights).items()})
-        except (SafetensorError, RuntimeError) as error:
-            raise StudioError(f"the weights of the projection {folder.name} are damaged", "copy the folder again") from error
+        load_weights(dense, folder)
         return dense
 
     def write(self, folder: Path, inputs: int) -> None:
         """``config.json`` and ``model.safetensors``."""
-        from safetensors.torch import save_file
-
         config = {
             "in_features": self.linear.in_features,
             "out_features": self.linear.out_features,
@@ -99,7 +90,7 @@ class Dense(Module):
             "activation_function": _ACTIVATION_PATHS[self.activation_name],
         }
         write_json(folder / "config.json", config)
-        save_file({key: tensor.contiguous().cpu() for key, tensor in self.state_dict().items()}, folder / "model.safetensors")
+        write_weights(self, folder)
 
     def width(self, inputs: int) -> int:
         """As many as the layer has outputs."""

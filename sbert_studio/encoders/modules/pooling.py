@@ -74,7 +74,7 @@ class Pooling(Module):
             StudioError: the file is missing or damaged, or a mode is unknown.
         """
         config = read_json(folder / "config.json", dict)
-        found = cls(_read_mode(config))
+        found = cls(read_mode(config))
         found.skips_prompt = not config.get("include_prompt", True)
         return found
 
@@ -127,7 +127,8 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str, places: Tensor | None = Non
         positions = torch.arange(hidden.shape[1], device=hidden.device)
         return hidden[rows, (positions * mask.to(torch.int64)).argmax(dim=1)]
     if mode == "max":
-        return hidden.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).amax(dim=1)
+        highest = hidden.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).amax(dim=1)
+        return highest.masked_fill(highest == float("-inf"), 0.0)  # of a text without a token
     if mode == "weighted_mean":
         real = real * (real.cumsum(dim=1) if places is None else places)
     total = torch.einsum("btd,bt->bd", hidden, real)
@@ -136,7 +137,12 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str, places: Tensor | None = Non
     return pooled
 
 
-def _read_mode(config: dict[str, Any]) -> str:
+def read_mode(config: dict[str, Any]) -> str:
+    """The mode that a pooling's ``config.json`` asks for, by the newer key, or by whichever of the older ones are set.
+
+    Raises:
+        StudioError: a mode is unknown.
+    """
     mode = config.get("pooling_mode")
     if mode is None:
         return JOIN.join(ours for ours, key in _OLD_POOLING.items() if config.get(key)) or "mean"

@@ -1,0 +1,155 @@
+"""Encoders on tables of words: by themselves, beside sentence-transformers, written and read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.modules.recurrent import GRU, LSTM, RNN, Recurrent
+from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
+from sbert_studio.encoders.modules.word_weights import WordWeights
+from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.words import WordEncoder, WordNetwork
+from sbert_studio.errors import StudioError
+from sbert_studio.wordvectors.vectors import WordVectors
+
+WORDS = ("the", "cat", "sat", "on", "mat", "dog", "barks", "at", "moon", "it's")
+TEXTS = ["The cat sat on the mat.", "A dog barks", "", "unknown words only", "moon", "It's the cat, the dog, the moon and it's at the mat"]
+Network = Callable[[], WordNetwork]
+
+
+def table() -> WordEmbeddings:
+    matrix = np.random.default_rng(1).standard_normal((len(WORDS), 8)).astype(np.float32)
+    return WordEmbeddings.of(WordVectors(WORDS, matrix, None, "ten words"))
+
+
+def weighted() -> WordNetwork:
+    embeddings = table()
+    weights = np.linspace(0.2, 2, len(embeddings.words), dtype=np.float32)
+    return WordNetwork(embeddings, WordWeights(embeddings.words.words, weights))
+
+
+def recurrent(kind: type[Recurrent], *, bidirectional: bool) -> Network:
+    return lambda: WordNetwork(table(), None, kind(8, 6, bidirectional=bidirectional))
+
+
+NETWORKS: dict[str, Network] = {
+    "mean": lambda: WordNetwork(table()),
+    "weighted": weighted,
+    "LSTM": recurrent(LSTM, bidirectional=False),
+    "BiLSTM": recurrent(LSTM, bidirectional=True),
+    "GRU": recurrent(GRU, bidirectional=False),
+    "RNN": recurrent(RNN, bidirectional=False),
+}
+
+
+def encoder(network: str, pooling: str = "mean", **config: object) -> WordEncoder:
+    return WordEncoder(NETWORKS[network](), EncoderConfig(pooling, False, **config), name="words")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("pooling", ["mean", "max", "last"])
+def test_a_text_has_one_vector_whatever_stands_beside_it(network: str, pooling: str) -> None:
+    model = encoder(network, pooling)
+    together = model.encode(TEXTS)
+    alone = np.concatenate([model.encode([text]) for text in TEXTS])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    assert together.dtype == np.float32 and np.isfinite(together).all()
+    np.testing.assert_array_equal(model.encode(TEXTS[::-1])[::-1], together)
+
+
+def test_the_mean_is_that_of_the_known_words() -> None:
+    model = encoder("mean")
+    matrix = model.backbone.embeddings.emb_layer.weight.numpy()[1:]
+    places = [WORDS.index(word) for word in ("the", "cat", "sat", "on", "the", "mat")]
+    np.testing.assert_allclose(model.encode([TEXTS[0]])[0], matrix[places].mean(axis=0), atol=1e-6)
+    assert not model.encode(["unknown words only"]).any()
+    found = model.coverage(TEXTS)
+    assert (found.unknown, found.empty) == (5, 2)
+
+
+def test_weights_count_in_the_mean() -> None:
+    model = encoder("weighted")
+    embeddings, weights = (module.emb_layer.weight.numpy() for module in model.backbone.listed)
+    ids = model.tokenize([TEXTS[0]])[0]
+    expected = (embeddings[ids] * weights[ids]).sum(axis=0) / weights[ids].sum()
+    np.testing.assert_allclose(model.encode([TEXTS[0]])[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_saving_and_loading_changes_no_bit(network: str, tmp_path: Path) -> None:
+    model = encoder(network, projection=5, activation="tanh")
+    model.save(tmp_path / "model")
+    again = load_folder(tmp_path / "model")
+    np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
+    assert again.fingerprint == model.fingerprint and again.describe()["backbone"] == model.describe()["backbone"]
+    assert {path.suffix for path in (tmp_path / "model").rglob("*") if path.is_file()} <= {".json", ".safetensors", ".md"}
+
+
+@pytest.mark.parametrize("network", ["mean", "weighted", "LSTM", "BiLSTM"])
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_sentence_transformers_opens_what_is_saved(network: str, pooling: str, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    if network == "weighted" and pooling == "max":
+        pytest.skip("there, a weight scales what the maximum is taken of")
+    model = encoder(network, pooling, projection=5, activation="identity")
+    model.save(tmp_path / "model")
+    known = [text for text in TEXTS if model.coverage([text]).known]
+    theirs = SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(known)
+    np.testing.assert_allclose(model.encode(known), theirs, atol=1e-5)
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_what_sentence_transformers_saves_is_opened(bidirectional: bool, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import LSTM as TheirLSTM
+    from sentence_transformers.sentence_transformer.modules import Pooling
+    from sentence_transformers.sentence_transformer.modules import WordEmbeddings as Theirs
+    from sentence_transformers.sentence_transformer.modules.tokenizer import WhitespaceTokenizer
+
+    torch.manual_seed(1)
+    words = Theirs(WhitespaceTokenizer(list(WORDS), stop_words=["on"], do_lower_case=True), np.random.default_rng(2).random((10, 8)))
+    lstm = TheirLSTM(8, 6, bidirectional=bidirectional)
+    theirs = SentenceTransformer(modules=[words, lstm, Pooling(lstm.get_embedding_dimension(), "mean")], device="cpu")
+    theirs.save(str(tmp_path / "model"))
+    known = [TEXTS[0], TEXTS[1], TEXTS[4], TEXTS[5]]
+    np.testing.assert_allclose(load_folder(tmp_path / "model").encode(known), theirs.encode(known), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "model.safetensors",
+        "whitespacetokenizer_config.json",
+        "wordembedding_config.json",
+        "1_LSTM/lstm_config.json",
+        "1_LSTM/model.safetensors",
+    ],
+)
+def test_a_damaged_folder_is_named(file: str, tmp_path: Path) -> None:
+    encoder("LSTM").save(tmp_path / "model")
+    path = tmp_path / "model" / file
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(StudioError):
+        load_folder(tmp_path / "model")
+
+
+def test_the_card_says_where_a_network_of_ours_opens(tmp_path: Path) -> None:
+    encoder("GRU").save(tmp_path / "gru")
+    encoder("LSTM").save(tmp_path / "lstm")
+    ours, theirs = ((tmp_path / name / "README.md").read_text(encoding="utf-8") for name in ("gru", "lstm"))
+    assert "opens in SBERT Studio only" in ours and "SentenceTransformer(" not in ours
+    assert "SentenceTransformer(" in theirs and "text-embeddings-inference does not serve" in theirs
+
+
+def test_an_adapter_is_refused_in_words() -> None:
+    from sbert_studio.encoders.lora import LoraSettings
+
+    with pytest.raises(StudioError, match="no attention"):
+        encoder("LSTM").adapt(LoraSettings())
