@@ -210,3 +210,13 @@ def test_a_text_of_several_lines_that_may_be_rows_is_told_with_their_number(tmp_
     (note,) = [note for note in table.notes if "several lines" in note.message]
     assert (note.severity, note.rows) == ("warning", (3,))
     assert "row 3 from 5 lines" in note.message
+
+
+def test_a_title_above_a_header_that_is_cut_short_hides_no_table(tmp_path: Path) -> None:
+    rows = [f"B{number:05};What is question {number}, and why ?;{310 + number % 3};{number % 7};01.03.2024" for number in range(60)]
+    path = tmp_path / "titled.csv"
+    path.write_text(
+        "\n".join(["Enquiries, by subject (files)", "", "Belegnr.;Frage;Sachgebiet;Zeichen;Stand", *rows]) + "\n", encoding="utf-8"
+    )
+    table = read_table(path)
+    assert table.columns == ("Belegnr.", "Frage", "Sachgebiet", "Zeichen", "Stand") and len(table) == 60

@@ -17,7 +17,11 @@ _LONGEST_NAME = 60
 _LONGEST_IDENTIFIER = 30
 _LONG = 12  # characters: usual texts of fewer are words
 _ENOUGH_BELOW = 8  # rows: fewer could all be longer by chance
-_CUT_SHORT = re.compile(r"(?:[^\W\d]{1,5}\. ?){1,3}(?:[^\W\d]{1,12})?|[^\W\d]{1,12} (?:[^\W\d]{1,5}\. ?){1,2}")
+_CUT_SHORT = re.compile(
+    r"(?:[^\W\d]{1,5}\. ?){1,3}(?:[^\W\d]{1,12})?|[^\W\d]{1,12} (?:[^\W\d]{1,5}\. ?){1,2}"
+    r"|[^\W\d]{2,14}(?:nr|no|num|str|bez)\.",
+    re.IGNORECASE,
+)
 
 
 def has_header(rows: Sequence[Sequence[str]]) -> bool:

@@ -186,6 +186,9 @@ def _literally(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
     return [row for row in rows if any(cell.strip() for cell in row)]
 
 
+_SURE = 0.95  # of the lines have as many cells, of which no text of its own has three
+
+
 def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Survey | None:
     widths = Counter(len(row) for row in rows if len(row) > 1)
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
@@ -204,7 +207,13 @@ def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Survey
     familiar = sum(map(known, first)) if named else 0
     if share < _CONSISTENT and not (familiar > 1 and sum(len(row) >= len(first) for row in body) >= 0.6 * len(body)):
         return None
-    if lead and not named and not (lead < len(rows) / 2 and len(rows[0]) == 1 and rows[0][0].lstrip().startswith(("#", "%", "//"))):
+    sure = share >= _SURE and width > 2
+    if (
+        lead
+        and not named
+        and not sure
+        and not (lead < len(rows) / 2 and len(rows[0]) == 1 and rows[0][0].lstrip().startswith(("#", "%", "//")))
+    ):
         return None  # one text a line, below its name: its commas are the texts' own
     score = share + (1.0 if familiar else 0.3 if named and len(first) == width else 0.0) - (0.3 if lead else 0.0)
     score += 0.05 * (dialect.delimiter == _EXPECTED.get(suffix)) + {"\t": 0.2, "|||": 0.4, "|": 0.1, "||": 0.3}.get(dialect.delimiter, 0.0)
