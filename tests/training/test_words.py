@@ -30,7 +30,9 @@ def words(seed: int = 0) -> WordEncoder:
     return WordEncoder(WordNetwork(table), EncoderConfig("mean", False), name="tiny")
 
 
-def run(spec: TrainSpec, folder: Path, told: Told | None = None, *, should_stop: Callable[[], bool] = never, resume: bool = False) -> Outcome:
+def run(
+    spec: TrainSpec, folder: Path, told: Told | None = None, *, should_stop: Callable[[], bool] = never, resume: bool = False
+) -> Outcome:
     tell = Told() if told is None else told
     return train(spec, scored_pairs(80), tell, should_stop, encoder=words(), folder=folder, resume=resume)
 
@@ -50,13 +52,15 @@ def test_a_recurrent_network_learns(network: str, bidirectional: bool, tmp_path:
 
 
 @pytest.mark.parametrize(
-    "values", [RECURRENT, RECURRENT | {"learn_words": True}, {"learn_words": True, "learning_rate": 0.05}], ids=["gru", "gru-words", "words"]
+    "values",
+    [RECURRENT, RECURRENT | {"learn_words": True}, {"learn_words": True, "learning_rate": 0.05}],
+    ids=["gru", "gru-words", "words"],
 )
 def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(values: dict[str, Any], tmp_path: Path) -> None:
     spec = small_spec(**values, checkpoint_every=3)
     whole = run(spec, tmp_path / "whole")
     asked = iter(range(7))
-    assert run(spec, tmp_path / "cut", should_stop=lambda: next(asked, None) is None).status == "stopped"
+    assert run(spec, tmp_path / "cut", stop=lambda: next(asked, None) is None).status == "stopped"
     assert run(spec, tmp_path / "cut", resume=True).status == "finished"
     first, second = (load_folder(place).state_dict() for place in (whole.model, tmp_path / "cut" / "model"))
     assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
