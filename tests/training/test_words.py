@@ -60,7 +60,7 @@ def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(values: dict
     spec = small_spec(**values, checkpoint_every=3)
     whole = run(spec, tmp_path / "whole")
     asked = iter(range(7))
-    assert run(spec, tmp_path / "cut", stop=lambda: next(asked, None) is None).status == "stopped"
+    assert run(spec, tmp_path / "cut", should_stop=lambda: next(asked, None) is None).status == "stopped"
     assert run(spec, tmp_path / "cut", resume=True).status == "finished"
     first, second = (load_folder(place).state_dict() for place in (whole.model, tmp_path / "cut" / "model"))
     assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
