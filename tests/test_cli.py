@@ -736,5 +736,10 @@ def test_word_vectors_are_learned_and_are_a_model(cli: Any, corpus: Path, tmp_pa
     assert (found["dim"], found["kind"], found["model"]) == (8, "glove", str(tmp_path / "words")) and found["words"] > 5
     alike = ok(cli("similarity", "cat dog", "dog cat", "--model", tmp_path / "words", "--json"))
     assert alike["cosine"] == pytest.approx(1)
+    table = tmp_path / "table.txt"
+    table.write_text("".join(f"{word} {place} {place * place} 1\n" for place, word in enumerate(["cat", "dog", "mat", "red"])))
+    taken = ok(cli("fit", corpus, "--kind", table, "--out", tmp_path / "taken", "--common", "1", "--json"))
+    assert (taken["words"], taken["dim"]) == (4, 3) and "does not know" in taken["notes"][0]
+    assert "learned already" in refused(cli("fit", corpus, "--kind", table, "--set", "width=8", "--json"))
     assert "choose one of word2vec" in refused(cli("fit", corpus, "--kind", "fasttext", "--json"))
     assert "width" in refused(cli("fit", corpus, "--set", "width=1", "--json"))

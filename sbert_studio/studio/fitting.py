@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..workspace import file_name
+from ..workspace import existing, file_name
 from .reading import Reading
 
 if TYPE_CHECKING:
@@ -62,10 +62,11 @@ class Fitting(Reading):
         seed: int = 12,
         progress: Progress | None = None,
     ) -> Fitted:
-        """Learn word vectors from the texts of ``file``, and write the encoder that averages them.
+        """Learn word vectors from the texts of ``file``, or take those that others learned, and write the encoder that averages them.
 
         Args:
-            kind: ``word2vec`` or ``skipgram``, ``cbow``, ``glove``.
+            kind: ``word2vec`` or ``skipgram``, ``cbow``, ``glove``; or a table that is there, such as ``glove-6B-50d`` or a file in
+                word2vec's or GloVe's format, of which only the weights and the common components are fitted to the texts.
             columns: of texts; none: every column that looks like text.
             out: the encoder's folder; by default one below the home folder.
             weighting: ``plain``, ``tfidf`` or ``sif``.
@@ -78,23 +79,30 @@ class Fitting(Reading):
         from ..data.corpus import text_columns
         from ..encoders.averages import averaged
         from ..registry import parse_params
-        from ..wordvectors import LEARNERS
+        from ..wordvectors import LEARNERS, PACKAGED, load_pretrained
 
-        if kind not in KINDS:
-            raise StudioError(f"there is no kind of word vectors {kind!r}", f"choose one of {', '.join(KINDS)}")
+        known = [*KINDS, *PACKAGED]
+        if kind not in known and (existing(kind) is None or not Path(kind).is_file()):
+            raise StudioError(f"there is no kind of word vectors {kind!r}", f"choose one of {', '.join(known)}, or a file of them")
+        if kind not in KINDS and settings:
+            raise StudioError(f"the vectors of {kind} are learned already", "leave --set out")
         table = self.read(file)
         names = list(columns) or text_columns(table)
         if absent := [name for name in names if name not in table.columns]:
             raise StudioError(f"{table.name} has no column {absent[0]!r}", f"choose from {', '.join(table.columns[:20])}")
         texts = [text for name in names for text in table.column(name) if text.strip()]
-        learner = LEARNERS[KINDS[kind]]
         began = time.perf_counter()
-        vectors = learner(parse_params(learner.Params, settings or {})).learn(texts, seed, progress)
+        if kind in KINDS:
+            learner = LEARNERS[KINDS[kind]]
+            vectors = learner(parse_params(learner.Params, settings or {})).learn(texts, seed, progress)
+        else:
+            vectors = load_pretrained(kind)
         encoder = averaged(vectors, texts, weighting=weighting, common=common)
         seconds = time.perf_counter() - began
-        encoder.name = f"{Path(table.name).stem}-{kind}"
+        encoder.name = f"{Path(table.name).stem}-{Path(kind).stem if kind not in known else kind}"
         folder = out or self.workspace.home / "fitted" / file_name(encoder.name)
         encoder.save(folder)
         found = encoder.coverage(texts)
-        left = f"{found.unknown:,} of {found.known + found.unknown:,} words of the texts have no vector: they are too rare"
+        why = "they are too rare" if kind in KINDS else "the table does not know them"
+        left = f"{found.unknown:,} of {found.known + found.unknown:,} words of the texts have no vector: {why}"
         return Fitted(folder, kind, len(vectors), encoder.dim, len(texts), seconds, (left,) if found.unknown else ())

@@ -129,12 +129,15 @@ class _Advisor:
         self.longest = int(info.get("max_length") or 0)
         self.device, self.lengths = device, lengths
         self.cross = chosen.get("architecture") == "cross"
+        self.words = info.get("kind") == "words"
+        self.recurrent = self.words and bool(chosen.get("recurrent") or info.get("backbone") != "word vectors")
         self.values: dict[str, Any] = {"model": self.name}
         self.chosen = chosen
         self.reasons: list[str] = []
 
     def settings(self) -> dict[str, Any]:
-        for choose in (self._objective, self._method, self._batch_size, self._rate, self._epochs, self._length, self._evaluations):
+        first = (self._objective, self._table, self._method, self._batch_size)
+        for choose in (*first, self._rate, self._epochs, self._length, self._evaluations):
             choose()
         self._language()
         return self.values
@@ -175,11 +178,17 @@ class _Advisor:
         }[name]
         self._set("objective", name, f"Objective {objectives_of('cross')[name].title}: {why}.")
 
+    def _table(self) -> None:
+        if self.words and not self.recurrent and not self.chosen.get("projection"):
+            self._set("learn_words", True, "The vectors of the words learn: there is nothing else in this model that could.")
+
     def _method(self) -> None:
         decoder = any(word in self.backbone for word in _DECODERS)
         limit = _FULL_LIMIT.get(self.device, _FULL_LIMIT["cpu"])
         size = f"{self.parameters / 1e6:,.0f} million weights"
-        if decoder or self.parameters > limit:
+        if self.words:
+            self._set("method", "full", "Method full: a model of word vectors has no attention that adapters could sit in.")
+        elif decoder or self.parameters > limit:
             why = "a language model" if decoder else f"{size} on {self.device}"
             self._set("method", "lora", f"Method LoRA: {why}; adapters need a fraction of the memory.")
         else:
@@ -205,7 +214,9 @@ class _Advisor:
 
     def _rate(self) -> None:
         small = self.parameters <= _SMALL_MODEL
-        if self.values["method"] == "lora":
+        if self.words:
+            rate, why = 1e-3, "a new recurrent network learns at Adam's usual rate" if self.recurrent else "a word is met seldom"
+        elif self.values["method"] == "lora":
             rate = 5e-4 if self.parameters <= 4 * _SMALL_MODEL else 2e-4
             why = "adapters start at zero and want a higher rate"
         elif self.cross:
@@ -236,6 +247,8 @@ class _Advisor:
         epochs = next(first if self._scored else second for most, first, second in steps if self.rows <= most)
         if self.examples.kind == "labelled_texts" and self.rows <= 5_000:
             epochs = 3  # six gained no more
+        if self.words:
+            epochs *= 2
         why = (
             "few rows are worth seeing more often"
             if epochs > 4
@@ -248,7 +261,7 @@ class _Advisor:
         self._set("epochs", float(epochs), f"{epochs} epoch{'s' if epochs > 1 else ''} of {self.rows:,} rows: {why}.")
 
     def _length(self) -> None:
-        if not self.lengths or not self.longest or self.cross:
+        if not self.lengths or not self.longest or self.cross or self.words:
             return
         ordered = sorted(self.lengths)
         most, cut = ordered[-1], sum(length > self.longest for length in ordered) / len(ordered)

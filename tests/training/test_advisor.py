@@ -87,3 +87,12 @@ def test_a_script_the_model_hardly_knows_is_named() -> None:
 
     chinese = replace(scored_pairs(4), texts=(("一个女孩在给她的头发做造型", "一群男人在海滩上踢足球", "一个女人", "男人"),) * 2)
     assert any("Chinese" in reason for reason in advise(chinese, info=MINILM).reasons)
+
+
+def test_of_a_table_of_words_the_words_learn_unless_something_new_does() -> None:
+    glove = {"name": "glove-6B-50d", "kind": "words", "backbone": "word vectors", "parameters": 20_000_000, "max_length": 1_000_000}
+    spec = advise(scored_pairs(1200), info=glove).spec
+    assert (spec.learn_words, spec.method, spec.learning_rate, spec.epochs) == (True, "full", 1e-3, 8.0)
+    new = advise(scored_pairs(1200), info=glove, overrides={"recurrent": "gru"}).spec
+    assert (new.learn_words, new.recurrent) == (False, "gru")
+    assert not advise(scored_pairs(1200), info=MINILM).spec.learn_words

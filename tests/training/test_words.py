@@ -1,0 +1,86 @@
+"""Models on tables of words are tuned as every other: recurrent networks, tables that learn, and what there is nothing to learn of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
+from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.words import WordEncoder, WordNetwork
+from sbert_studio.errors import StudioError
+from sbert_studio.training.events import Step
+from sbert_studio.training.spec import TrainSpec
+from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.wordvectors.vectors import WordVectors
+
+from .tiny import WORDS, Told, never, scored_pairs, small_spec, tiny_encoder
+
+RECURRENT = {"recurrent": "gru", "hidden": 12, "learning_rate": 0.01, "epochs": 4}
+
+
+def words(seed: int = 0) -> WordEncoder:
+    matrix = np.random.default_rng(seed).standard_normal((len(WORDS), 16)).astype(np.float32)
+    table = WordEmbeddings.of(WordVectors(tuple(WORDS), matrix, None, "tiny"))
+    return WordEncoder(WordNetwork(table), EncoderConfig("mean", False), name="tiny")
+
+
+def run(
+    spec: TrainSpec, folder: Path, told: Told | None = None, *, should_stop: Callable[[], bool] = never, resume: bool = False
+) -> Outcome:
+    tell = Told() if told is None else told
+    return train(spec, scored_pairs(80), tell, should_stop, encoder=words(), folder=folder, resume=resume)
+
+
+@pytest.mark.parametrize("network", ["rnn", "lstm", "gru"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_a_recurrent_network_learns(network: str, bidirectional: bool, tmp_path: Path) -> None:
+    told = Told()
+    outcome = run(small_spec(**RECURRENT | {"recurrent": network, "bidirectional": bidirectional}), tmp_path, told)
+    losses = [event.loss for event in told.of(Step)]
+    assert outcome.status == "finished" and losses[-1] < losses[0]
+    model = load_folder(outcome.model)
+    assert model.describe()["backbone"] == ("bi" if bidirectional else "") + network
+    assert (model.dim, model.pooling.mode) == ((24, "max") if bidirectional else (12, "last"))
+    before = words().backbone.embeddings.emb_layer.weight
+    assert (model.backbone.embeddings.emb_layer.weight == before).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [RECURRENT, RECURRENT | {"learn_words": True}, {"learn_words": True, "learning_rate": 0.05}],
+    ids=["gru", "gru-words", "words"],
+)
+def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(values: dict[str, Any], tmp_path: Path) -> None:
+    spec = small_spec(**values, checkpoint_every=3)
+    whole = run(spec, tmp_path / "whole")
+    asked = iter(range(7))
+    assert run(spec, tmp_path / "cut", should_stop=lambda: next(asked, None) is None).status == "stopped"
+    assert run(spec, tmp_path / "cut", resume=True).status == "finished"
+    first, second = (load_folder(place).state_dict() for place in (whole.model, tmp_path / "cut" / "model"))
+    assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
+
+
+def test_a_table_that_learns_moves_the_words_it_reads_and_never_the_padding(tmp_path: Path) -> None:
+    outcome = run(small_spec(learn_words=True, learning_rate=0.05, weight_decay=0.0, blend=False), tmp_path)
+    table, before = (model.backbone.embeddings.emb_layer.weight for model in (load_folder(outcome.model), words()))
+    moved = (table != before).any(dim=1)
+    assert not moved[0] and moved[1:].all()
+
+
+def test_there_must_be_something_to_learn(tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="nothing to learn"):
+        run(small_spec(), tmp_path)
+    with pytest.raises(StudioError, match="no attention"):
+        run(small_spec(method="lora"), tmp_path)
+
+
+@pytest.mark.parametrize("values", [{"recurrent": "gru"}, {"learn_words": True}])
+def test_a_transformer_has_no_table_of_words(values: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="no table of words"):
+        train(small_spec(**values), scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
