@@ -122,7 +122,8 @@ def _bar(label: str, unit: str) -> Iterator[Progress]:
         rate = _Rate(unit)
 
         def show(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total or None, rate=rate(done))
+            rate.at(done)
+            bar.update(task, completed=done, total=total or None, rate=rate().removeprefix(" · "))
 
         yield show
 
@@ -132,33 +133,40 @@ def _lines(label: str, unit: str) -> Progress:
 
     def show(done: int, total: int) -> None:
         nonlocal told
+        rate.at(done)
         if time.monotonic() - told < _EVERY:
             return
         told = time.monotonic()
         of = f" of {total:,}" if total else ""
-        say(f"{label}: {done:,}{of} · {rate(done)}{rate.left(done, total)}")
+        say(f"{label}: {done:,}{of}{rate()}{rate.left(total)}")
 
     return show
 
 
 class _Rate:
-    """How much is done a second, since the first word of it or since the count began (anew) at 0."""
+    """How much is done a second, since the first word of it or since the count began anew: what came before it, such as a model that
+    was loaded, is no part of it."""
 
     def __init__(self, unit: str) -> None:
-        self._unit, self._start, self._done = unit, time.monotonic(), 0
+        self._unit, self._start, self._base, self._done = unit, 0.0, 0, -1
 
-    def __call__(self, done: int) -> str:
-        if done < self._done or not done:
-            self._start = time.monotonic()
+    def at(self, done: int) -> None:
+        """So much is done now."""
+        if done < self._done or self._done < 0 or not done:
+            self._start, self._base = time.monotonic(), done
         self._done = done
-        return f"{self._of(done):,.0f} {self._unit}/s"
 
-    def left(self, done: int, total: int) -> str:
-        rate = self._of(done)
-        return f" · {duration((total - done) / rate)} left" if total and rate > 0 else ""
+    def __call__(self) -> str:
+        """In words; nothing before there is a second word of it."""
+        return f" · {self._now:,.0f} {self._unit}/s" if self._now else ""
 
-    def _of(self, done: int) -> float:
-        return done / max(time.monotonic() - self._start, 1e-3)
+    def left(self, total: int) -> str:
+        """The time left in words, where it can be told."""
+        return f" · {duration((total - self._done) / self._now)} left" if total and self._now else ""
+
+    @property
+    def _now(self) -> float:
+        return (self._done - self._base) / max(time.monotonic() - self._start, 1e-3)
 
 
 def duration(seconds: float) -> str:
