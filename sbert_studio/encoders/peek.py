@@ -13,10 +13,11 @@ from .backbone import read_json
 from .cross_storage import is_cross_folder
 from .digests import cut_short
 from .modules.pooling import JOIN, read_mode
+from .modules.recurrent import GRU, LSTM, RNN
 from .sources import Source
 from .storage import inside, transformer_folder
 
-_RECURRENT = {"LSTM": "lstm_config.json", "GRU": "gru_config.json", "RNN": "rnn_config.json"}
+_RECURRENT = {kind.name: kind.config for kind in (LSTM, GRU, RNN)}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ another thread can change what a run computes.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
@@ -21,7 +20,7 @@ from typing import Any
 from torch import Tensor
 
 from ..encoders.digests import cut_short, digest_of
-from ..errors import DiskFull, StudioError
+from ..errors import DiskFull, StudioError, is_disk_full
 from ..workspace import atomic_folder
 
 _FOLDER = "checkpoints"
@@ -236,8 +235,9 @@ def disk_space(what: str, folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, SafetensorError) as error:
-        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        if full or (isinstance(error, SafetensorError) and ("space" in str(error).lower() or "too large" in str(error).lower())):
+        if is_disk_full(error) or (
+            isinstance(error, SafetensorError) and ("space" in str(error).lower() or "too large" in str(error).lower())
+        ):
             whole = any(folder.glob(f"**/{_FOLDER}/{_PREFIX}*/{_STATE}"))
             kept = "the last good checkpoint is intact" if whole else "there is no checkpoint yet, so it will begin anew"
             raise DiskFull(f"the disk was full while {what} was written; {kept}", "make room, then resume the run") from error

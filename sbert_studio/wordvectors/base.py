@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +26,7 @@ class LearnerParams:
     most_words: int = setting(50_000, "At most so many words, the commonest.", min=1, max=2_000_000)
 
 
-class Learner:
+class Learner(ABC):
     """A way of learning word vectors. One file registers one.
 
     Args:
@@ -52,6 +53,7 @@ class Learner:
         """
         return count_words(texts, self.params.min_count, self.params.most_words)
 
+    @abstractmethod
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
         """The vectors of the words of ``texts``, the same for the same texts, settings and seed.
 
@@ -59,7 +61,6 @@ class Learner:
             StudioError: there is nothing to learn from.
             StoppedError: somebody wishes that it end.
         """
-        raise NotImplementedError
 
 
 LEARNERS: Registry[Learner] = Registry("way of learning word vectors")
