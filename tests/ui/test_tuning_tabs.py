@@ -308,3 +308,11 @@ def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: P
         and "to learn from" in panel["rows"][0]
         and "learned from" not in panel["rows"][0].replace("to learn from", "")
     )
+
+
+@pytest.mark.parametrize(("length", "told"), [(0, "of any length"), (1_000_000, "of any length"), (256, "256 tokens")])
+def test_a_model_without_a_limit_says_so(length: int, told: str) -> None:
+    from sbert_studio.studio.results import ModelCard
+
+    card = ModelCard("words", "table", "words", 50, 1000, length, "mean")
+    assert dict(models._model_facts(card))["Longest text"] == told

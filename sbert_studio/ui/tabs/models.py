@@ -48,6 +48,9 @@ def listing(page: Page, owner: Any, chosen: str) -> tuple[list[str], Value]:
     return [card["id"] for card in cards], plain({"cards": cards, "current": chosen, "empty": _NO_RUNS})
 
 
+_NO_LIMIT = 1_000_000  # tokens: a mean of words has none
+
+
 def _runs(page: Page, owner: Any) -> list[Run]:
     """The visitor's runs; none where their list cannot be read, which :func:`blank` says."""
     try:
@@ -109,7 +112,7 @@ def _model_facts(card: ModelCard) -> list[tuple[str, Any]]:
         ("Name", card.name),
         ("Dimensions", card.dim or "none: it reads pairs"),
         ("Weights", f"{card.parameters:,}"),
-        ("Longest text", f"{card.max_length} tokens"),
+        ("Longest text", f"{card.max_length} tokens" if 0 < card.max_length < _NO_LIMIT else "of any length"),
         ("Pooling", card.pooling or "–"),
     ]
 
