@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PEER_BATCH = 64  # faster for it here than its default of 32
 _SEARCHED, _QUERIES, _WIDTH = 100_000, 50, 384
-_OURS = "from sbert_studio.studio import Studio; Studio(allow_folders=True).similarity('one text', 'another', {model!r})"
+_OURS = "from sbert_studio.studio import Studio; Studio(allow_folders=True).explore.similarity('one text', 'another', {model!r})"
 _THEIRS = "from sentence_transformers import SentenceTransformer; SentenceTransformer({folder!r}).encode(['one text', 'another'])"
 
 
@@ -52,7 +52,7 @@ def texts_of(studio: Studio, options: BenchOptions) -> list[str]:
     from ..data.corpus import text_columns
     from ..data.samples import samples
 
-    tables = [studio.read(options.data)] if options.data else [studio.read(sample.path) for sample in samples()]
+    tables = [studio.read.table(options.data)] if options.data else [studio.read.table(sample.path) for sample in samples()]
     found = dict.fromkeys(text for table in tables for column in text_columns(table) for text in table.column(column) if text.strip())
     texts = list(found)[: options.limit]
     if not texts:
@@ -99,7 +99,7 @@ def _search(studio: Studio, options: BenchOptions, progress: Progress | None) ->
     from ..explore.search import SemanticIndex
 
     if options.data:
-        vectors = normalised(studio.encode(texts_of(studio, options), options.model).vectors)
+        vectors = normalised(studio.explore.encode(texts_of(studio, options), options.model).vectors)
     else:
         vectors = normalised(np.random.default_rng(12).standard_normal((options.limit or _SEARCHED, _WIDTH), dtype=np.float32))
     queries = vectors[:: max(1, len(vectors) // _QUERIES)][:_QUERIES]

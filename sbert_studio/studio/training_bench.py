@@ -130,7 +130,7 @@ def _pairs(studio: Studio, path: Path | None, limit: int | None) -> Examples:
     from ..data.examples import build_examples, detect_roles
     from ..data.samples import sample
 
-    table = studio.read(path or sample("scored_pairs").path)
+    table = studio.read.table(path or sample("scored_pairs").path)
     examples, _ = build_examples(table, detect_roles(table))
     if examples.kind != "scored_pairs":
         raise StudioError(f"{table.name} holds {examples.kind.replace('_', ' ')}", "the training bench needs pairs with a score")

@@ -174,11 +174,11 @@ def test_a_run_ends_and_the_next_begins_though_the_database_takes_nothing(
         began.set()
         raise StudioError("the disk is full: studio.db cannot be written", "make room, then try again")
 
-    runs = [studio.submit(TrainRequest(path, overrides=quick(epochs=epochs))) for epochs in (40, 1)]
+    runs = [studio.tune.submit(TrainRequest(path, overrides=quick(epochs=epochs))) for epochs in (40, 1)]
     with monkeypatch.context() as patch:
         patch.setattr(database.Database, "change", refuse)
         assert began.wait(30)
-        studio.stop(runs[0].id)
+        studio.tune.stop(runs[0].id)
         assert studio.runner.wait(runs[0].id, 60) and studio.runner.wait(runs[1].id, 60)
         assert [studio.store.get(run.id).status for run in runs] == ["stopped", "finished"]
     assert database.Database.change is real
@@ -189,7 +189,7 @@ def test_a_run_ends_and_the_next_begins_though_the_database_takes_nothing(
 
 
 def test_an_old_database_and_its_run_open_and_both_may_be_moved(studio: Studio, tmp_path: Path, tiny: Path) -> None:
-    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     studio.close()
     home = studio.settings.home
     as_first_version(home, run.id)
