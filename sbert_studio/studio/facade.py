@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..settings import Settings
+from .benching import Benching
 from .exploring import Exploring
 from .fitting import Fitting
 from .judging import Judging
@@ -25,6 +26,7 @@ class Studio(Services):
         tune: plans → runs → models.
         settle: what is decided about a run after its training.
         judge: models → scores.
+        bench: work → how much faster than a peer.
     """
 
     def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
@@ -35,3 +37,4 @@ class Studio(Services):
         self.tune = Tuning(self, self.read)
         self.settle = Settling(self, self.tune)
         self.judge = Judging(self, self.read)
+        self.bench = Benching(self, self.read)
