@@ -149,9 +149,9 @@ def test_a_killed_process_leaves_an_interrupted_run_that_resumes_from_its_checkp
 def test_another_process_can_stop_a_run(home: Path, tiny: Path, studio: Studio, tmp_path: Path) -> None:
     run = long_run(studio, write_pairs(tmp_path / "pairs.csv"))
     with studio_at(home, tiny) as other:
-        other.stop(run.id)
+        other.tune.stop(run.id)
         assert ended(studio, run).status == "stopped"
-        assert other.run(run.id).run.status == "stopped"
+        assert other.tune.run(run.id).run.status == "stopped"
 
 
 def test_a_failure_that_can_be_mended_says_how(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
