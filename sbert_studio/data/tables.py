@@ -144,7 +144,7 @@ def read_table(
     Raises:
         StudioError: the file is absent, empty, binary, damaged, too large, or holds no rows.
     """
-    from .readers.formats import read_content
+    from .readers.content import read_content
 
     path = Path(path)
     if max_bytes is not None and path.is_file() and path.stat().st_size > max_bytes:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ..data.readers.content import SUFFIXES
 from ..data.progress import StoppedError, checkpoint
 from ..errors import StudioError, ended
 from .session import Chosen, Downloads, Drawn, is_owner, new_owner
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .tuning.drafts import Draft
 
 log = logging.getLogger(__name__)
-FILE_TYPES = [".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".parquet"]
+FILE_TYPES = list(SUFFIXES)
 _EACH = 4  # visitors who may fill their part of the room at the same time
 _NUMBERS = itertools.count()
 # The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.
