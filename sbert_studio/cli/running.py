@@ -80,14 +80,15 @@ def stop(run: RunId, json: Json = False) -> Answer:
 def export(
     run: RunId,
     out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
+    kind: Annotated[str, typer.Option(help="What goes in: all, model or adapter.")] = "all",
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:
-    """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py."""
+    """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py; or a part of it."""
     require_room(out)
     with open_studio() as studio:
         lines: list[str | list[Any]] = [] if strength is None else _scores(studio.settle.set_strength(run, strength))
-        found = studio.tune.export(run, out)
+        found = studio.tune.export(run, out, kind)
     data = found.to_json() | ({} if strength is None else {"strength": strength})
     return Answer(data, [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"])
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..data.readers.content import SUFFIXES
 from ..data.progress import StoppedError, checkpoint
+from ..data.readers.content import SUFFIXES
 from ..errors import StudioError, ended
 from .session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .sessions import Sessions

@@ -192,3 +192,15 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(studio: S
         with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / f"{name}.zip").path) as archive:
             archive.extractall(tmp_path)
         assert f"reported {run.after['score']:.4f}: the same" in _verified(tmp_path / name)
+
+
+def test_a_part_of_a_run_is_packed_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    everything, model = (studio.tune.export(trained.id, tmp_path / f"{kind}.zip", kind) for kind in ("all", "model"))
+    names = _members(model.path)
+    assert names and all(name.startswith("my-model/model/") for name in names)
+    assert names.items() <= _members(everything.path).items()
+    with pytest.raises(StudioError, match="tuned whole and has no adapter"):
+        studio.tune.export(trained.id, tmp_path / "adapter.zip", "adapter")
+    assert not (tmp_path / "adapter.zip").exists()
+    with pytest.raises(StudioError, match="there is no export 'onnx'"):
+        studio.tune.export(trained.id, kind="onnx")
