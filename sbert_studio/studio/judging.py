@@ -123,7 +123,7 @@ class Judging(Reading):
         while (earlier := known.pop(model, None)) is not None:
             model = earlier
         try:
-            return None if self.catalog.is_cross(model) else self.catalog.load(model)
+            return None if self.catalog.is_cross(model) else self.catalog.load_within(model)
         except StudioError:
             return None
 
