@@ -26,9 +26,6 @@ def load_poly(folder: Path, name: str = "", device: torch.device | str = "cpu") 
     Raises:
         StudioError: files are missing or damaged, or it is the folder of another model.
     """
-    name = name or folder.name
-    if not is_poly_folder(folder):
-        raise StudioError(f"the model {name!r} is no poly-encoder: it has no codes", "choose a poly-encoder")
     return with_codes(load_folder(folder, name, device), folder)
 
 
@@ -40,6 +37,8 @@ def with_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
     """
     from safetensors.torch import load_file
 
+    if not is_poly_folder(folder):
+        raise StudioError(f"the model {encoder.name!r} is no poly-encoder: it has no codes", "choose a poly-encoder")
     settings = read_json(folder / SETTINGS, dict)
     count, sharpness = settings.get("codes"), settings.get("sharpness")
     if not isinstance(count, int) or count < 1 or not isinstance(sharpness, int | float) or not sharpness > 0:

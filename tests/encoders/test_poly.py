@@ -228,9 +228,7 @@ def write(content: str) -> Callable[[Path], None]:
         ("model.safetensors", cut),
     ],
 )
-def test_a_damaged_folder_is_refused_by_the_file_at_fault(
-    catalog: Catalog, folder: Path, name: str, harm: Callable[[Path], None]
-) -> None:
+def test_a_damaged_folder_is_refused_by_the_file_at_fault(catalog: Catalog, folder: Path, name: str, harm: Callable[[Path], None]) -> None:
     catalog.load_poly(str(folder))
     harm(folder / name)
     for act in (lambda: catalog.load_poly(str(folder)), lambda: catalog.load_fresh_poly(str(folder), codes=5)):
@@ -272,7 +270,7 @@ def test_the_catalogue_tells_the_families_apart(catalog: Catalog, folder: Path, 
         with pytest.raises(StudioError, match="is a poly-encoder") as caught:
             load(str(folder))
         assert "architecture poly" in caught.value.hint
-    with pytest.raises(StudioError, match="no poly-encoder|lacks"):
+    with pytest.raises(StudioError, match="is no poly-encoder"):
         catalog.load_poly(str(tmp_path / "plain"))
     np.testing.assert_array_equal(poly.predict(PAIRS), poly_of().predict(PAIRS))
     assert not any(weight.requires_grad for weight in poly.parameters())
