@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..data.scales import label_key
-from ..data.siblings import siblings
+from ..data.splits.siblings import siblings
+from ..data.values.scales import label_key
 from ..errors import StudioError
 from .bootstrap import interval, resampled, resampled_mean
 from .pairs import judge, resampled_average_precision, resampled_decisions
@@ -18,7 +18,7 @@ from .sts import pearson, resampled_pearson, resampled_spearman, spearman
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress
-    from ..encoders.pair_scorer import PairScorer
+    from ..encoders.scorers.pair_scorer import PairScorer
 
 _NEEDS_VECTORS = ("categories", "transfer", "clustering")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ..encoders.base import Encoder
-from ..encoders.pair_scorer import PairScorer
+from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from sentence_transformers import SentenceTransformer
 
 from sbert_studio.encoders.base import EncodingStoppedError
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.config import EncoderConfig
-from sbert_studio.encoders.lora import LoraSettings
+from sbert_studio.encoders.lora.adapter import LoraSettings
 from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
 from sbert_studio.encoders.modules.word_weights import WordWeights
-from sbert_studio.encoders.peek import peek
-from sbert_studio.encoders.poly import PolyEncoder
-from sbert_studio.encoders.poly_storage import load_poly, new_poly
+from sbert_studio.encoders.scorers.poly import PolyEncoder
+from sbert_studio.encoders.scorers.poly_storage import load_poly, new_poly
 from sbert_studio.encoders.sentence import SentenceEncoder
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.peek import peek
 from sbert_studio.encoders.words import WordEncoder, WordNetwork
 from sbert_studio.errors import StudioError
 from sbert_studio.wordvectors.vectors import WordVectors

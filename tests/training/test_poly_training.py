@@ -11,18 +11,18 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.poly import PolyEncoder
-from sbert_studio.encoders.poly_storage import load_poly
+from sbert_studio.encoders.scorers.poly import PolyEncoder
+from sbert_studio.encoders.scorers.poly_storage import load_poly
 from sbert_studio.errors import StudioError
 from sbert_studio.training.advisor import advise
+from sbert_studio.training.distributed import Processes
+from sbert_studio.training.estimate import rehearse
 from sbert_studio.training.events import Started, Step, Stopped
 from sbert_studio.training.fresh import fresh
-from sbert_studio.training.parts import Parts
+from sbert_studio.training.judging.strength import set_strength
+from sbert_studio.training.loop.parts import Parts
+from sbert_studio.training.loop.steps import Steps
 from sbert_studio.training.prepare import prepare
-from sbert_studio.training.processes import Processes
-from sbert_studio.training.rehearsal import rehearse
-from sbert_studio.training.steps import Steps
-from sbert_studio.training.strength import set_strength
 from sbert_studio.training.trainer import Outcome, identity_of, train
 
 from .test_words import words
@@ -134,8 +134,8 @@ def test_lora_trains_the_codes_in_full_and_keeps_them_with_the_adapter(tmp_path:
     embeddings = "encoder.backbone.embeddings.word_embeddings.weight"
     assert torch.equal(loaded.get_parameter(embeddings), plain.get_parameter(embeddings))
     assert outcome.adapter is not None and json.loads((outcome.adapter / "poly.json").read_text())["codes"] == len(plain.codes)
-    from sbert_studio.encoders.adapters import load_adapter
-    from sbert_studio.encoders.poly_storage import with_codes
+    from sbert_studio.encoders.lora.beside import load_adapter
+    from sbert_studio.encoders.scorers.poly_storage import with_codes
 
     load_adapter(plain.encoder, outcome.adapter)
     again = with_codes(plain.encoder, outcome.adapter)
