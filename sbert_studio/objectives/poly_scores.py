@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ..encoders.scorers.poly import SHARPNESS, attended, attended_all
+from ..encoders.scorers.poly_attention import SHARPNESS, attended, attended_all
 from ..registry import Registry, parse_params
 from .base import Objective
 from .combined import CosineAndCoSENT

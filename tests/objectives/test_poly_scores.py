@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from sbert_studio.encoders.scorers.poly import SHARPNESS
+from sbert_studio.encoders.scorers.poly_attention import SHARPNESS
 from sbert_studio.errors import StudioError
 from sbert_studio.objectives import OBJECTIVES, POLY_OBJECTIVES, build_objective, build_poly_objective, objectives_of
 from sbert_studio.objectives.relation import Relation

@@ -20,6 +20,7 @@ from ..rows import TextRows
 from ..sentence import SentenceEncoder, TextTokens
 from ..trainable import Trainable
 from .pair_scorer import PairScorer
+from .poly_attention import SHARPNESS, attended, attended_all
 from .poly_card import poly_card
 from .poly_saving import save_poly, write_codes
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..lora.adapter import LoraSettings
     from ..storage.card import CardFacts
 
-CODES, SHARPNESS = 16, 20.0
+CODES = 16
 # Cells of a block of cosines, (queries, codes, candidates), and pairs scored at once.
 _BLOCK, _PAIRS = 4_000_000, 2_048
 
@@ -270,16 +271,3 @@ class PolyEncoder(Trainable, PairScorer):
     def card(self, facts: CardFacts) -> str:
         """The model card; see :func:`sbert_studio.encoders.scorers.poly_card.poly_card`."""
         return poly_card(self, facts)
-
-
-def attended(queries: Tensor, candidates: Tensor, sharpness: float) -> Tensor:
-    """The score of each query (b, m, d) with its own candidate (b, d), all of unit length: (b,)."""
-    cosines = torch.einsum("bmd,bd->bm", queries, candidates)
-    # (Σᵢ wᵢ yⁱ) · y_cand = Σᵢ wᵢ (yⁱ · y_cand)
-    return ((sharpness * cosines).softmax(dim=1) * cosines).sum(dim=1)
-
-
-def attended_all(queries: Tensor, candidates: Tensor, sharpness: float) -> Tensor:
-    """The score of every query (b, m, d) with every candidate (c, d), all of unit length: (b, c)."""
-    cosines = torch.einsum("bmd,cd->bmc", queries, candidates)
-    return ((sharpness * cosines).softmax(dim=1) * cosines).sum(dim=1)
