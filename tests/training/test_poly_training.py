@@ -75,6 +75,11 @@ def test_every_kind_of_pairs_is_learned_and_judged(
     assert (told[0].objective, outcome.after["metric"], outcome.status) == (objective, metric, "finished")
 
 
+def test_half_precision_learns_too(tmp_path: Path) -> None:
+    outcome = run(tmp_path, tiny_poly(), positive_pairs(40), dev=positive_pairs(20, 5), epochs=1, precision="bfloat16", micro_batch=3)
+    assert outcome.status == "finished" and np.isfinite(outcome.after["score"])
+
+
 def test_positives_of_labelled_pairs_are_found_in_their_batch(tmp_path: Path) -> None:
     told = Told()
     run(tmp_path, tiny_poly(), yes_or_no(80), told, dev=yes_or_no(40, 5), objective="in_batch", epochs=4, dropout=0.0)
