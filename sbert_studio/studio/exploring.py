@@ -224,7 +224,7 @@ class Exploring(Part):
     def _again(self, corpus: Corpus, reader: PairScorer, progress: Progress | None) -> Callable[[str, Sequence[Hit]], list[Hit]]:
         """A query and hits → the hits by the reader's scores, the highest first; what it makes of the corpus comes from the cache."""
         of = reader.candidates
-        vectors = None if of is None else self.vectors.get(corpus.texts, corpus.digest, of, progress)
+        vectors = None if of is None else self._services.vectors.get(corpus.texts, corpus.digest, of, progress)
 
         def ranked(query: str, hits: Sequence[Hit]) -> list[Hit]:
             rows = [hit.row for hit in hits]

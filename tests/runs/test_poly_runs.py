@@ -30,7 +30,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Iterator[tuple
     folder = tmp_path_factory.mktemp("poly")
     with studio_at(folder / "home", tiny) as studio:
         data = write_pairs(folder / "pairs.csv", 80)
-        yield studio, studio.train(TrainRequest(data, overrides=poly())), data
+        yield studio, studio.tune.train(TrainRequest(data, overrides=poly())), data
 
 
 def write_corpus(path: Path) -> Path:
@@ -42,11 +42,11 @@ def test_a_run_is_advised_trained_judged_and_listed(shop: tuple[Studio, Run, Pat
     studio, run, data = shop
     assert (run.status, run.objective) == ("finished", "cosine")
     assert run.before["metric"] == run.after["metric"] == "spearman"
-    report = studio.evaluate(run.id, data)
+    report = studio.judge.evaluate(run.id, data)
     assert report.task == "sts" and "pair" in report.scores and any("was tuned on" in note for note in report.notes)
-    card = next(card for card in studio.models() if card.name == run.id)
+    card = next(card for card in studio.judge.models() if card.name == run.id)
     assert (card.reads, card.dim, card.pooling, card.damaged) == ("pairs", 32, "mean", "")
-    plan = studio.plan(TrainRequest(data, overrides={"architecture": "poly"}))
+    plan = studio.tune.plan(TrainRequest(data, overrides={"architecture": "poly"}))
     assert (plan.spec.codes, plan.spec.architecture) == (16, "poly")
     assert any(reason.startswith("Architecture poly") for reason in plan.reasons)
 
@@ -57,7 +57,7 @@ def test_retrieval_is_judged_by_all_candidates(shop: tuple[Studio, Run, Path], t
     rights = [" ".join(reversed(text.split())) for text in lefts]
     path = tmp_path / "positives.csv"
     path.write_text("anchor,positive\n" + "".join(f"{a},{b}\n" for a, b in zip(lefts, rights, strict=True)), encoding="utf-8")
-    report = studio.evaluate(run.id, path, "retrieval")
+    report = studio.judge.evaluate(run.id, path, "retrieval")
     scores = studio.catalog.load_poly(run.id).predict([(a, b) for a in lefts for b in rights]).reshape(len(lefts), -1)
     ranks = [1 + sum(row[other] >= row[own] for other in range(len(row)) if other != own) for own, row in enumerate(scores)]
     assert report.scores["mrr_at_10"] == pytest.approx(np.mean([1 / rank if rank <= 10 else 0 for rank in ranks]), abs=1e-6)
@@ -65,21 +65,21 @@ def test_retrieval_is_judged_by_all_candidates(shop: tuple[Studio, Run, Path], t
         "text,category\n" + "".join(f"{a},{b}\n" for a, b in zip(lefts, ["x", "y"] * len(lefts), strict=False)), encoding="utf-8"
     )
     with pytest.raises(StudioError, match="needs a vector of each text, and a poly-encoder"):
-        studio.evaluate(run.id, path, "clustering")
+        studio.judge.evaluate(run.id, path, "clustering")
 
 
 def test_a_search_reads_the_corpus_once_and_then_the_query_alone(
     shop: tuple[Studio, Run, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     studio, run, _ = shop
-    corpus = studio.corpus(write_corpus(tmp_path / "texts.txt"))
+    corpus = studio.read.corpus(write_corpus(tmp_path / "texts.txt"))
     read: list[int] = []
     of_tokens = SentenceEncoder.tokenize
     monkeypatch.setattr(SentenceEncoder, "tokenize", lambda self, texts: read.append(len(texts)) or of_tokens(self, texts))
-    hits = studio.search(corpus, "lost bank card", 5, mode="lexical", rerank=run.id).hits
+    hits = studio.explore.search(corpus, "lost bank card", 5, mode="lexical", rerank=run.id).hits
     assert sum(read) == len(corpus.texts) + 1
     read.clear()
-    again = studio.search(corpus, "red dog found", 5, mode="lexical", rerank=run.id).hits
+    again = studio.explore.search(corpus, "red dog found", 5, mode="lexical", rerank=run.id).hits
     assert sum(read) == 1
     model = load_poly(studio.workspace.run(run.id) / "model")
     for query, found in (("lost bank card", hits), ("red dog found", again)):
@@ -93,10 +93,10 @@ def test_hits_are_those_that_it_scores_highest_on_the_command_line_too(
 ) -> None:
     studio, run, _ = shop
     path = write_corpus(tmp_path / "texts.txt")
-    corpus = studio.corpus(path)
+    corpus = studio.read.corpus(path)
     scores = load_poly(studio.workspace.run(run.id) / "model").predict([("lost bank card", text) for text in corpus.texts])
     best = sorted(range(len(scores)), key=lambda row: -scores[row])[:5]
-    assert [hit.row for hit in studio.search(corpus, "lost bank card", 5, rerank=run.id).hits] == best
+    assert [hit.row for hit in studio.explore.search(corpus, "lost bank card", 5, rerank=run.id).hits] == best
     monkeypatch.setenv("SBERT_STUDIO_HOME", str(studio.workspace.home))
     monkeypatch.setenv("SBERT_STUDIO_MODEL", studio.settings.default_model)
     assert run_command(["search", str(path), "lost bank card", "-k", "3", "--reranker", run.id, "--json"]) == 0
@@ -105,12 +105,12 @@ def test_hits_are_those_that_it_scores_highest_on_the_command_line_too(
 
 def test_where_one_vector_a_text_is_needed_it_says_what_it_is_for(shop: tuple[Studio, Run, Path], tmp_path: Path) -> None:
     studio, run, data = shop
-    texts = studio.corpus(write_corpus(tmp_path / "texts.txt"))
+    texts = studio.read.corpus(write_corpus(tmp_path / "texts.txt"))
     for act in (
-        lambda: studio.similarity("cat", "dog", run.id),
-        lambda: studio.search(texts, "cat", model=run.id),
-        lambda: studio.map(texts, model=run.id),
-        lambda: studio.train(TrainRequest(data, overrides=quick(), model=run.id)),
+        lambda: studio.explore.similarity("cat", "dog", run.id),
+        lambda: studio.explore.search(texts, "cat", model=run.id),
+        lambda: studio.explore.map(texts, model=run.id),
+        lambda: studio.tune.train(TrainRequest(data, overrides=quick(), model=run.id)),
     ):
         with pytest.raises(StudioError, match="is a poly-encoder") as caught:
             act()
@@ -119,17 +119,17 @@ def test_where_one_vector_a_text_is_needed_it_says_what_it_is_for(shop: tuple[St
 
 def test_a_second_run_goes_on_from_the_first(shop: tuple[Studio, Run, Path]) -> None:
     studio, run, data = shop
-    again = studio.train(TrainRequest(data, overrides=poly(), model=run.id))
+    again = studio.tune.train(TrainRequest(data, overrides=poly(), model=run.id))
     assert again.before["score"] == pytest.approx(run.after["score"], abs=1e-6)
-    cross = studio.train(TrainRequest(data, overrides=quick(architecture="cross", objective="auto"), model=run.id))
+    cross = studio.tune.train(TrainRequest(data, overrides=quick(architecture="cross", objective="auto"), model=run.id))
     assert cross.status == "finished"
     with pytest.raises(StudioError, match="is a cross-encoder"):
-        studio.train(TrainRequest(data, overrides=poly(), model=cross.id))
+        studio.tune.train(TrainRequest(data, overrides=poly(), model=cross.id))
 
 
 def test_few_rows_are_judged_in_folds(shop: tuple[Studio, Run, Path], tmp_path: Path) -> None:
     studio, _, _ = shop
-    run = studio.train(TrainRequest(write_pairs(tmp_path / "few.csv", 40), overrides=poly(judge="folds", dev_fraction=0.1)))
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "few.csv", 40), overrides=poly(judge="folds", dev_fraction=0.1)))
     assert run.status == "finished" and run.after["folds"] > 1 and run.after["metric"] == "spearman"
 
 
@@ -144,8 +144,8 @@ def test_verify_measures_the_score_again_with_sentence_transformers_alone(
         data.write_text("anchor,positive\n" + "".join(f"{text},{' '.join(reversed(text.split()))}\n" for text in lefts), encoding="utf-8")
     more = {"lora": {"method": "lora", "lora_r": 2}, "projection": {"projection": 8}}.get(kind, {})
     if kind != "scores":
-        run = studio.train(TrainRequest(data, overrides=poly(**more)))
-    with zipfile.ZipFile(studio.export(run.id, tmp_path / "model.zip").path) as archive:
+        run = studio.tune.train(TrainRequest(data, overrides=poly(**more)))
+    with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "model.zip").path) as archive:
         archive.extractall(tmp_path / "out")
     (folder,) = (tmp_path / "out").iterdir()
     assert "sbert_studio" not in (folder / "verify.py").read_text(encoding="utf-8")
@@ -161,7 +161,7 @@ def test_what_it_cannot_learn_from_is_refused_before_a_run_is_made(shop: tuple[S
     path = tmp_path / "texts.csv"
     rows = zip(sentences(40), ["one", "two"] * 20, strict=True)
     path.write_text("text,category\n" + "".join(f"{a},{b}\n" for a, b in rows), encoding="utf-8")
-    before = len(studio.runs())
+    before = len(studio.tune.runs())
     with pytest.raises(StudioError, match="not from labelled texts"):
-        studio.train(TrainRequest(path, overrides=poly()))
-    assert len(studio.runs()) == before
+        studio.tune.train(TrainRequest(path, overrides=poly()))
+    assert len(studio.tune.runs()) == before

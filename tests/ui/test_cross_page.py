@@ -111,14 +111,14 @@ def test_every_architecture_has_a_word_on_the_page() -> None:
 
 def test_a_poly_encoder_is_offered_and_ranks_again(tuned: tuple[Page, str, Path]) -> None:
     page, cross, data = tuned
-    run = page.studio.train(TrainRequest(data, overrides=quick(architecture="poly", objective="auto", codes=4))).id
+    run = page.studio.tune.train(TrainRequest(data, overrides=quick(architecture="poly", objective="auto", codes=4))).id
     assert run not in names(page.model_choices(None)) and set(names(page.model_choices(None, "pairs"))) == {cross, run}
     _, value = search.find(page, None, "refund", 4, "semantic", None, run)
     scores = [row[2] for row in value["rows"]]
     assert len(scores) == 4 and scores == sorted(scores, reverse=True) and max(scores) <= 1
     _, details = evaluate.judge(page.studio, [page.studio.settings.default_model, run], data, "auto", "pairs")
     assert [row[1] for row in details["rows"]][-1] == "pair"
-    page.studio.delete_run(run)
+    page.studio.tune.delete_run(run)
 
 
 def test_the_form_shows_what_the_architecture_needs() -> None:
