@@ -88,10 +88,10 @@ def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many hits.")] = 10,
     mode: Annotated[str, typer.Option(help="semantic, lexical or hybrid.")] = "semantic",
-    rerank: Annotated[bool, typer.Option("--rerank", help="Rank the best hits again by a cross-encoder.")] = False,
+    rerank: Annotated[bool, typer.Option("--rerank", help="Rank the best hits again by a cross- or poly-encoder.")] = False,
     reranker: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="That cross-encoder: a run, a folder or a hub id.", show_default="SBERT_STUDIO_RERANKER"),
+        typer.Option(metavar="MODEL", help="That model: a run, a folder or a hub id.", show_default="SBERT_STUDIO_RERANKER"),
     ] = None,
     column: Column = None,
     model: Model = None,

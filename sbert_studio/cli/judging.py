@@ -45,7 +45,14 @@ def models(json: Json = False) -> Answer:
     lines = [
         [card.name, card.kind, "damaged", "", "", f"{card.title}: {card.damaged}"]
         if card.damaged
-        else [card.name, card.kind, f"{card.dim}-d" if card.dim else "pairs", f"{card.parameters / 1e6:.1f} M", card.pooling, card.title]
+        else [
+            card.name,
+            card.kind,
+            f"{card.dim}-d" if card.reads == "texts" else "pairs",
+            f"{card.parameters / 1e6:.1f} M",
+            card.pooling,
+            card.title,
+        ]
         for card in found
     ]
     return Answer({"models": [card.to_json() for card in found], "notices": notices}, lines)

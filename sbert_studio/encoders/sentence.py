@@ -273,7 +273,10 @@ class SentenceEncoder(Trainable, Encoder):
 
         Padding may stand on either side.
         """
-        vectors: Tensor = self.pooling(*self.token_vectors(batch))
+        return self.finished(self.pooling(*self.token_vectors(batch)))
+
+    def finished(self, vectors: Tensor) -> Tensor:
+        """Pooled vectors (…, hidden_size · modes), projected and normalised: (…, dim) float32."""
         if self.projection is not None:
             vectors = self.projection(vectors).float()
         return functional.normalize(vectors, dim=-1) if self.normalizes else vectors

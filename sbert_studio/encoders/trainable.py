@@ -30,9 +30,11 @@ class Trainable(nn.Module, ABC):
         name: what the catalogue calls it.
         base: the portable id of the model that it was made from.
         adapts: the name of the attribute that holds :attr:`adaptable`.
+        blank: whether the untuned model knows nothing of likeness, its scores being those of a new head.
     """
 
     adapts: ClassVar[str]
+    blank: ClassVar[bool] = False
     name: str
     base: str | None
 

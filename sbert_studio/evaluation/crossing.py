@@ -1,4 +1,4 @@
-"""A cross-encoder on pairs: how well do its scores, or its classes, agree with what people said?"""
+"""A model that scores pairs: how well do its scores, or its classes, agree with what people said?"""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ..data.splits.siblings import siblings
 from ..data.values.scales import label_key
 from ..errors import StudioError
 from .bootstrap import interval, resampled, resampled_mean
 from .pairs import judge, resampled_average_precision, resampled_decisions
 from .report import Report
+from .retrieval import Scored, rank_all
 from .sts import pearson, resampled_pearson, resampled_spearman, spearman
 
 if TYPE_CHECKING:
@@ -18,19 +20,19 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..encoders.scorers.pair_scorer import PairScorer
 
-_NEEDS_VECTORS = ("retrieval", "categories", "transfer", "clustering")
+_NEEDS_VECTORS = ("categories", "transfer", "clustering")
 
 
-def evaluate_cross(model: PairScorer, examples: Examples, task: str, progress: Progress | None = None) -> Report:
-    """Judge a cross-encoder on examples.
+def evaluate_scorer(model: PairScorer, examples: Examples, task: str, progress: Progress | None = None) -> Report:
+    """Judge a model that scores pairs on examples.
 
     Args:
-        task: ``sts``, ``pairs``, ``triplets`` or ``classes``.
+        task: ``sts``, ``pairs``, ``triplets`` or ``classes``; ``retrieval`` where the model reads candidates by themselves.
 
     Raises:
         StudioError: the task needs vectors, or is not one for a model of this kind; a score is not a finite number.
     """
-    refuse_vectors(task)
+    refuse_vectors(model, task)
     if (model.labels > 1) != (task == "classes"):
         if model.labels > 1:
             raise StudioError(
@@ -39,6 +41,8 @@ def evaluate_cross(model: PairScorer, examples: Examples, task: str, progress: P
         raise StudioError("this model gives a pair one score and knows no classes", "choose the task sts or pairs")
     if task == "triplets":
         return _triplets(model, examples, progress)
+    if task == "retrieval":
+        return _retrieval(model, examples, progress)
     scores = _scores(model, list(zip(examples.texts[0], examples.texts[1], strict=True)), progress)
     targets = cast(np.ndarray, examples.targets)
     if task == "classes":
@@ -48,12 +52,17 @@ def evaluate_cross(model: PairScorer, examples: Examples, task: str, progress: P
     return evaluate_scores(scores, targets if targets.dtype.kind == "f" else targets / max(1, len(examples.labels) - 1))
 
 
-def refuse_vectors(task: str) -> None:
+def refuse_vectors(model: PairScorer, task: str) -> None:
     """Raises:
-    StudioError: the task compares vectors, which a cross-encoder does not have.
+    StudioError: the task needs more of a text than what this model makes of it.
     """
     if task in _NEEDS_VECTORS:
-        raise StudioError(f"{task} needs a vector of each text, and a cross-encoder has none", "judge it on pairs with a score or a label")
+        kind = "a cross-encoder has none" if model.candidates is None else "a poly-encoder compares several of one with one of the other"
+        raise StudioError(f"{task} needs a vector of each text, and {kind}", "judge it on pairs with a score or a label")
+    if task == "retrieval" and model.candidates is None:
+        raise StudioError(
+            "retrieval needs a vector of each text, and a cross-encoder has none", "judge it on pairs with a score or a label"
+        )
 
 
 def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
@@ -129,8 +138,24 @@ def _triplets(model: PairScorer, examples: Examples, progress: Progress | None) 
     return Report("triplets", len(right), {"pair": {"accuracy": float(right.mean())}, "interval": interval(drawn)}, resampled=drawn)
 
 
+def _retrieval(model: PairScorer, examples: Examples, progress: Progress | None) -> Report:
+    """Whether each first text finds its own second one among all, each text read once."""
+    encoder = model.candidates
+    assert encoder is not None  # it was refused
+    left, right = examples.texts[:2]
+
+    def scorer(queries: list[int], candidates: list[int]) -> Scored:
+        vectors = encoder.encode([right[row] for row in candidates], progress=progress)
+        return lambda part: _finite(model.against([left[row] for row in queries[part]], vectors))
+
+    return rank_all(scorer, left, right, siblings(examples))
+
+
 def _scores(model: PairScorer, pairs: list[tuple[str, str]], progress: Progress | None) -> np.ndarray:
-    scores = model.predict(pairs, progress=progress)
+    return _finite(model.predict(pairs, progress=progress))
+
+
+def _finite(scores: np.ndarray) -> np.ndarray:
     if not np.isfinite(scores).all():
         raise StudioError(
             "the model returns scores that are not finite numbers", "its training diverged: lower the learning rate and train it again"

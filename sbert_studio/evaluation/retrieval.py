@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from .report import Report
 from .similarity import normalised
 
 _BLOCK = 4_000_000  # cells of a block of scores: 16 MB
+Scored = Callable[[slice], np.ndarray]
+"""Some of the queries → their scores with every candidate, (queries, candidates)."""
 
 
 def evaluate_retrieval(
@@ -32,6 +34,26 @@ def evaluate_retrieval(
         anchor_texts, positive_texts: the n texts, by which repeats are known; those that differ in case or blanks only are repeats.
         classes: (n,) ids of classes of rows, where all positives of a class are right for all its anchors.
     """
+
+    def by_cosine(queries: list[int], candidates: list[int]) -> Scored:
+        of_queries, of_candidates = normalised(anchors[queries]), normalised(positives[candidates])
+        return lambda part: of_queries[part] @ of_candidates.T
+
+    return rank_all(by_cosine, anchor_texts, positive_texts, classes)
+
+
+def rank_all(
+    scorer: Callable[[list[int], list[int]], Scored],
+    anchor_texts: Sequence[str],
+    positive_texts: Sequence[str],
+    classes: np.ndarray | None = None,
+) -> Report:
+    """:func:`evaluate_retrieval` by scores of any kind.
+
+    Args:
+        scorer: the rows of the queries (of anchors) and of the candidates (of positives) → what scores them.
+        anchor_texts, positive_texts, classes: see there.
+    """
     anchor_texts, positive_texts = list(map(plain, anchor_texts)), list(map(plain, positive_texts))
     queries, query_rows = _distinct(anchor_texts)
     candidates, candidate_rows = _distinct(positive_texts)
@@ -46,13 +68,12 @@ def evaluate_retrieval(
             of_class.setdefault(place, set()).add(candidates[positive])
         for place, anchor in zip(classes.tolist(), anchor_texts, strict=True):
             wanted[queries[anchor]] |= of_class[place] - {candidates.get(anchor, -1)}
-    of_queries, of_candidates = normalised(anchors[query_rows]), normalised(positives[candidate_rows])
+    scored = scorer(query_rows, candidate_rows)
     texts = list(queries)
     ranks = np.empty(len(texts), np.int64)
     at_once = max(1, _BLOCK // len(candidates))
     for start in range(0, len(texts), at_once):
-        cosines = of_queries[start : start + at_once] @ of_candidates.T
-        for offset, row in enumerate(cosines):
+        for offset, row in enumerate(scored(slice(start, start + at_once))):
             query = start + offset
             right = list(wanted[query])
             best = row[right].max()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from ..encoders.base import Encoder
+from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
-    from ..encoders.base import Encoder
+    from ..encoders.trainable import Trainable
 
 MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 _DISTANCES = ("euclidean", "manhattan")
@@ -50,6 +52,18 @@ def normalised(vectors: np.ndarray) -> np.ndarray:
     """(n, d) float32 rows of length one; a row of zeros stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True).astype(np.float32)
     return np.ascontiguousarray(np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0))
+
+
+def alike(model: Encoder | PairScorer | Trainable, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
+    """How alike the texts of each pair are, larger for more: the score that the model gives a pair, or the cosine of its vectors, (n,).
+
+    Raises:
+        StudioError: as :func:`encode_columns`.
+    """
+    if isinstance(model, PairScorer):
+        return np.asarray(model.predict(list(zip(left, right, strict=True))), np.float64)
+    vectors = encode_columns(cast("Encoder", model), [left, right])  # whatever learns gives vectors, or scores
+    return similarities(*vectors)["cosine"]
 
 
 def encode_columns(encoder: Encoder, columns: Sequence[Sequence[str]], progress: Progress | None = None) -> list[np.ndarray]:

@@ -20,7 +20,7 @@ from .bootstrap import drawn_together
 from .categories import Known, evaluate_categories
 from .classes import ClassRoles, class_account, class_roles, class_roles_of, classed_texts
 from .clustering import evaluate_clustering
-from .crossing import evaluate_cross, refuse_vectors
+from .crossing import evaluate_scorer, refuse_vectors
 from .pair_classes import evaluate_pair_classes
 from .pairs import evaluate_pairs
 from .report import TASKS, Report, primary
@@ -64,7 +64,7 @@ def detect_task(table: Table) -> str:
 def evaluate(
     encoder: Encoder | PairScorer, table: Table, task: str = "auto", progress: Progress | None = None, roles: Roles | None = None
 ) -> Report:
-    """Judge an encoder or a cross-encoder on a table.
+    """Judge an encoder or a scorer of pairs on a table.
 
     Args:
         task: one of :data:`TASKS`, or ``auto``: decided by the table's columns.
@@ -77,7 +77,7 @@ def evaluate(
     automatic = task == "auto"
     task, read = _plan(table, task, roles)
     if isinstance(encoder, PairScorer):
-        refuse_vectors(task)
+        refuse_vectors(encoder, task)
     if isinstance(read, ClassRoles):
         assert not isinstance(encoder, PairScorer)  # these tasks were refused it
         texts, labels, notes = classed_texts(table, read)
@@ -97,7 +97,7 @@ def evaluate(
 
 
 def evaluate_examples(encoder: Judged, examples: Examples, progress: Progress | None = None, *, known: Examples | None = None) -> Report:
-    """Judge an encoder or a cross-encoder on examples of one of :data:`SCORED_KINDS`, as the trainer does with its dev split.
+    """Judge an encoder or a scorer of pairs on examples of one of :data:`SCORED_KINDS`, as the trainer does with its dev split.
 
     Args:
         known: of texts with a category, others whose category is known: those that were learned. At most :data:`MOST_KNOWN` of them
@@ -131,7 +131,7 @@ def _judge(encoder: Judged, examples: Examples, task: str, progress: Progress | 
 
 def _judged(encoder: Judged, examples: Examples, task: str, progress: Progress | None, known: Examples | None) -> Report:
     if isinstance(encoder, PairScorer):
-        return evaluate_cross(encoder, examples, task, progress)
+        return evaluate_scorer(encoder, examples, task, progress)
     encoder = cast("Encoder", encoder)  # whatever learns gives vectors, or scores
     if task == "categories":
         beside = None if known is None or not len(known) else known_sample(known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
-    from ..encoders.scorers.cross import CrossEncoder
+    from ..encoders.scorers.pair_scorer import PairScorer
     from ..explore.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
     from ..explore.search import Hit, LexicalIndex, SemanticIndex
@@ -133,8 +133,8 @@ class Exploring(Part):
         """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused.
 
         Args:
-            rerank: read the query and each of the best hits together with this cross-encoder (``True``: that of the settings), and
-                rank by its score.
+            rerank: rank the best hits again by this model's score of the query with each (``True``: by that of the settings). A
+                cross-encoder reads every pair whole; a poly-encoder reads the corpus once, and then the query alone.
         """
         from ..explore.search import fuse
 
@@ -144,15 +144,16 @@ class Exploring(Part):
         semantic = None if mode == "lexical" else self._semantic(corpus, model, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus)
         reader = self._reader(rerank)
+        again = self._again(corpus, reader, progress) if reader else None
         start = time.perf_counter()
-        depth = max(k, _POOL) if mode == "hybrid" or reader else k
+        depth = max(k, _POOL) if mode == "hybrid" or again else k
         rankings = []
         if semantic:
             rankings.append(semantic.search(self._encoder(model).encode([query])[0], depth))
         if lexical:
             rankings.append(lexical.search(query, depth))
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
-        found = _result(corpus, _reranked(corpus, query, hits[:depth], reader) if reader else hits, k, start)
+        found = _result(corpus, again(query, hits[:depth]) if again else hits, k, start)
         foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if semantic else ()
         return replace(found, notes=(*corpus.repeats(), *foreign))
 
@@ -205,15 +206,35 @@ class Exploring(Part):
     def _encoder(self, model: str | None) -> Encoder:
         return self.catalog.load(model or self.settings.default_model)
 
-    def _reader(self, rerank: bool | str) -> CrossEncoder | None:
-        """The cross-encoder to rank by; only that of the settings may be a folder where strangers reach the page."""
+    def _reader(self, rerank: bool | str) -> PairScorer | None:
+        """The model to rank by; only that of the settings may be a folder where strangers reach the page.
+
+        Raises:
+            StudioError: it cannot be read, or cannot rank.
+        """
         if not rerank:
             return None
-        return (
-            self.catalog.load_cross(rerank)
-            if isinstance(rerank, str)
-            else self.catalog.load_cross(self.settings.reranker, allow_folders=True)
-        )
+        named = isinstance(rerank, str)
+        name = rerank if isinstance(rerank, str) else self.settings.reranker
+        reader = self.catalog.load_scorer(name, allow_folders=None if named else True)
+        if reader.labels > 1:
+            raise StudioError(f"{reader.name} sorts pairs into classes and cannot rank", "choose a cross-encoder with a single score")
+        return reader
+
+    def _again(self, corpus: Corpus, reader: PairScorer, progress: Progress | None) -> Callable[[str, Sequence[Hit]], list[Hit]]:
+        """A query and hits → the hits by the reader's scores, the highest first; what it makes of the corpus comes from the cache."""
+        of = reader.candidates
+        vectors = None if of is None else self._services.vectors.get(corpus.texts, corpus.digest, of, progress)
+
+        def ranked(query: str, hits: Sequence[Hit]) -> list[Hit]:
+            rows = [hit.row for hit in hits]
+            if vectors is None:
+                scores = reader.predict([(query, corpus.texts[row]) for row in rows])
+            else:
+                scores = reader.against([query], vectors[rows])[0]
+            return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
+
+        return ranked
 
     def _semantic(self, corpus: Corpus, model: str | None, progress: Progress | None = None) -> SemanticIndex:
         from ..explore.search import SemanticIndex
@@ -245,14 +266,6 @@ def _compare(left: np.ndarray, right: np.ndarray) -> list[Similarity]:
 
     found = measures(left, right)
     return [Similarity(*(float(found[name][row]) for name in MEASURES)) for row in range(len(left))]
-
-
-def _reranked(corpus: Corpus, query: str, hits: Sequence[Hit], reader: CrossEncoder) -> list[Hit]:
-    """``hits`` by the score of the cross-encoder, the highest first."""
-    scores = reader.predict([(query, corpus.texts[hit.row]) for hit in hits])
-    if scores.ndim > 1:
-        raise StudioError(f"{reader.name} sorts pairs into classes and cannot rank", "choose a cross-encoder with a single score")
-    return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
 
 
 def _result(corpus: Corpus, hits: Sequence[Hit], k: int, start: float) -> SearchResult:

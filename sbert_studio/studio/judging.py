@@ -129,7 +129,7 @@ class Judging(Part):
         while (earlier := known.pop(model, None)) is not None:
             model = earlier
         try:
-            return None if self.catalog.is_cross(model) else self.catalog.load(model)
+            return None if self.catalog.is_cross(model) else self.catalog.load_within(model)
         except StudioError:
             return None
 

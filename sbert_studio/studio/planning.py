@@ -80,7 +80,7 @@ class Planning(Part):
         first = earlier = None
         if request.first is not None:
             first, earlier = self._first_stage(request.first, asked_first, chosen_first, model, before, reading)
-            shared: dict[str, Any] = {name: own[name] for name in ("architecture", "head") if name in own}
+            shared: dict[str, Any] = {name: own[name] for name in ("architecture", "head", "codes") if name in own}
             stage = self._advise(earlier.examples, model, {**shared, **chosen_first})
             spec = spec.replace(first=stage.spec.to_json())
             reasons = (*(f"First stage: {reason}" for reason in stage.reasons), *reasons)
@@ -164,7 +164,7 @@ class Planning(Part):
         if overrides.get("architecture") == "cross":
             info, lengths = self.catalog.load_either(model).describe(), None
         else:
-            encoder = self.catalog.load(model)
+            encoder = self.catalog.load_within(model) if overrides.get("architecture") == "poly" else self.catalog.load(model)
             sample = [text for column in examples.texts for text in column[:_SAMPLE]]
             info, lengths = encoder.describe(), encoder.tokens.counts(sample)
         advice = advise(examples, info=info, device=str(self.catalog.device), lengths=lengths, overrides=chosen)

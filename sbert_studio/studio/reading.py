@@ -123,7 +123,7 @@ class Reading(Part):
         kinds = self.kinds_of(objective)
         if model.casefold() == NO_MODEL:
             return diagnose(table, roles if isinstance(roles, Roles) else read_roles(table, roles, kinds), dev, progress=progress)
-        encoder = None if self.catalog.is_cross(model) else self.catalog.load(model)
+        encoder = None if self.catalog.is_cross(model) else self.catalog.load_within(model)
         tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None else (None, None)
         similar = self.similar(encoder)
         read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, similar)
@@ -148,12 +148,11 @@ class Reading(Part):
     @staticmethod
     def kinds_of(objective: str | None) -> tuple[Kind, ...]:
         """The kinds of examples that an objective learns from; none where it is not said, or not known."""
-        from ..objectives import OBJECTIVES, PAIR_OBJECTIVES
+        from ..objectives import ARCHITECTURES
 
         if not isinstance(objective, str):  # from settings that nothing has looked at yet
             return ()
-        known = PAIR_OBJECTIVES if objective in PAIR_OBJECTIVES else OBJECTIVES
-        return known[objective].kinds if objective in known else ()
+        return next((known[objective].kinds for known in ARCHITECTURES.values() if objective in known), ())
 
     def fix_all(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: ColumnChoices, model: str | None = None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _OUTCOME = "outcome.json"
 _NO_MATTER = ("checkpoint_every", "accept_alarm")
-_LATER, _UNUSUAL = ("judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words"), object()
+_LATER, _UNUSUAL = ("judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "codes"), object()
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class Page:
         """What a model chooser offers: (title, name) of each bundled model and each finished run of the visitor.
 
         Args:
-            reads: ``texts``, ``pairs`` (cross-encoders) or both; where nothing is said, ``texts``: what has vectors.
+            reads: ``texts``, ``pairs`` (cross- and poly-encoders) or both; where nothing is said, ``texts``: what has vectors.
         """
         found, _ = self.studio.judge.models_at_hand(self.visitor(owner))
         cards = [card for card in found if card.reads in (reads or ("texts",)) and not card.damaged]

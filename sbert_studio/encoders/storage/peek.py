@@ -12,6 +12,7 @@ from ...wordvectors.pretrained import shape_of
 from ..modules.pooling import JOIN, read_mode
 from ..modules.recurrent import GRU, LSTM, RNN
 from ..scorers.cross_storage import is_cross_folder
+from ..scorers.poly_storage import is_poly_folder
 from .backbone import read_json
 from .digests import cut_short
 from .reading import inside, transformer_folder
@@ -29,7 +30,7 @@ class ModelInfo:
         parameters: how many weights there are.
         max_length: the most tokens of a text that are read, or 0.
         pooling: the mode, or nothing.
-        reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors.
+        reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors, or a poly-encoder.
         damaged: why it cannot be used; empty where it can. Bits that flipped within the weights are found when they are loaded.
     """
 
@@ -87,7 +88,7 @@ def _info(folder: Path) -> ModelInfo:
             dim = int(found.get("word_embedding_dimension") or found.get("embedding_dimension") or dim) * len(pooling.split(JOIN))
         elif kind == "Dense":
             dim = int(found["out_features"])
-    return ModelInfo(dim, parameters, _length(main, config), pooling)
+    return ModelInfo(dim, parameters, _length(main, config), pooling, "pairs" if is_poly_folder(folder) else "texts")
 
 
 def _length(folder: Path, config: dict[str, Any]) -> int:

@@ -110,7 +110,7 @@ def _notes(card: ModelCard) -> list[str]:
 def _model_facts(card: ModelCard) -> list[tuple[str, Any]]:
     return [
         ("Name", card.name),
-        ("Dimensions", card.dim or "none: it reads pairs"),
+        ("Dimensions", f"{card.dim or 'none'}: it reads pairs" if card.reads == "pairs" else card.dim),
         ("Weights", f"{card.parameters:,}"),
         ("Longest text", f"{card.max_length} tokens" if 0 < card.max_length < _NO_LIMIT else "of any length"),
         ("Pooling", card.pooling or "–"),

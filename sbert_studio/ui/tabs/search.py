@@ -21,7 +21,7 @@ ORDER = 2
 _QUERY = "I still have not got my money back"
 _FIELDS = 3
 _MODES = [("By meaning", "semantic"), ("By words", "lexical"), ("Both", "hybrid")]
-_SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked": "Cross-encoder"}
+_SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked": "Ranked again"}
 _NOT_AGAIN = ("Not again", "")
 
 
@@ -46,7 +46,7 @@ def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str) ->
 def find(
     page: Page, key: str | None, query: str, k: int, mode: str, model: str | None, reranker: str | None = None, progress: Any = None
 ) -> tuple[str, Value]:
-    """The corpus' key (the sample's, where nothing was chosen) and the hits, ranked again by the cross-encoder ``reranker``, if any."""
+    """The corpus' key (the sample's, where nothing was chosen) and the hits, ranked again by the model ``reranker``, if any."""
     key, chosen = page.corpus_of(key)
     reading = told(progress, "Encoding the corpus") if progress is not None else None
     again = reranker or False
@@ -56,7 +56,7 @@ def find(
 
 
 def rerankers(page: Page, owner: Any, chosen: str | None) -> Any:
-    """An update of the chooser of cross-encoders: the visitor's own; what is gone is no longer chosen."""
+    """An update of the chooser of models that score pairs: the visitor's own; what is gone is no longer chosen."""
     choices = [_NOT_AGAIN, *page.model_choices(owner, "pairs")]
     gone = str(chosen or "").startswith("run-") and chosen not in {name for _, name in choices}
     return gr.update(choices=choices, value="" if gone else chosen or "")
@@ -113,7 +113,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
             [_NOT_AGAIN],
             value="",
             label="Rank the best 100 again",
-            info="By a cross-encoder that you tuned, or a Hugging Face id: slower, more exact.",
+            info="By a cross-encoder (slower, more exact) or poly-encoder that you tuned, or a Hugging Face id.",
             allow_custom_value=True,
             elem_id="search-reranker",
         )

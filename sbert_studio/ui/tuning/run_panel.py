@@ -166,7 +166,8 @@ def use(page: Page, follow: Follow, owner: Any) -> Any:
     title = next((title for title, name in choices if name == follow.run_id), None)
     if title is None and any(name == follow.run_id for _, name in page.model_choices(owner, "pairs")):
         raise StudioError(
-            "this model reads pairs and has no vectors", "choose it in the Search tab, to rank what was found again, or in Evaluate"
+            "this model reads pairs, and is not made to compare, search or draw by itself",
+            "choose it in the Search tab, to rank what was found again, or in Evaluate",
         )
     if title is None:
         raise StudioError("this model is no longer there", "choose another one")
