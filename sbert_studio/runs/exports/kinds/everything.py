@@ -48,7 +48,7 @@ class Everything(Export):
             yield "held_out.csv", _held_out_csv(folder)
             if (folder / KNOWN).is_file():
                 yield KNOWN, folder / KNOWN
-            if "metric" in run.after and (script := script_for(materials.spec())) is not None:
+            if "metric" in run.after and (script := script_for(materials.spec(), folder / "model")) is not None:
                 yield "verify.py", script
 
 
