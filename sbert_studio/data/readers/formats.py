@@ -6,12 +6,13 @@ import zipfile
 from pathlib import Path
 
 from ...errors import StudioError
+from ..distributions.alone import read_alone
 from ..progress import Progress
 from .nested.columnar import read_parquet
 from .nested.json import looks_like_json_lines, read_json
 from .rows import Content
 from .text.delimited import read_delimited
-from .text.encoding import detect_encoding, named_encoding
+from .text.encoding import Encoding, detect_encoding, named_encoding
 from .text.lines import first_lines
 from .text.plain import read_plain
 from .workbook import read_workbook
@@ -19,11 +20,23 @@ from .workbook import read_workbook
 SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json", ".xlsx", ".parquet")
 """The endings of files that are understood; content decides where the two disagree."""
 
+_LOOKED_AT = 20
+
 
 def read_content(
-    path: Path, *, progress: Progress | None = None, encoding: str | None = None, delimiter: str | None = None, header: bool | None = None
+    path: Path,
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
 ) -> Content:
     """Read a file of any supported format.
+
+    Args:
+        path: the file.
+        name: what people call it, by which files of a known distribution are told; the file's own name unless given.
 
     Raises:
         StudioError: it is absent, empty, binary, damaged, or holds no rows.
@@ -37,9 +50,19 @@ def read_content(
     suffix = path.suffix.lower()
     if suffix in {".jsonl", ".ndjson", ".json"}:
         return read_json(path, progress=progress, encoding=chosen)
+    if delimiter is None and header is None:
+        known = read_alone(path, name or path.name, first_lines(path, chosen, _LOOKED_AT), chosen.codec if encoding else None)
+        if known is not None:
+            return known
+    return _read_text(path, progress, chosen, delimiter, header)
+
+
+def _read_text(path: Path, progress: Progress | None, chosen: Encoding, delimiter: str | None, header: bool | None) -> Content:
+    suffix = path.suffix.lower()
     if suffix in {".txt", ".text", ".md"} and delimiter is None:
         return read_plain(path, progress=progress, encoding=chosen, header=header)
-    if delimiter is None and start.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and looks_like_json_lines(first_lines(path, chosen, 3)):
+    start = first_lines(path, chosen, 3)
+    if delimiter is None and "".join(start).lstrip("\ufeff \r\n\t").startswith("{") and looks_like_json_lines(start):
         return read_json(path, progress=progress, encoding=chosen)
     return read_delimited(path, progress=progress, encoding=chosen, delimiter=delimiter, header=header)
 
