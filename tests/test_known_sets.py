@@ -25,10 +25,10 @@ def year(tmp_path: Path) -> Path:
 
 def test_a_folder_that_holds_one_set_is_judged_and_learned_from(home: Path, tmp_path: Path, year: Path) -> None:
     with studio_at(home, write_model(tmp_path / "tiny")) as studio:
-        report = studio.evaluate(None, year)
+        report = studio.judge.evaluate(None, year)
         assert (report.task, report.rows) == ("sts", 59) and report.account is not None
         assert [(reason.why, reason.rows) for reason in report.account.reasons] == [("no gold score", (60,))]
-        outcome = studio.train(TrainRequest(year, overrides=quick(seed=1)))
+        outcome = studio.tune.train(TrainRequest(year, overrides=quick(seed=1)))
         assert outcome.status == "finished"
 
 
@@ -41,6 +41,6 @@ def test_a_folder_of_several_sets_or_of_none_is_refused(home: Path, tmp_path: Pa
         (other / f"STS.{half}.FNWN.txt").write_text("a b\tc d\n" if half == "input" else "2\n", encoding="utf-8")
     with studio_at(home) as studio:
         with pytest.raises(StudioError, match="holds 2 sets: STS12 test, STS13 test"):
-            studio.read(tmp_path)
+            studio.read.table(tmp_path)
         with pytest.raises(StudioError, match="is a folder"):
-            studio.read(empty)
+            studio.read.table(empty)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from .languages import foreign_notes
+from .part import Part
 from .questions import Unanswered
-from .reading import Reading
 from .results import ModelCard
 
 if TYPE_CHECKING:
@@ -22,10 +22,16 @@ if TYPE_CHECKING:
     from ..encoders.base import Encoder
     from ..evaluation.report import Report
     from ..runs.records.record import Run
+    from .reading import Reading
+    from .services import Services
 
 
-class Judging(Reading):
+class Judging(Part):
     """Models → scores."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def evaluate(
         self,
@@ -48,7 +54,7 @@ class Judging(Reading):
         from ..data.language import languages_in
         from ..evaluation.suite import evaluate
 
-        name, table = model or self.settings.default_model, self._table(path, asked=asked)
+        name, table = model or self.settings.default_model, self.read.table(path, asked=asked)
         judged = self.catalog.load_either(name)
         roles, open_ = self._roles_to_judge_by(table, task, asked, name)
         report = evaluate(judged, table, task, progress, roles)
@@ -97,7 +103,7 @@ class Judging(Reading):
         kinds, asked = kinds_of_task(task), asked or ColumnChoices()
         if kinds == ("labelled_texts",) and not replace(asked, as_read=False):
             return None, []
-        similar = self._similar(self._untuned(model))
+        similar = self.read.similar(self._untuned(model))
         said = replace(asked, as_read=False)
         try:
             reading = read_roles(table, said, (), similar)
