@@ -259,6 +259,15 @@ def test_argument_facets_are_one_set_with_its_topics(tmp_path: Path) -> None:
     fits(found)
 
 
+def test_signs_that_were_damaged_before_the_facets_were_handed_out_are_whole_again(tmp_path: Path) -> None:
+    signs = "“quoted” and ‘so’ – it’s — done •"
+    damaged = signs.encode().decode("cp1252", "replace").replace("\ufffd", "\x9d")
+    coded = b"".join(bytes([0x9D]) if sign == "\x9d" else sign.encode("mac_roman") for sign in damaged)
+    (tmp_path / "ArgPairs_GC.csv").write_bytes(b"regression_label,sentence_1,sentence_2\n3," + coded + b",A caf\xe9.\n")
+    (found,) = distributions_at(tmp_path)
+    assert rows(found)[0][:2] == (signs, "A café.")
+
+
 def test_wikipedia_sections_are_known_by_their_header_alone(tmp_path: Path) -> None:
     header = "Sentence1,Sentence2,Sentence3,Article Title,Article Link\n"
     for name in ("train.csv", "validation.csv", "test.csv"):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ...errors import StudioError
 from ..columns.roles import Roles
+from ..findings import Finding
 from ..readers.rows import Content
 from ..values.cells import LONGEST_CELL, parse_number
 from .base import DISTRIBUTIONS, Distribution, Folder, Part
@@ -15,6 +17,11 @@ from .lines import Rows, codec_of, encoding_note, wrong
 
 _TOPICS = {"ArgPairs_DP.csv": "death penalty", "ArgPairs_GC.csv": "gun control", "ArgPairs_GM.csv": "gay marriage"}
 _NEEDED = {"sentence1": ("sentence_1", "sentence1"), "sentence2": ("sentence_2", "sentence2"), "score": ("regression_label",)}
+
+# UTF-8 that was once read as Windows-1252 and written as Mac Roman, where three bytes stand for each of these signs.
+_DAMAGED = re.compile("‰Û([\x9dÏªÒÓ÷¢_])")
+_SIGNS = {"Ï": "“", "\x9d": "”", "÷": "‘", "ª": "’", "Ò": "–", "Ó": "—", "¢": "•", "_": "…"}
+_WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes([code]).decode("cp1252", "ignore"))}
 
 
 @DISTRIBUTIONS.register("afs")
@@ -32,10 +39,10 @@ class ArgumentFacets(Distribution):
     def read(self, part: Part) -> Content:
         """``sentence1, sentence2, score, topic``; rows are numbered through the files."""
         rows = Rows("sentence1", "sentence2", "score", "topic")
-        notes = []
+        notes: list[Finding] = []
         for path in part.files:
             codec = codec_of(path)
-            notes += [note for note in encoding_note(codec) if note not in notes]
+            notes += [note for note in encoding_note("cp1252" if codec == "latin-1" else codec) if note not in notes]
             rows.begin(path)
             for number, (first, second, score) in _pairs(path, codec):
                 if not score:
@@ -52,6 +59,13 @@ class ArgumentFacets(Distribution):
         """Pairs scored 0–5, each of a topic."""
         note = "scores 0–5, divided by 5"
         return Roles("scored_pairs", ("sentence1", "sentence2"), "score", 0.0, 5.0, group="topic", note=note)
+
+
+def _whole(text: str, codec: str) -> str:
+    """The text with the quotation marks and dashes that its writer set."""
+    if codec == "latin-1":  # some bytes of these signs are none of Windows-1252
+        text = text.translate(_WINDOWS)
+    return _DAMAGED.sub(lambda found: _SIGNS[found[1]], text)
 
 
 def _pairs(path: Path, codec: str) -> Iterator[tuple[int, tuple[str, str, str]]]:
@@ -73,7 +87,7 @@ def _pairs(path: Path, codec: str) -> Iterator[tuple[int, tuple[str, str, str]]]
                 if len(cells) <= max(places):
                     hint = "fetch the file again; its quotation marks may have been lost"
                     raise wrong(path, reader.line_num, f"has {len(cells)} cells where {max(places) + 1} are needed", hint)
-                first, second, score = (" ".join(cells[place].split()) for place in places)
+                first, second, score = (" ".join(_whole(cells[place], codec).split()) for place in places)
                 yield number, (first, second, score)
         except csv.Error as error:
             raise wrong(path, reader.line_num, f"is no CSV: {error}") from error
