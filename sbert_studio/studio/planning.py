@@ -12,7 +12,7 @@ from ..registry import parse_params
 from .part import Part
 from .plans import FIRST, Source, TrainPlan, TrainRequest
 from .questions import from_json, of_first_stage, typed
-from .reading import existing_file
+from .reading import existing_file, existing_folder
 from .results import Forecast
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ class Planning(Part):
         """The table of a file, read only if it was not read in the same way before."""
         if not isinstance(given, str | Path):
             return given
+        if existing_folder(given) is not None:
+            return self.read.table(given, progress=progress)
         path = existing_file(given)
         if known is not None and known.given == path and _how(known.choices) == _how(asked):
             return known.table
@@ -175,8 +177,8 @@ class Planning(Part):
 
 
 def _source(given: Path | str | Table, table: Table, asked: ColumnChoices, diagnosis: Diagnosis) -> Source:
-    path = existing_file(given) if isinstance(given, str | Path) else given
-    return Source(path, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
+    whole = table if not isinstance(given, str | Path) or existing_folder(given) is not None else existing_file(given)
+    return Source(whole, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
 def _said(asked: ColumnChoices | None, more: Mapping[str, Any] | None = None) -> ColumnChoices:

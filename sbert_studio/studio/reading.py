@@ -39,7 +39,7 @@ class Reading(Part):
         progress: Progress | None = None,
         asked: Roles | ColumnChoices | None = None,
     ) -> Table:
-        """A file as a table whose rows keep their spreadsheet numbers; a table as it is.
+        """A file as a table whose rows keep their spreadsheet numbers; a folder that holds one known set in several; a table as it is.
 
         Args:
             asked: its encoding, its delimiter and whether it has a header, where that was said.
@@ -52,10 +52,27 @@ class Reading(Part):
 
         if not isinstance(path, str | Path):
             return path
+        if (folder := existing_folder(path)) is not None:
+            return self._set_in(folder)
         path, said = existing_file(path), dict[str, Any]()
         if isinstance(asked, ColumnChoices):
             said = {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
         return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20, **said)
+
+    def _set_in(self, folder: Path) -> Table:
+        """The rows of the one known set that lies in a folder, such as the sentences and the gold scores of a year of STS."""
+        from ..data.distributions import distributions_at
+
+        found = distributions_at(folder)
+        if not found:
+            raise _is_folder(folder)
+        if len(found) > 1:
+            names = ", ".join(one.title for one in found[:8]) + ("…" if len(found) > 8 else "")
+            raise StudioError(f"{folder.name} holds {len(found)} sets: {names}", "name the file, or the folder, of one of them")
+        files, limit = found[0].files, self.settings.max_upload_mb
+        if sum(file.stat().st_size for file in files if file.is_file()) > limit << 20:
+            raise StudioError(f"the files of {found[0].title} have more than {limit:,} MiB, as many as are accepted", "give smaller files")
+        return found[0].table
 
     def corpus(
         self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None
@@ -200,6 +217,12 @@ class Reading(Part):
         return table
 
 
+def existing_folder(path: str | Path) -> Path | None:
+    """``path`` if a folder stands there, else ``None``."""
+    found = existing(path)
+    return found if found is not None and found.is_dir() else None
+
+
 def existing_file(path: str | Path) -> Path:
     """``path`` if a file stands there.
 
@@ -208,7 +231,11 @@ def existing_file(path: str | Path) -> Path:
     """
     found = existing(path)
     if found is not None and found.is_dir():
-        raise StudioError(f"{found.name or found} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+        raise _is_folder(found)
     if found is None or not found.is_file():
         raise StudioError(f"there is no file {(Path(path).name or str(path))[:200]!r}", "check the path, or quote it if it holds spaces")
     return found
+
+
+def _is_folder(path: Path) -> StudioError:
+    return StudioError(f"{path.name or path} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")

@@ -14,13 +14,23 @@ SUFFIXES = tuple(suffix for name in FORMATS for suffix in FORMATS[name].suffixes
 
 
 def read_content(
-    path: Path, *, progress: Progress | None = None, encoding: str | None = None, delimiter: str | None = None, header: bool | None = None
+    path: Path,
+    *,
+    name: str | None = None,
+    progress: Progress | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
 ) -> Content:
     """Read a file of any format there is.
+
+    Args:
+        path: the file.
+        name: what people call it, by which files of a known distribution are told; the file's own name unless given.
 
     Raises:
         StudioError: it is absent, empty, binary, damaged, or holds no rows.
     """
-    start = Start.of(path, Choices(encoding, delimiter, header))
+    start = Start.of(path, Choices(encoding, delimiter, header), name)
     found = next(kind for known in _BY_RANK if (kind := known()).knows(start))
     return found.read(start, progress)

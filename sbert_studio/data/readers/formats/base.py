@@ -40,14 +40,16 @@ class Start:
         path: where it lies.
         head: its first bytes.
         choices: what was said of it.
+        name: what people call it.
     """
 
     path: Path
     head: bytes
     choices: Choices
+    name: str
 
     @classmethod
-    def of(cls, path: Path, choices: Choices) -> Start:
+    def of(cls, path: Path, choices: Choices, name: str | None = None) -> Start:
         """Look at a file.
 
         Raises:
@@ -64,7 +66,7 @@ class Start:
             raise StudioError(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from None
         if not head:
             raise StudioError(f"{path.name} is empty", "give a file with at least one row of text")
-        return cls(path, head, choices)
+        return cls(path, head, choices, name or path.name)
 
     @property
     def suffix(self) -> str:
@@ -87,7 +89,7 @@ class FileFormat(ABC):
     Attributes:
         name: the registry sets it.
         suffixes: the endings of its files; content decides where the two disagree.
-        rank: formats of a lower rank are asked first; by bytes 0 to 9, by name 10 to 19, the rest after those.
+        rank: formats of a lower rank are asked first.
     """
 
     name: ClassVar[str]

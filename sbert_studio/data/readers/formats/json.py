@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ...progress import Progress
 from ..nested.json import looks_like_json_lines, read_json
 from ..rows import Content
@@ -13,19 +15,29 @@ _BLANK = b"\xef\xbb\xbf \r\n\t"
 
 @FORMATS.register("json")
 class Json(FileFormat):
-    """Known by its name, or by lines that are objects, unless a delimiter or a plain text is asked for."""
+    """Known by its name."""
 
-    suffixes = (".jsonl", ".ndjson", ".json")
-    rank = 10
+    suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson", ".json")
+    rank = 2
 
     def knows(self, start: Start) -> bool:
         """See :meth:`FileFormat.knows`."""
-        if start.suffix in self.suffixes:
-            return True
-        if start.choices.delimiter is not None or start.suffix in {".txt", ".text", ".md"}:
-            return False
-        return start.head.lstrip(_BLANK).startswith(b"{") and looks_like_json_lines(first_lines(start.path, start.encoding, 3))
+        return start.suffix in self.suffixes
 
     def read(self, start: Start, progress: Progress | None) -> Content:
         """See :meth:`FileFormat.read`."""
         return read_json(start.path, progress=progress, encoding=start.encoding)
+
+
+@FORMATS.register("json lines")
+class UnnamedJson(Json):
+    """Known by lines that are objects, whatever the file is called, unless a delimiter is asked for."""
+
+    suffixes = ()
+    rank = 12
+
+    def knows(self, start: Start) -> bool:
+        """See :meth:`FileFormat.knows`."""
+        if start.choices.delimiter is not None or not start.head.lstrip(_BLANK).startswith(b"{"):
+            return False
+        return looks_like_json_lines(first_lines(start.path, start.encoding, 3))
