@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..evaluation.report import TASKS
+from ..evaluation.tasks import TASKS
 from ..evaluation.words import confused_in_words
 from .answers import Answer, Json, progress, say
 from .columns import asks
