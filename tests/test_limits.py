@@ -12,7 +12,7 @@ import pytest
 from tiny_studio import quick, studio_at, write_model, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.record import Run
+from sbert_studio.runs.records.record import Run
 from sbert_studio.settings import SHARED_LIMITS, Limits, Settings
 from sbert_studio.studio import Studio
 from sbert_studio.studio.keeping import Keeper, remove_old

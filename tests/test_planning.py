@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from tiny_studio import quick, studio_at, write_model, write_pairs
 
-from sbert_studio.data.asked import Asked
+from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.data.questions import Option, Question, Shown
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.materials import Materials
+from sbert_studio.runs.run_files import RunFiles
 from sbert_studio.studio import Studio, TrainRequest, Unanswered
 from sbert_studio.studio.reading import Reading
 
@@ -46,7 +46,7 @@ def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def diagnosed(self: Reading, table: Any, said: Any, *more: Any, **named: Any) -> Any:
         found = known(self, table, said, *more, **named)
-        return replace(found, questions=() if isinstance(said, Asked) and said.scale else (WHICH_WAY,))
+        return replace(found, questions=() if isinstance(said, ColumnChoices) and said.scale else (WHICH_WAY,))
 
     monkeypatch.setattr(Reading, "_diagnosed", diagnosed)
 
@@ -61,11 +61,11 @@ def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studi
             verb(plan)
         assert "--scale 0-10 (no, a 10 would be)" in str(caught.value) and caught.value.rows == (3,)
     assert studio.runs() == []
-    answered = studio.plan(replace(plan.request, choices=Asked(scale=(0.0, 10.0))), plan)
+    answered = studio.plan(replace(plan.request, choices=ColumnChoices(scale=(0.0, 10.0))), plan)
     assert answered.certain and answered.table is plan.table
     assert studio.train(answered).status == "finished"
-    kept = studio.train(TrainRequest(path, choices=Asked(as_read=True), overrides=quick()))
-    assert Materials(studio.workspace.run(kept.id)).plan()["as_read"][0]["question"] == WHICH_WAY.text
+    kept = studio.train(TrainRequest(path, choices=ColumnChoices(as_read=True), overrides=quick()))
+    assert RunFiles(studio.workspace.run(kept.id)).plan()["as_read"][0]["question"] == WHICH_WAY.text
     with zipfile.ZipFile(studio.export(kept.id).path) as archive:
         card = archive.read("pairs/README.md").decode()
     assert "60 rows read" in card and "Is a 5 the most alike?" in card and "--as-read" in card
@@ -74,7 +74,7 @@ def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studi
 @pytest.mark.usefixtures("doubtful")
 def test_a_question_about_the_first_stage_is_answered_by_a_setting_of_it(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "first.csv", seed=30)
-    said = TrainRequest(path, first=first, choices=Asked(scale=(0.0, 5.0)), overrides=quick())
+    said = TrainRequest(path, first=first, choices=ColumnChoices(scale=(0.0, 5.0)), overrides=quick())
     (question,) = studio.plan(said).questions
     assert question.text.startswith("In the file of the first stage: ")
     assert question.options[1].flag == "--set first.scale=0-10"
@@ -154,7 +154,7 @@ def test_a_run_trains_the_rows_that_were_planned_and_says_so_where_they_are_dama
     path = write_pairs(tmp_path / "pairs.csv")
     plan = studio.plan(TrainRequest(path, overrides=quick()))
     run = studio.train(plan)
-    materials = Materials(studio.workspace.run(run.id))
+    materials = RunFiles(studio.workspace.run(run.id))
     rows, dev = materials.examples()
     assert (rows.digest, dev, rows.lines.tolist()) == (plan.examples.digest, None, plan.examples.lines.tolist())
     assert materials.plan()["digests"] == {"data": plan.examples.digest}
@@ -167,7 +167,7 @@ def test_a_run_trains_the_rows_that_were_planned_and_says_so_where_they_are_dama
 def test_a_run_of_an_earlier_version_still_opens(studio: Studio, tmp_path: Path) -> None:
     plan = studio.plan(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     run = studio.train(plan)
-    materials = Materials(studio.workspace.run(run.id))
+    materials = RunFiles(studio.workspace.run(run.id))
     for name in ("plan.json", "account.json", "learned.parquet"):
         (materials.folder / name).unlink()
     assert materials.examples()[0].digest == plan.examples.digest
@@ -179,8 +179,8 @@ def test_a_run_of_an_earlier_version_still_opens(studio: Studio, tmp_path: Path)
 def test_how_a_file_is_read_goes_into_its_run(studio: Studio, tmp_path: Path) -> None:
     path = tmp_path / "alt.csv"
     path.write_bytes(write_pairs(tmp_path / "pairs.csv").read_text().replace("cat", "кот").replace(",", ";").encode("cp866"))
-    run = studio.train(TrainRequest(path, choices=Asked(encoding="cp866", delimiter=";"), overrides=quick()))
-    materials = Materials(studio.workspace.run(run.id))
+    run = studio.train(TrainRequest(path, choices=ColumnChoices(encoding="cp866", delimiter=";"), overrides=quick()))
+    materials = RunFiles(studio.workspace.run(run.id))
     assert any("кот" in text for text in materials.examples()[0].texts[0])
     (materials.folder / "learned.parquet").unlink()
     assert any("кот" in text for text in materials.examples()[0].texts[0])
@@ -197,7 +197,7 @@ def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: 
         (TrainRequest(dev=other), "began without --dev"),
         (TrainRequest(first=other), "began without --first"),
         (TrainRequest(name="yours"), "is called 'mine'"),
-        (TrainRequest(choices=Asked(scale=(0.0, 1.0))), "columns of its own"),
+        (TrainRequest(choices=ColumnChoices(scale=(0.0, 1.0))), "columns of its own"),
         (TrainRequest(other), "another file"),
     ):
         with pytest.raises(StudioError, match=words):

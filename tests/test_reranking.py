@@ -8,7 +8,7 @@ import pytest
 from tiny_studio import sentences, write_model
 
 from sbert_studio.data.corpus import Corpus
-from sbert_studio.encoders.cross_storage import load_cross, new_cross
+from sbert_studio.encoders.scorers.cross_storage import load_cross, new_cross
 from sbert_studio.errors import StudioError
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio

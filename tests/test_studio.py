@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 
-from sbert_studio.data.asked import Asked
+from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.errors import StudioError
@@ -194,7 +194,7 @@ def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, t
     run = studio.train(again)
     assert done == [], "what is trained are the rows that were planned"
     assert run.status == "finished" and run.spec == again.spec.to_json()
-    studio.plan(replace(request, choices=Asked(scale=(0.0, 10.0))), again)
+    studio.plan(replace(request, choices=ColumnChoices(scale=(0.0, 10.0))), again)
     assert "read_table" not in done and "diagnose" in done, "the same file otherwise read by its owner is looked at again"
 
 

@@ -15,7 +15,7 @@ from .columns import asks
 from .studio import open_studio
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
 
 
 @asks
@@ -24,7 +24,7 @@ def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
     data: Annotated[Path, typer.Option(metavar="FILE", help="Pairs with a score or label, triplets, or texts with a label.")],
     task: Annotated[str, typer.Option(help=f"auto, {', '.join(TASKS[:-1])} or {TASKS[-1]}.")] = "auto",
-    said: Asked,
+    said: ColumnChoices,
     json: Json = False,
 ) -> Answer:
     """Judge a model on a file. What is uncertain of the file is asked, and answered by the same options as for a training."""

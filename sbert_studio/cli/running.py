@@ -13,7 +13,7 @@ from .answers import Answer, Json, say
 from .studio import open_studio
 
 if TYPE_CHECKING:
-    from ..runs.record import Run
+    from ..runs.records.record import Run
     from ..studio import Studio
     from ..studio.results import RunView
 

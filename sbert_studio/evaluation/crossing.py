@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.scales import label_key
+from ..data.values.scales import label_key
 from ..errors import StudioError
 from .bootstrap import interval, resampled, resampled_mean
 from .pairs import judge, resampled_average_precision, resampled_decisions

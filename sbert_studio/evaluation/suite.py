@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data.examples import Examples, Roles, detect_roles
 from ..encoders.base import Encoder
-from ..encoders.pair_scorer import PairScorer
+from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
 from .bootstrap import drawn_together
 from .categories import Known

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..data.no_answer import kept_as_texts
+from ..data.columns.roles import Roles
 from ..data.progress import checkpoint
-from ..data.roles import Roles
+from ..data.values.no_answer import kept_as_texts
 from ..errors import StudioError
 from .languages import foreign_notes
 from .reading import Reading
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
-    from ..encoders.cross import CrossEncoder
+    from ..encoders.scorers.cross import CrossEncoder
     from ..explore.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
     from ..explore.search import Hit, LexicalIndex, SemanticIndex

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..caches import give_back
 from ..errors import StudioError
-from ..runs.record import Run
+from ..runs.records.record import Run
 from ..workspace import Workspace, write_json
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Keeper:
     def _memory(self) -> None:
         """Return memory once a training has ended, or much was used and let go of since."""
         busy = any(run.active for run in self._studio.store.runs(status="running"))
-        from ..training.memory import resident_bytes
+        from ..training.loop.memory import resident_bytes
 
         if (self._trained and not busy) or resident_bytes() > self._resident + _GROWN:
             give_back()

@@ -15,13 +15,13 @@ from .reading import Reading, existing_file
 from .results import Forecast
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
-    from ..data.doctor import Diagnosis
+    from ..data.choices.column_choices import ColumnChoices
+    from ..data.doctor.diagnosis import Diagnosis
     from ..data.examples import Examples, Roles
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..training.advisor import Advice
-    from ..training.rehearsal import Estimate
+    from ..training.estimate import Estimate
 
 _SAMPLE = 2_000  # texts of each column whose length the advisor sees
 _READING = ("encoding", "delimiter", "header")
@@ -85,8 +85,8 @@ class Planning(Reading):
         Raises:
             StudioError: as :meth:`~sbert_studio.studio.Studio.submit` would; or a training is under way.
         """
+        from ..training.estimate import rehearse
         from ..training.fresh import fresh
-        from ..training.rehearsal import rehearse
         from ..training.spec import TrainSpec
 
         drawn = self.settled(plan)
@@ -111,7 +111,7 @@ class Planning(Reading):
         plan.require_settled()
         return plan
 
-    def _read_again(self, given: Path | str | Table, asked: Asked, known: Source | None, progress: Progress | None) -> Table:
+    def _read_again(self, given: Path | str | Table, asked: ColumnChoices, known: Source | None, progress: Progress | None) -> Table:
         """The table of a file, read only if it was not read in the same way before."""
         if not isinstance(given, str | Path):
             return given
@@ -120,7 +120,9 @@ class Planning(Reading):
             return known.table
         return self.read(path, progress=progress, asked=asked)
 
-    def _same_rows(self, before: TrainPlan, table: Table, judged: Table | None, asked: Asked, model: str, own: Mapping[str, Any]) -> bool:
+    def _same_rows(
+        self, before: TrainPlan, table: Table, judged: Table | None, asked: ColumnChoices, model: str, own: Mapping[str, Any]
+    ) -> bool:
         """Whether what was found out before holds still: another setting changes nothing in the rows."""
         held = None if before.dev is None else before.dev.table
         name = before.request.model or self.settings.default_model
@@ -165,19 +167,19 @@ class Planning(Reading):
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
 
-def _source(given: Path | str | Table, table: Table, asked: Asked, diagnosis: Diagnosis) -> Source:
+def _source(given: Path | str | Table, table: Table, asked: ColumnChoices, diagnosis: Diagnosis) -> Source:
     path = existing_file(given) if isinstance(given, str | Path) else given
     return Source(path, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
-def _said(asked: Asked | None, more: Mapping[str, Any] | None = None) -> Asked:
+def _said(asked: ColumnChoices | None, more: Mapping[str, Any] | None = None) -> ColumnChoices:
     """What was said of a file; whether to go on with what is uncertain says nothing of the file itself."""
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
 
-    return replace(asked or Asked(), **from_json(more or {}), as_read=False)
+    return replace(asked or ColumnChoices(), **from_json(more or {}), as_read=False)
 
 
-def _how(asked: Asked) -> Sequence[Any]:
+def _how(asked: ColumnChoices) -> Sequence[Any]:
     return [getattr(asked, name) for name in _READING]
 
 
@@ -188,9 +190,9 @@ def _columns_in_words(roles: Roles) -> tuple[str, ...]:
 
 def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The settings of the run; those of its first stage, whose names begin with ``first.``; and what is said of its file."""
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
 
-    said = {item.name for item in fields(Asked)}
+    said = {item.name for item in fields(ColumnChoices)}
     own: dict[str, Any] = {}
     first: dict[str, Any] = {}
     asked: dict[str, Any] = {}

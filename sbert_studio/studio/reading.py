@@ -14,11 +14,11 @@ from .questions import Unanswered
 from .services import Services
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
+    from ..data.columns.detection import Reading as Read
     from ..data.corpus import Corpus
-    from ..data.detection import Reading as Read
-    from ..data.doctor import Diagnosis
-    from ..data.evidence import Similar
+    from ..data.doctor.diagnosis import Diagnosis
+    from ..data.evidence.similarity import Similar
     from ..data.examples import Kind, Roles
     from ..data.findings import Finding, Mend
     from ..data.progress import Progress
@@ -32,7 +32,9 @@ NO_MODEL = "none"
 class Reading(Services):
     """Files → tables, corpora, diagnoses."""
 
-    def read(self, path: str | Path, name: str | None = None, progress: Progress | None = None, asked: Asked | None = None) -> Table:
+    def read(
+        self, path: str | Path, name: str | None = None, progress: Progress | None = None, asked: ColumnChoices | None = None
+    ) -> Table:
         """A file as a table whose rows keep their spreadsheet numbers.
 
         Args:
@@ -66,7 +68,7 @@ class Reading(Services):
         path: str | Path | Table,
         *,
         dev: str | Path | Table | None = None,
-        roles: Roles | Asked | None = None,
+        roles: Roles | ColumnChoices | None = None,
         model: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
@@ -97,15 +99,15 @@ class Reading(Services):
     def _diagnosed(
         self,
         table: Table,
-        roles: Roles | Asked | None,
+        roles: Roles | ColumnChoices | None,
         dev: Table | None,
         model: str,
         objective: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
         """What a table is and what is wrong with it; ``objective`` decides between scores and labels where both are there."""
-        from ..data.asked import read_roles
-        from ..data.doctor import diagnose
+        from ..data.choices.column_choices import read_roles
+        from ..data.doctor.diagnosis import diagnose
         from ..data.examples import Roles
 
         kinds = self.kinds_of(objective)
@@ -120,13 +122,13 @@ class Reading(Services):
 
     def _similar(self, encoder: Encoder | None) -> Similar:
         """How alike texts are by an encoder; beside a cross-encoder, which reads pairs, by the one that the program came with."""
-        from ..data.evidence import similar_by
+        from ..data.evidence.similarity import similar_by
 
         return similar_by((encoder or self.catalog.load(self.settings.default_model)).encode)
 
-    def roles(self, table: Table, asked: Roles | Asked | None = None, objective: str | None = None) -> Roles:
+    def roles(self, table: Table, asked: Roles | ColumnChoices | None = None, objective: str | None = None) -> Roles:
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""
-        from ..data.asked import roles_as_asked
+        from ..data.choices.column_choices import roles_as_asked
         from ..data.examples import Roles
 
         if isinstance(asked, Roles):
@@ -143,34 +145,34 @@ class Reading(Services):
         known = PAIR_OBJECTIVES if objective in PAIR_OBJECTIVES else OBJECTIVES
         return known[objective].kinds if objective in known else ()
 
-    def heal(
-        self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: Asked, model: str | None = None
-    ) -> tuple[Table, Asked, tuple[Finding, ...]]:
+    def fix_all(
+        self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: ColumnChoices, model: str | None = None
+    ) -> tuple[Table, ColumnChoices, tuple[Finding, ...]]:
         """The table with every mend applied that its findings offer, what of ``asked`` still holds, and what was mended, in order.
 
         Raises:
             Unanswered: something about the file is to be asked first.
         """
-        from ..data.healing import heal
+        from ..data.doctor.fixing import fix_all
 
         judged = None if dev is None else self._table(dev)
 
-        def findings(table: Table, asked: Asked) -> tuple[Finding, ...]:
+        def findings(table: Table, asked: ColumnChoices) -> tuple[Finding, ...]:
             found = self.check(table, dev=judged, roles=asked, model=model)
             if found.questions:
                 raise Unanswered.of_file(table.name, found.questions)
             return found.findings
 
-        return heal(self._table(path, asked=asked), asked, findings)
+        return fix_all(self._table(path, asked=asked), asked, findings)
 
-    def convert(self, path: str | Path | Table, name: str, roles: Roles | Asked | None = None, model: str | None = None) -> Table:
-        """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversions`).
+    def convert(self, path: str | Path | Table, name: str, roles: Roles | ColumnChoices | None = None, model: str | None = None) -> Table:
+        """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversion.conversions`).
 
         Raises:
             Unanswered: something about the file is to be asked first: a conversion would make of a guess what nobody can see any more.
             StudioError: there is no such conversion, or it does not fit.
         """
-        from ..data.conversions import converted
+        from ..data.conversion.conversions import converted
 
         table = self._table(path)
         found = self.check(table, roles=roles, model=model)
@@ -180,8 +182,8 @@ class Reading(Services):
 
     def mend(self, path: str | Path | Table, mends: Mend | Iterable[Mend]) -> Table:
         """The table with mends applied, in their order."""
+        from ..data.doctor.mends import mend
         from ..data.findings import Mend
-        from ..data.mends import mend
 
         table = self._table(path)
         for one in [mends] if isinstance(mends, Mend) else mends:
@@ -189,13 +191,17 @@ class Reading(Services):
         return table
 
     def _table(
-        self, path: str | Path | Table, name: str | None = None, progress: Progress | None = None, asked: Roles | Asked | None = None
+        self,
+        path: str | Path | Table,
+        name: str | None = None,
+        progress: Progress | None = None,
+        asked: Roles | ColumnChoices | None = None,
     ) -> Table:
-        from ..data.asked import Asked
+        from ..data.choices.column_choices import ColumnChoices
 
         if not isinstance(path, str | Path):
             return path
-        return self.read(path, name, progress, asked if isinstance(asked, Asked) else None)
+        return self.read(path, name, progress, asked if isinstance(asked, ColumnChoices) else None)
 
 
 def existing_file(path: str | Path) -> Path:

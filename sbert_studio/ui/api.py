@@ -19,7 +19,7 @@ from .page import FILE_TYPES, Page
 from .reading import reads
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
     from ..studio import Studio
 
 _FOLDERS = ("path", "model")
@@ -111,7 +111,7 @@ def check(
     file: str,
     model: str = "",
     *,
-    said: Asked,
+    said: ColumnChoices,
 ) -> dict[str, Any]:
     """Find out what kind of training examples a file holds and what is wrong with it.
 
@@ -139,7 +139,7 @@ def train(
     dev: str | None = None,
     first: str | None = None,
     *,
-    said: Asked,
+    said: ColumnChoices,
 ) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 
@@ -229,7 +229,7 @@ def evaluate(
     model: str,
     task: str,
     *,
-    said: Asked,
+    said: ColumnChoices,
 ) -> dict[str, Any]:
     """Judge a model on a file of scored pairs, triplets or labelled texts.
 

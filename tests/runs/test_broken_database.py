@@ -13,11 +13,11 @@ import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs import database, migrations, outbox, store
-from sbert_studio.runs.mirror import Mirror
-from sbert_studio.runs.record import Run, new_run_id, now
-from sbert_studio.runs.row import COLUMNS
-from sbert_studio.runs.store import Store
+from sbert_studio.runs.records import database, migrations, outbox, store
+from sbert_studio.runs.records.mirror import Mirror
+from sbert_studio.runs.records.record import Run, new_run_id, now
+from sbert_studio.runs.records.row import COLUMNS
+from sbert_studio.runs.records.store import Store
 from sbert_studio.studio import Studio, TrainRequest
 
 
@@ -150,7 +150,7 @@ def test_the_end_of_a_run_is_noted_on_a_disk_that_takes_no_new_block(tmp_path: P
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("sbert_studio.runs.mirror.atomic_file", full)
+    monkeypatch.setattr("sbert_studio.runs.records.mirror.atomic_file", full)
     assert mirror.change({"status": "failed", "message": "the disk is full"})
     assert mirror.read() == {"id": folder.name, "status": "failed", "message": "the disk is full"}
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from tiny_studio import quick, sentences, write_pairs
 
-from sbert_studio.encoders.cross_storage import load_cross
+from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.record import Run
+from sbert_studio.runs.records.record import Run
 from sbert_studio.studio import Studio, TrainRequest
 
 

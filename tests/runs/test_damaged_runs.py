@@ -12,7 +12,7 @@ import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.record import Run
+from sbert_studio.runs.records.record import Run
 from sbert_studio.studio import Studio, TrainRequest
 
 
@@ -160,7 +160,7 @@ def test_a_full_disk_after_the_last_training_of_several_is_told_as_one(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sbert_studio.training.course.shutil.copytree", full)
+        patch.setattr("sbert_studio.training.trials.trials.shutil.copytree", full)
         with pytest.raises(StudioError, match="disk was full") as caught:
             studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(seeds=2)))
     (run,) = studio.runs()
@@ -224,7 +224,7 @@ def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, t
     run = studio.train(TrainRequest(path, overrides=quick()))
     studio.store.record(run.id, status="stopped")
     with monkeypatch.context() as patch:
-        patch.setattr("sbert_studio.runs.runner.threading.Thread.start", refuse)
+        patch.setattr("sbert_studio.runs.running.runner.threading.Thread.start", refuse)
         with pytest.raises(RuntimeError):
             studio.resume(run.id)
     assert studio.runs()[0].status == "interrupted"
@@ -243,8 +243,8 @@ def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tupl
 def test_models_are_listed_though_the_list_of_runs_is_locked(
     runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sbert_studio.runs.database.Database.ask.__defaults__", (0.1,))
-    monkeypatch.setattr("sbert_studio.runs.database.Database.change.__defaults__", (0.1,))
+    monkeypatch.setattr("sbert_studio.runs.records.database.Database.ask.__defaults__", (0.1,))
+    monkeypatch.setattr("sbert_studio.runs.records.database.Database.change.__defaults__", (0.1,))
     kept = sqlite3.connect(runs / "studio.db", isolation_level=None)
     kept.execute("BEGIN EXCLUSIVE")
     code, out, err = at_command_line(capsys, "models", "--json")

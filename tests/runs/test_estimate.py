@@ -15,7 +15,7 @@ from tiny_studio import quick, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import Studio, TrainRequest
-from sbert_studio.training.memory import PeakMemory, resident_bytes
+from sbert_studio.training.loop.memory import PeakMemory, resident_bytes
 
 
 def test_a_plan_gives_spec_reasons_and_estimate_and_leaves_no_run(studio: Studio, tmp_path: Path) -> None:

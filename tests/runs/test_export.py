@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from tiny_studio import WORDS, quick, sentences, write_pairs
 
-from sbert_studio.data.asked import Asked
+from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.record import Run
+from sbert_studio.runs.records.record import Run
 from sbert_studio.studio import Studio, TrainRequest
 
 
@@ -161,7 +161,7 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
     def refuse(*_: object, **__: object) -> None:
         raise StudioError("no")
 
-    monkeypatch.setattr("sbert_studio.training.course.train", refuse)
+    monkeypatch.setattr("sbert_studio.training.trials.trials.train", refuse)
     with pytest.raises(StudioError, match="no"):
         studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     (run,) = studio.runs()
@@ -186,7 +186,7 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(studio: S
             writer.writerows(
                 [*([text] if name == "texts" else [text, sentences(120, 5)[row]]), "xyz"[row % 3]] for row, text in enumerate(texts)
             )
-        asked = Asked(kind="labelled_texts") if name == "texts" else Asked(kind="labelled_pairs", order=())
+        asked = ColumnChoices(kind="labelled_texts") if name == "texts" else ColumnChoices(kind="labelled_pairs", order=())
         run = studio.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
         with zipfile.ZipFile(studio.export(run.id, tmp_path / f"{name}.zip").path) as archive:

@@ -12,7 +12,7 @@ import pytest
 from tiny_studio import quick, sentences, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.materials import Materials
+from sbert_studio.runs.run_files import RunFiles
 from sbert_studio.studio import Studio, TrainRequest
 
 
@@ -48,7 +48,7 @@ def test_a_first_stage_in_the_background(studio: Studio, tmp_path: Path) -> None
     assert (done.run.spec["first"]["objective"], done.run.spec["first"]["epochs"]) == ("softmax", 0.5)
     assert [event["title"] for _, event in done.events if event["type"] == "part"] == ["first stage", "second stage"]
     assert done.run.before["score"] == pytest.approx(next(event["score"] for _, event in done.events if event["type"] == "evaluated"))
-    kept = Materials(studio.workspace.run(run.id))
+    kept = RunFiles(studio.workspace.run(run.id))
     assert kept.source()["first"]["name"] == "nli.csv"
     assert kept.spec().to_json() == dict(done.run.spec), "the spec holds both stages"
     assert any(reason.startswith("First stage: ") for reason in kept.reasons())

@@ -13,7 +13,7 @@ import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.record import Run
+from sbert_studio.runs.records.record import Run
 from sbert_studio.studio import Studio, TrainRequest
 
 
@@ -158,7 +158,7 @@ def test_a_failure_that_can_be_mended_says_how(studio: Studio, tmp_path: Path, m
     def refuse(*_: object, **__: object) -> None:
         raise StudioError("the loss was not a number five times in a row", "lower the learning rate", [4])
 
-    monkeypatch.setattr("sbert_studio.training.course.train", refuse)
+    monkeypatch.setattr("sbert_studio.training.trials.trials.train", refuse)
     run = ended(studio, studio.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick())))
     assert run.status == "failed"
     assert run.message == "the loss was not a number five times in a row (row 4)"
@@ -172,7 +172,7 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
 
     path = write_pairs(tmp_path / "pairs.csv")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sbert_studio.training.course.train", stumble)
+        patch.setattr("sbert_studio.training.trials.trials.train", stumble)
         broken = ended(studio, studio.submit(TrainRequest(path, overrides=quick())))
     assert broken.status == "failed"
     assert "IndexError" in broken.message
@@ -182,7 +182,7 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
 
 
 @pytest.mark.parametrize("what", [MemoryError(), SystemExit(3), KeyboardInterrupt(), OSError(28, "No space left on device")])
-@pytest.mark.parametrize("where", ["sbert_studio.training.course.train", "sbert_studio.runs.runner.perform"])
+@pytest.mark.parametrize("where", ["sbert_studio.training.trials.trials.train", "sbert_studio.runs.running.runner.perform"])
 def test_nothing_ends_the_thread_that_trains(
     studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, what: BaseException
 ) -> None:
@@ -203,7 +203,7 @@ def test_a_listener_and_a_log_that_fail_do_not_end_the_run(studio: Studio, tmp_p
     def fall(*_: object) -> None:
         raise RuntimeError("nobody listens")
 
-    monkeypatch.setattr("sbert_studio.runs.tensorboard.TensorBoardLog.write", fall)
+    monkeypatch.setattr("sbert_studio.runs.exports.tensorboard.TensorBoardLog.write", fall)
     assert studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), emit=fall).status == "finished"
 
 
@@ -219,7 +219,7 @@ def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.training.checkpoint.Checkpoints.write", fall)
         patch.setattr(Path, "write_text", fall)
-        patch.setattr("sbert_studio.runs.mirror.atomic_file", fall)
+        patch.setattr("sbert_studio.runs.records.mirror.atomic_file", fall)
         studio.stop(run.id)
         broken = ended(studio, run)
     assert (broken.status, broken.message) == ("failed", "the disk is full")
@@ -228,7 +228,7 @@ def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
 
 
 def test_a_run_that_another_program_has_is_not_trained_a_second_time(studio: Studio, tmp_path: Path) -> None:
-    from sbert_studio.runs.work import perform
+    from sbert_studio.runs.running.work import perform
 
     run = long_run(studio, write_pairs(tmp_path / "pairs.csv"))
     with studio_at(studio.settings.home) as other:

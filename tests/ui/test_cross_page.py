@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
-from sbert_studio.encoders.cross_storage import load_cross
+from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
 from sbert_studio.training.spec import TrainSpec

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from ...data.roles import Kind
+from ...data.columns.roles import Kind
 from ...errors import StudioError
 from ...registry import Registry
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.accounts import RowAccount
+    from ...data.columns.roles import Roles
     from ...data.examples import Examples
-    from ...data.roles import Roles
     from ...data.tables import Table
-    from ...encoders.pair_scorer import PairScorer
+    from ...encoders.scorers.pair_scorer import PairScorer
     from ..categories import Known
     from ..classes import ClassRoles
     from ..report import Report

@@ -32,7 +32,7 @@ class Retrieval(Task):
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
         """See :func:`~sbert_studio.evaluation.retrieval.evaluate_retrieval`."""
-        from ...data.siblings import siblings
+        from ...data.splits.siblings import siblings
         from ..retrieval import evaluate_retrieval
 
         return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples))

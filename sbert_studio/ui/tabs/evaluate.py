@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ...data.asked import Asked
+from ...data.choices.column_choices import ColumnChoices
 from ...errors import StudioError
 from ...evaluation.tasks import SCORED_KINDS, all_tasks
 from ...evaluation.words import metric_in_words
@@ -44,7 +44,7 @@ class Judged:
 
     path: Path
     name: str
-    asked: Asked = field(default_factory=Asked)
+    asked: ColumnChoices = field(default_factory=ColumnChoices)
     questions: tuple[Question, ...] = ()
 
     def answered(self, which: Any) -> Judged:
@@ -71,7 +71,7 @@ def judge_or_ask(
 
 
 def judge(
-    studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None, asked: Asked | None = None
+    studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None, asked: ColumnChoices | None = None
 ) -> tuple[Value, Value]:
     """Each model on one file.
 

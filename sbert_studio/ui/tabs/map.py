@@ -118,7 +118,7 @@ def write_html(page: Page, map_key: str | None) -> Path:
 
 def write_table(page: Page, map_key: str | None) -> Path:
     """Every text with its columns, cluster and coordinates, as a CSV without live formulas."""
-    from ...data.cells import write_csv
+    from ...data.values.cells import write_csv
 
     drawn = page.maps.get(map_key)
     labels = {info.id: info.label for info in drawn.view.clusters}

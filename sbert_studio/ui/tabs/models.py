@@ -16,7 +16,7 @@ from ..tuning.run_panel import look, use, write_zip
 from ..views import Value, facts, nothing, plain, view
 
 if TYPE_CHECKING:
-    from ...runs.record import Run
+    from ...runs.records.record import Run
     from ...studio import Studio
     from ...studio.results import ModelCard
 

@@ -88,7 +88,7 @@ def pairs_table(scores: PairScores) -> Value:
 
 def write_pairs(scores: PairScores, target: Path) -> Path:
     """Scored pairs as a CSV without live formulas."""
-    from ...data.cells import write_csv
+    from ...data.values.cells import write_csv
 
     a, b = scores.columns
     numbers = {name: [getattr(one.similarity, name) for one in scores.rows] for name in ("cosine", "dot", "euclidean", "manhattan")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...data.asked import Asked
+from ...data.choices.column_choices import ColumnChoices
 from ...errors import StudioError
 from .drafts import Draft, as_file, checked
 
@@ -50,5 +50,5 @@ def converted(studio: Studio, draft: Draft, name: Any, model: str | None) -> Dra
     if offer is None or diagnosis is None:
         raise StudioError("that conversion does not fit this file", "check the file again")
     table = studio.convert(draft.table, offer.name, diagnosis.roles, model)
-    done = draft.asking(changes=(*draft.changes, offer.in_words()), choices=Asked(kind=offer.kind)).without_objective()
+    done = draft.asking(changes=(*draft.changes, offer.in_words()), choices=ColumnChoices(kind=offer.kind)).without_objective()
     return checked(studio, replace(done, table=table), model)

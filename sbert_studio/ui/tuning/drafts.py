@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...data.asked import Asked
+from ...data.choices.column_choices import ColumnChoices
 from ...errors import StudioError, describe_rows
 from ...studio.plans import TrainRequest
 from ..follow import sentence
 from ..views import Value
 
 if TYPE_CHECKING:
-    from ...data.doctor import Diagnosis
+    from ...data.doctor.diagnosis import Diagnosis
     from ...data.progress import Progress
     from ...data.tables import Table
-    from ...runs.record import Run
+    from ...runs.records.record import Run
     from ...studio import Studio
     from ...studio.plans import TrainPlan
 
@@ -56,9 +56,9 @@ class Draft:
         return self.plan.diagnosis if self.plan else None
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> ColumnChoices:
         """What was said of how the file is to be read."""
-        return self.request.choices or Asked()
+        return self.request.choices or ColumnChoices()
 
     @property
     def overrides(self) -> Mapping[str, Any]:
@@ -131,7 +131,7 @@ def planned(studio: Studio, draft: Draft, model: str | None, overrides: Mapping[
     return replace(changed, plan=studio.plan(changed.request, draft.plan, table=draft.table))
 
 
-def with_columns(studio: Studio, draft: Draft, chosen: Asked, model: str | None) -> Draft:
+def with_columns(studio: Studio, draft: Draft, chosen: ColumnChoices, model: str | None) -> Draft:
     """The draft with its columns chosen by hand; another kind starts without columns and without an objective of one's own.
 
     What only repeats the group or the scale that was found is no choice, and another column of scores has a scale of its own.
@@ -153,13 +153,13 @@ def with_columns(studio: Studio, draft: Draft, chosen: Asked, model: str | None)
     return checked(studio, draft.asking(choices=asked), model)
 
 
-def shows(draft: Draft, chosen: Asked) -> bool:
+def shows(draft: Draft, chosen: ColumnChoices) -> bool:
     """Whether the columns are already what the controls hold, so that a field which was only visited changes nothing."""
     if draft.diagnosis is None:
         return False
     roles = draft.diagnosis.roles
     scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
-    return chosen == Asked(roles.kind, roles.texts, roles.target, roles.group or "", scale)
+    return chosen == ColumnChoices(roles.kind, roles.texts, roles.target, roles.group or "", scale)
 
 
 def with_first(studio: Studio, draft: Draft, path: Path | None, model: str | None) -> Draft:
@@ -205,6 +205,6 @@ def _plan(draft: Draft) -> TrainPlan:
     return draft.plan
 
 
-def as_file(asked: Asked) -> Asked:
+def as_file(asked: ColumnChoices) -> ColumnChoices:
     """What was said of how the file itself is read; nothing of its columns."""
-    return Asked(encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)
+    return ColumnChoices(encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)

@@ -12,7 +12,7 @@ from ..views import Value, plain
 
 if TYPE_CHECKING:
     from ...data.questions import Question
-    from ...runs.record import Run
+    from ...runs.records.record import Run
     from ...studio import Studio
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...data.asked import Asked, in_one_line, scale_in_words
+from ...data.choices.column_choices import ColumnChoices, in_one_line, scale_in_words
 from ...data.columns.reading import UNUSED
 from ...errors import StudioError, describe_rows
 from ...studio.accounting import in_sentences
@@ -127,7 +127,7 @@ def command(draft: Draft, model: str, default_model: str) -> str:
     return shlex.join(words)
 
 
-def asked_in_flags(asked: Asked) -> list[str]:
+def asked_in_flags(asked: ColumnChoices) -> list[str]:
     """What was said of a file, as options of the command line."""
     words = ["--kind", asked.kind] if asked.kind else []
     words += ["--columns", in_one_line(asked.columns)] if asked.columns else []
