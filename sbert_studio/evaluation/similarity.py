@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,17 +52,34 @@ def normalised(vectors: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0))
 
 
-def encode_columns(encoder: Encoder, columns: Sequence[Sequence[str]], progress: Progress | None = None) -> list[np.ndarray]:
-    """The (n, d) vectors of each column, from one call, so that a text in several columns is encoded once.
+class Encoded:
+    """The vectors of the texts of many columns, each distinct text encoded once.
+
+    Args:
+        columns: all texts that will be asked for.
+        progress: told how many texts are encoded.
 
     Raises:
         StudioError: a vector holds NaN or infinity, as those of a diverged model do.
     """
-    texts = [text for column in columns for text in column]
-    vectors = encoder.encode(texts, progress=progress)
-    if not np.isfinite(vectors).all():
-        raise StudioError(
-            "the model returns vectors that are not finite numbers", "its training diverged: lower the learning rate and train it again"
-        )
-    ends = np.cumsum([len(column) for column in columns])
-    return np.split(vectors, ends[:-1])
+
+    def __init__(self, encoder: Encoder, columns: Iterable[Sequence[str]], progress: Progress | None = None) -> None:
+        self._places: dict[str, int] = {}
+        for column in columns:
+            for text in column:
+                self._places.setdefault(text, len(self._places))
+        self._vectors = encoder.encode(list(self._places), progress=progress)
+        if not np.isfinite(self._vectors).all():
+            raise StudioError(
+                "the model returns vectors that are not finite numbers", "its training diverged: lower the learning rate and train it again"
+            )
+
+    def of(self, column: Sequence[str]) -> np.ndarray:
+        """(n, d) of a column."""
+        return np.asarray(self._vectors[np.fromiter((self._places[text] for text in column), np.int64, len(column))])
+
+
+def encode_columns(encoder: Encoder, columns: Sequence[Sequence[str]], progress: Progress | None = None) -> list[np.ndarray]:
+    """The (n, d) vectors of each column; see :class:`Encoded`."""
+    encoded = Encoded(encoder, columns, progress)
+    return [encoded.of(column) for column in columns]

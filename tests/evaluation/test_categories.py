@@ -9,7 +9,7 @@ import pytest
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation import categories, suite
+from sbert_studio.evaluation import categories, judging
 from sbert_studio.evaluation.categories import Known, evaluate_categories
 from sbert_studio.evaluation.report import Report
 from sbert_studio.evaluation.suite import evaluate, evaluate_examples, known_sample
@@ -125,7 +125,7 @@ def test_examples_are_laid_beside_those_that_were_learned(encoder: Any) -> None:
 
 
 def test_of_many_known_texts_always_the_same_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suite, "MOST_KNOWN", 7)
+    monkeypatch.setattr(judging, "MOST_KNOWN", 7)
     first, second = known_sample(labelled(40)), known_sample(labelled(40))
     assert len(first) == 7 and first.digest == second.digest
     assert sorted(first.lines.tolist()) == first.lines.tolist()

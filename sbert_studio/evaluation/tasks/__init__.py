@@ -66,12 +66,11 @@ def primary(report: Report) -> tuple[str, float]:
     """The name and value of the one score that picks the best checkpoint; larger is better."""
     if report.task not in _TASKS:
         raise StudioError(f"a report of {report.task!r} has no main score", f"known: {', '.join(TASKS)}")
-    path = _TASKS[report.task].main
-    of_pairs = "pair" in report.scores
+    place = _TASKS[report.task].place_of_main(report.scores)
     value: Any = report.scores
-    for step in ("pair", path[-1]) if of_pairs else path:
+    for step in place:
         value = value[step]
-    return path[-1] if of_pairs else "_".join(path), float(value)
+    return "_".join(step for step in place if step != "pair"), float(value)
 
 
 __all__ = ["SCORED_KINDS", "TASKS", "Rows", "Shape", "Task", "all_tasks", "kinds_of_task", "primary", "task_for", "task_named"]

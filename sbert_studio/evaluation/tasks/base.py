@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...data.columns.roles import Kind
 from ...errors import StudioError
@@ -51,11 +51,13 @@ class Rows:
         examples: what is judged.
         notes: in words, which rows were left out and why.
         account: what became of every row.
+        scale: of scored pairs, the scores of least and of most alike.
     """
 
     examples: Examples
     notes: tuple[str, ...]
     account: RowAccount
+    scale: tuple[float, float] | None = None
 
 
 class Task(ABC):
@@ -69,6 +71,7 @@ class Task(ABC):
             scores pairs the last step lies in ``pair``.
         needs_vectors: whether a model that only scores pairs cannot be judged by it.
         sorts_pairs: of the models that score pairs, whether it is for those that give a class in place of a score.
+        pools: whether the literature also judges the rows of several files as one set ("all").
         beside_known: whether judged texts are laid beside others, if there are any whose answers are known.
     """
 
@@ -80,6 +83,7 @@ class Task(ABC):
     main: ClassVar[tuple[str, ...]]
     needs_vectors: ClassVar[bool] = False
     sorts_pairs: ClassVar[bool] = False
+    pools: ClassVar[bool] = False
     beside_known: ClassVar[bool] = False
 
     @abstractmethod
@@ -101,6 +105,20 @@ class Task(ABC):
     def pairs(self, examples: Examples) -> list[tuple[str, str]]:
         """The pairs of texts that a model is asked to score."""
         return list(zip(examples.texts[0], examples.texts[1], strict=True))
+
+    def place_of_main(self, scores: Mapping[str, Any]) -> tuple[str, ...]:
+        """Where the one number lies that counts, in the scores of a report of this task."""
+        return ("pair", self.main[-1]) if "pair" in scores else self.main
+
+    def averaged(self, scores: Mapping[str, Any]) -> dict[str, Any]:
+        """Those numbers of a report's scores of which a mean over several files is told, nested as they are there: the main one."""
+        place = self.place_of_main(scores)
+        value: Any = scores
+        for step in place:
+            value = value[step]
+        for step in reversed(place):
+            value = {step: value}
+        return dict(value)
 
     def require_pairs(self) -> None:
         """Raises:
@@ -145,7 +163,8 @@ class Task(ABC):
         if examples.targets is not None and len(np.unique(examples.targets)) < 2:
             raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
         account = account_of(table, findings, examples.lines)
-        return Rows(examples, tuple(finding.in_words() for finding in findings), account)
+        scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
+        return Rows(examples, tuple(finding.in_words() for finding in findings), account, scale)
 
     def _roles(self, table: Table, known: Roles | ClassRoles | None) -> Roles:
         from ...data.examples import Roles, detect_roles

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from .base import REGISTRY, Shape, Task, require_order
 
@@ -25,6 +25,7 @@ class Sts(Task):
     help = "Spearman's and Pearson's correlation of each similarity with the scores that people gave."
     kinds = ("scored_pairs", "labelled_pairs")
     main = ("cosine", "spearman")
+    pools = True
 
     def fits(self, shape: Shape) -> bool:
         """Scores, and three or more classes that rise with similarity (contradiction, neutral, entailment)."""
@@ -34,6 +35,11 @@ class Sts(Task):
     def require(self, roles: Roles) -> None:
         """Classes have an order."""
         require_order(roles)
+
+    def averaged(self, scores: Mapping[str, Any]) -> dict[str, Any]:
+        """Both correlations of every similarity."""
+        correlations = ("spearman", "pearson")
+        return {name: {each: own[each] for each in correlations} for name, own in scores.items() if isinstance(own, Mapping)}
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
         """See :func:`~sbert_studio.evaluation.sts.evaluate_sts`."""
