@@ -3,9 +3,9 @@
 On STSb and every file of STS 2012 to 2014 both encode the sentences themselves and print Spearman's and Pearson's correlation of four
 similarities; the table shows our Spearman and the largest difference over the eight numbers. Exit status 1 where it is more than 1e-6.
 
-Some files hold pairs of one and the same sentence with different scores. Their similarity is the same, so that they share a rank; where
-a sentence is encoded twice, or its length is rounded, the last bit of a float decides instead who comes first, and Spearman's
-correlation moves by some 1e-4. So they are left out of the comparison, on both sides, and the last column tells the difference with them.
+A few files hold pairs of one and the same sentence. They are equally alike, so that they share a rank; where a sentence is encoded twice,
+or a product is rounded to 32 bits, the last bit decides instead which of them comes first, and Spearman's correlation moves by some 1e-4.
+So they are left out of the comparison, on both sides, and the last column tells the difference with them.
 """
 
 from __future__ import annotations

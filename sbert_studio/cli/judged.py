@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..studio.results import Evaluation
 
 _LABEL, _MODEL = 40, 28
+_NUMBER = re.compile(r"[+-]?\d[\d,]*(\.\d+)?")
 _SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 
 
@@ -59,9 +61,9 @@ def evaluation_in_lines(found: Evaluation) -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines: cells that begin with a digit or a sign stand to the right, others to the left."""
+    """Rows of cells as lines: a column that holds a number stands to the right, any other to the left."""
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    right = [any(_is_number(row[place]) for row in rows) for place in range(len(rows[0]))]
+    right = [any(_NUMBER.fullmatch(row[place]) for row in rows) for place in range(len(rows[0]))]
     lines = []
     for row in rows:
         cells = zip(row, widths, right, strict=True)
@@ -149,7 +151,3 @@ def _number(scores: Mapping[str, Any], place: Sequence[str]) -> str:
 
 def _count(rows: int | None) -> str:
     return "" if rows is None else f"{rows:,}"
-
-
-def _is_number(cell: str) -> bool:
-    return cell[:1].isdigit() or (cell[:1] in "+-" and cell[1:2].isdigit())

@@ -22,7 +22,7 @@ def measures(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
     """Cosine, dot product, Euclidean and Manhattan distance of matching rows.
 
     Args:
-        left, right: (n, d). A row of zeros has cosine 0 with everything.
+        left, right: (n, d). A row of zeros has cosine 0 with everything; equal rows have exactly 1, so that pairs of one text share a rank.
 
     Returns:
         For each of :data:`MEASURES` an (n,) float64 array; the distances are positive, so smaller is more alike.
@@ -34,8 +34,10 @@ def measures(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
         dot = np.einsum("nd,nd->n", u, v)
         lengths = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
         found["dot"][rows] = dot
-        found["cosine"][rows] = np.divide(dot, lengths, out=np.zeros_like(dot), where=lengths > 0)
         difference = u - v
+        cosine = np.divide(dot, lengths, out=np.zeros_like(dot), where=lengths > 0)
+        cosine[(lengths > 0) & ~difference.any(axis=1)] = 1.0
+        found["cosine"][rows] = cosine
         found["euclidean"][rows] = np.linalg.norm(difference, axis=1)
         found["manhattan"][rows] = np.abs(difference, out=difference).sum(axis=1)
     return found

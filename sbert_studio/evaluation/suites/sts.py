@@ -75,7 +75,7 @@ class StsBenchmark(Suite):
 
     title = "STS Benchmark, test (Cer et al. 2017)"
     folders = ("stsb", "stsbenchmark", "sts-b", "sts-benchmark")
-    parts = (Part("test", 1379, stems=("sts-test", "stsb-test", "stsbenchmark-test"), common=("test",)),)
+    parts = (Part("sts-test", 1379, stems=("stsb-test", "stsbenchmark-test"), common=("test",)),)
 
 
 @SUITES.register("SICK-R")
