@@ -55,18 +55,18 @@ def test_every_text_is_read_once_by_each_model(studio: Studio, models: tuple[str
     for name in models:
         encoder = studio.catalog.load(name)
         encoder.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0]["input_ids"])))
-    found = studio.evaluate_all(models, paths)
+    found = studio.judge.evaluate_all(models, paths)
     texts = {text for file in found.files for column in file.rows.examples.texts for text in column}
     assert sum(rows) == 2 * len(texts) < 2 * 4 * 60
 
 
 def test_the_answer_holds_files_groups_and_comparisons(studio: Studio, models: tuple[str, str], tmp_path: Path) -> None:
     paths = [write_pairs(tmp_path / f"{seed}.csv", seed=10 * seed) for seed in (0, 1)]
-    found = json.loads(json.dumps(studio.evaluate_all(models, paths).to_json()))
+    found = json.loads(json.dumps(studio.judge.evaluate_all(models, paths).to_json()))
     assert list(found) == ["models", "files", "together", "averages", "comparisons"] and found["models"] == list(models)
     for place, name in enumerate(models):
         for file, path in zip(found["files"], paths, strict=True):
-            alone = studio.evaluate(name, path).to_json()
+            alone = studio.judge.evaluate(name, path).to_json()
             own = file["reports"][place]
             assert file["file"] == path.name and file["account"] == alone.pop("account") and own.pop("model") == name
             for measure in ("cosine", "dot", "euclidean", "manhattan"):
@@ -88,32 +88,32 @@ def test_a_folder_stands_for_its_tables_and_names_what_it_leaves_out(studio: Stu
     (folder / "notes.txt").write_text("a line of text\nanother line\n")
     (folder / "empty.csv").write_text("")
     (folder / "picture.png").write_bytes(b"\x89PNG")
-    found = studio.evaluate_all(data=[folder])
+    found = studio.judge.evaluate_all(data=[folder])
     assert [file.name for file in found.files] == ["pairs.csv"] and not found.groups
     assert {one.file for one in found.left_out} == {"notes.txt", "empty.csv"} and all(one.why for one in found.left_out)
     with pytest.raises(StudioError, match="empty"):
-        studio.evaluate_all(data=[folder / "pairs.csv", folder / "empty.csv"])
+        studio.judge.evaluate_all(data=[folder / "pairs.csv", folder / "empty.csv"])
     with pytest.raises(StudioError, match="nothing to judge by"):
-        studio.evaluate_all()
+        studio.judge.evaluate_all()
     (tmp_path / "bare").mkdir()
     with pytest.raises(StudioError, match="holds no table"):
-        studio.evaluate_all(data=[tmp_path / "bare"])
+        studio.judge.evaluate_all(data=[tmp_path / "bare"])
     write_doubtful(folder / "doubtful.csv")
     with pytest.raises(Unanswered, match=r"doubtful\.csv"):
-        studio.evaluate_all(data=[folder])
+        studio.judge.evaluate_all(data=[folder])
 
 
 def test_a_suite_is_read_from_a_folder_or_from_the_home(studio: Studio, tmp_path: Path) -> None:
-    found = studio.evaluate_all(data=[sts12(tmp_path / "data")], suite="sts12")
+    found = studio.judge.evaluate_all(data=[sts12(tmp_path / "data")], suite="sts12")
     assert [(file.suite, file.name, file.rows.scale) for file in found.files] == [("STS12", "MSRpar", (0, 5)), ("STS12", "OnWN", (0, 5))]
     assert [group.name for group in found.groups] == ["STS12"]
     assert [one.file for one in found.missing] == ["MSRvid", "SMTeuroparl", "SMTnews"]
     assert found.files[0].notes == ("60 rows are judged; the published figures are of 750",)
     with pytest.raises(StudioError, match="suites"):
-        studio.evaluate_all(suite="STS12")
+        studio.judge.evaluate_all(suite="STS12")
     sts12(studio.workspace.home / "suites")
-    assert len(studio.evaluate_all(suite="STS12").files) == 2
-    whole = studio.evaluate_all(suite="STS").to_json()
+    assert len(studio.judge.evaluate_all(suite="STS12").files) == 2
+    whole = studio.judge.evaluate_all(suite="STS").to_json()
     assert whole["averages"][0]["suites"] == ["STS12"] and whole["averages"][0]["wanted"] == 7
     assert sum(one["suite"] == "STS16" for one in whole["missing"]) == 5
 

@@ -51,9 +51,9 @@ def evaluate(
         raise StudioError("no model is named", "name one before the files")
     with open_studio() as studio, progress("encoding") as show:
         if suite or len(named) > 1 or len(files) > 1 or files[0].is_dir():
-            found = studio.evaluate_all(named, files, task, suite or "", show, said)
+            found = studio.judge.evaluate_all(named, files, task, suite or "", show, said)
             return Answer(found.to_json(), evaluation_in_lines(found))
-        report = studio.evaluate(named[0], files[0], task, show, said)
+        report = studio.judge.evaluate(named[0], files[0], task, show, said)
     account = [report.account.in_short("judged")] if report.account is not None else []
     confused = confused_in_words(report.scores)
     lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *confused, *report.notes]
@@ -68,7 +68,7 @@ def _is_file(name: str) -> bool:
 def models(json: Json = False) -> Answer:
     """List the models that can be used."""
     with open_studio() as studio:
-        found, notices = studio.models_at_hand()
+        found, notices = studio.judge.models_at_hand()
     for notice in notices:
         say(notice)
     lines = [

@@ -83,7 +83,7 @@ class Evaluating(Judging):
             raise StudioError("there is nothing to judge by", "give files or a folder of tables, or name a suite")
         for (path, alone), name in zip(paths, _names([path for path, _ in paths]), strict=True):
             try:
-                files.append(self._judged_file(name, self.read(path, name, asked=asked), task, asked, encoders))
+                files.append(self._judged_file(name, self.read.table(path, name, asked=asked), task, asked, encoders))
             except Unanswered:
                 raise
             except StudioError as error:
@@ -114,7 +114,7 @@ class Evaluating(Judging):
 
         suite = suite_named(name)
         places = [_place(one) for one in data] or [_place(self.workspace.home / "suites")]
-        parts, missing = find_parts(suites_in(suite), places, lambda path: self.read(path, asked=asked))
+        parts, missing = find_parts(suites_in(suite), places, lambda path: self.read.table(path, asked=asked))
         files = [self._part(part, asked) for part in parts]
         there = tuple(dict.fromkeys(part.suite.name for part in parts))
         averages = [Average(suite.name, there, len(suite.suites))] if suite.suites else []

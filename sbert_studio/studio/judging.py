@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from .languages import foreign_notes
+from .part import Part
 from .questions import Unanswered
-from .reading import Reading
 from .results import ModelCard
 
 if TYPE_CHECKING:
@@ -23,10 +23,16 @@ if TYPE_CHECKING:
     from ..encoders.base import Encoder
     from ..evaluation.report import Report
     from ..runs.records.record import Run
+    from .reading import Reading
+    from .services import Services
 
 
-class Judging(Reading):
+class Judging(Part):
     """Models → scores."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def evaluate(
         self,
@@ -47,9 +53,9 @@ class Judging(Reading):
         """
         from ..evaluation.suite import evaluate
 
-        name, table = model or self.settings.default_model, self._table(path, asked=asked)
+        name, table = model or self.settings.default_model, self.read.table(path, asked=asked)
         judged = self.catalog.load_either(name)
-        roles, open_ = self._roles_to_judge_by(table, task, asked, lambda: self._similar(self._untuned(name)))
+        roles, open_ = self._roles_to_judge_by(table, task, asked, lambda: self.read.similar(self._untuned(name)))
         report = evaluate(judged, table, task, progress, roles)
         return replace(report, notes=(*open_, *of_reading(table), *report.notes, *self._of_model(name, table)))
 

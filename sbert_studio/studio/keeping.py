@@ -72,7 +72,7 @@ class Keeper:
                 continue
             words = f"a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept"
             self._studio.store.record(run.id, {"type": "notice", "message": words})
-            self._studio.stop(run.id)
+            self._studio.tune.stop(run.id)
 
     def _folders(self) -> None:
         """Keep what can be made again within its part of the disk."""
@@ -118,7 +118,7 @@ def remove_old(studio: Studio, now: datetime) -> list[str]:
         due = kept_until(studio.settings, studio.workspace, run)
         if due is not None and now >= due:
             try:
-                studio.delete_run(run.id)
+                studio.tune.delete_run(run.id)
             except StudioError:
                 continue  # it was taken up again meanwhile
             gone.append(run.id)

@@ -83,7 +83,7 @@ class Tuning(Planning):
             run = self.store.get(run_id)
             require_same(run, RunFiles(self.workspace.run(run_id)), said)
             if said is not None and said.overrides.get(ALARM):
-                self._accept(run_id, str(said.overrides[ALARM]))
+                self.accept(run_id, str(said.overrides[ALARM]))
             return self.store.take(run_id)
 
         return self._carry_out(begin, out, emit, should_stop, began)
@@ -124,7 +124,7 @@ class Tuning(Planning):
                 shutil.copytree(run.model_path, part, dirs_exist_ok=True)
         return run
 
-    def _accept(self, run_id: str, alarm: str) -> None:
+    def accept(self, run_id: str, alarm: str) -> None:
         """Keep with the run that its owner wants it to go on in spite of this alarm."""
         run = self.store.get(run_id)
         before = str(run.spec.get(ALARM) or "")

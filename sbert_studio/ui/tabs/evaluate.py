@@ -89,10 +89,10 @@ def judge(
     names = list(dict.fromkeys(name for name in models or () if name))
     if not 1 <= len(names) <= _MOST_MODELS:
         raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {_MOST_MODELS}")
-    titles = {card.name: card.title for card in studio.models_at_hand()[0]}
-    data = studio.read(path, asked=asked)
+    titles = {card.name: card.title for card in studio.judge.models_at_hand()[0]}
+    data = studio.read.table(path, asked=asked)
     show = told(progress, "Encoding") if progress is not None else None
-    reports = [(titles.get(model, model), studio.evaluate(model, data, task, show, asked)) for model in names]
+    reports = [(titles.get(model, model), studio.judge.evaluate(model, data, task, show, asked)) for model in names]
     return main_table(reports, name), all_table(reports)
 
 
