@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..settings import Settings
 from .benching import Benching
+from .evaluating import Evaluating
 from .exploring import Exploring
 from .fitting import Fitting
-from .judging import Judging
 from .reading import Reading
 from .services import Services
 from .settling import Settling
@@ -36,5 +36,5 @@ class Studio(Services):
         self.words = Fitting(self, self.read)
         self.tune = Tuning(self, self.read)
         self.settle = Settling(self, self.tune)
-        self.judge = Judging(self, self.read)
+        self.judge = Evaluating(self, self.read)
         self.bench = Benching(self, self.read)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from .results import ModelCard
 
 if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
+    from ..data.evidence.similarity import Similar
     from ..data.examples import Roles
     from ..data.progress import Progress
     from ..data.tables import Table
@@ -50,18 +51,13 @@ class Judging(Part):
             Unanswered: the file can be read in more than one way, such as a scale that looks reversed.
             StudioError: the file cannot be read, or does not hold what the task needs.
         """
-        from ..data.corpus import text_columns
-        from ..data.language import languages_in
         from ..evaluation.suite import evaluate
 
         name, table = model or self.settings.default_model, self.read.table(path, asked=asked)
         judged = self.catalog.load_either(name)
-        roles, open_ = self._roles_to_judge_by(table, task, asked, name)
+        roles, open_ = self._roles_to_judge_by(table, task, asked, lambda: self.read.similar(self._untuned(name)))
         report = evaluate(judged, table, task, progress, roles)
-        read = [note.in_words() for note in table.notes if note.severity != "info"]
-        texts = [text for column in text_columns(table)[:3] for text in table.column(column)]
-        foreign = foreign_notes(self.catalog, name, languages_in(texts))
-        return replace(report, notes=(*open_, *read, *report.notes, *foreign, *self._learned(name, table)))
+        return replace(report, notes=(*open_, *of_reading(table), *report.notes, *self._of_model(name, table)))
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
         """The bundled models and the finished runs (of one owner), newest first; none of them is loaded.
@@ -95,15 +91,29 @@ class Judging(Part):
         tables = [self._model_card(name, "table", name) for name in self.catalog.tables()]
         return [*(self._model_card(name, "bundled", name) for name in self.catalog.bundled()), *tables]
 
-    def _roles_to_judge_by(self, table: Table, task: str, asked: ColumnChoices | None, model: str) -> tuple[Roles | None, list[str]]:
-        """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``."""
+    def _of_model(self, model: str, table: Table) -> list[str]:
+        """What is to be known of a model on a table: a language that it was not trained on, rows that it was."""
+        from ..data.corpus import text_columns
+        from ..data.language import languages_in
+
+        texts = [text for column in text_columns(table)[:3] for text in table.column(column)]
+        return [*foreign_notes(self.catalog, model, languages_in(texts)), *self._learned(model, table)]
+
+    def _roles_to_judge_by(
+        self, table: Table, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]
+    ) -> tuple[Roles | None, list[str]]:
+        """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``.
+
+        Args:
+            evidence: gives what tells how alike texts are, once it is needed.
+        """
         from ..data.choices.column_choices import ColumnChoices, read_roles
         from ..evaluation.suite import kinds_of_task
 
         kinds, asked = kinds_of_task(task), asked or ColumnChoices()
         if kinds == ("labelled_texts",) and not replace(asked, as_read=False):
             return None, []
-        similar = self.read.similar(self._untuned(model))
+        similar = evidence()
         said = replace(asked, as_read=False)
         try:
             reading = read_roles(table, said, (), similar)
@@ -165,3 +175,8 @@ class Judging(Part):
         except StudioError:
             info = peek(None)
         return ModelCard(name=name, kind=kind, title=title, scores=scores or {}, **asdict(info))
+
+
+def of_reading(table: Table) -> list[str]:
+    """What reading a file brought up that is more than a remark."""
+    return [note.in_words() for note in table.notes if note.severity != "info"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _FOLDERS = ("path", "model")
 _DIGITS = 16
+_MOST_MODELS = 6
 _COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
 
 
@@ -230,19 +231,34 @@ def evaluate(
     task: str,
     *,
     said: ColumnChoices,
+    files: list[str] | None = None,
+    models: str = "",
+    suite: str = "",
 ) -> dict[str, Any]:
-    """Judge a model on a file of scored pairs, triplets or labelled texts.
+    """Judge a model on a file of scored pairs, triplets or labelled texts; or several models on several files, and compare them.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file.
         model: a bundled model's name, a run's id or a hub id; empty for the default.
         task: auto, or the name of a task; one that there is not is answered with their list.
         said: what the owner says of the file.
+        files: further files.
+        models: further models, with commas between them.
+        suite: the name of a suite of the literature, such as STS12, whose files are among those given or lie on the server; empty for none.
 
     Returns:
-        the task, the number of rows, the scores (correlations lie in -1 to 1), and the account of the file's rows as /search.
+        of one model on one file the task, the number of rows, the scores (correlations lie in -1 to 1), and the account of the file's rows
+        as /search. Of several: for each file a report for each model, the files taken together, and every two models compared.
     """
-    return studio.judge.evaluate(model or None, _file(file), task or "auto", asked=said).to_json()
+    named = [model, *(name.strip() for name in models.split(",") if name.strip())]
+    if len(named) > _MOST_MODELS:
+        raise StudioError(f"{len(named)} models are named", f"name at most {_MOST_MODELS}")
+    given = [Path(path) for path in (file, *(files or ())) if path]
+    if suite or len(named) > 1 or len(given) > 1:
+        return studio.judge.evaluate_all(
+            [name or studio.settings.default_model for name in named], given, task or "auto", suite, asked=said
+        ).to_json()
+    return studio.judge.evaluate(model or None, _file(str(given[0]) if given else None), task or "auto", asked=said).to_json()
 
 
 def build(page: Page) -> None:
@@ -261,6 +277,8 @@ def build(page: Page) -> None:
             gr.Textbox("", label=label)
             for label in ("kind", "columns", "target", "group", "scale", "order", "encoding", "delimiter", "header")
         ]
+        files = gr.File(file_count="multiple", file_types=FILE_TYPES, label="files")
+        models, suite = (gr.Textbox("", label=label) for label in ("models", "suite"))
         as_read = gr.Checkbox(False, label="as_read")
         found = gr.JSON()
         for verb, endpoint, inputs in (
@@ -272,7 +290,7 @@ def build(page: Page) -> None:
             (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
             (stop, "stop", [run_id, token]),
-            (evaluate, "evaluate", [file, model, task, *parts, as_read]),
+            (evaluate, "evaluate", [file, model, task, *parts, as_read, files, models, suite]),
         ):
             gr.Button().click(
                 answering(verb, endpoint, page if verb is train else page.studio), inputs, found, api_name=endpoint, show_progress="hidden"

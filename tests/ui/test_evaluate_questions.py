@@ -74,3 +74,10 @@ def test_the_command_line_ends_with_2_and_the_flags(
     assert run(["evaluate", model, "--data", str(turned)]) == 2
     assert "--scale 5-0" in capsys.readouterr().err
     assert run(["evaluate", model, "--data", str(turned), "--scale", "5-0", "--json"]) == 0
+
+
+def test_the_tab_offers_every_task() -> None:
+    from sbert_studio.evaluation.tasks import all_tasks
+    from sbert_studio.ui.tabs import evaluate
+
+    assert evaluate._TASKS[1:] == [(task.title, task.name) for task in all_tasks()]

@@ -11,7 +11,7 @@ import gradio as gr
 
 from ...data.choices.column_choices import ColumnChoices
 from ...errors import StudioError
-from ...evaluation.report import TASK_TITLES
+from ...evaluation.tasks import SCORED_KINDS, all_tasks
 from ...evaluation.words import metric_in_words
 from ...studio.questions import Unanswered, answered
 from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 TITLE = "Evaluate"
 ORDER = 5
 _MOST_MODELS = 6
-_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
 _BLANK = "Scores appear here, a row for each model."
 _OPEN = "Scores appear here once the question is answered."
-_TASKS = [("Found from the columns", "auto"), *((title, task) for task, title in TASK_TITLES.items())]
+_TASKS = [("Found from the columns", "auto"), *((task.title, task.name) for task in all_tasks())]
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def judge(
 
 def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
     """The one score that matters for the task, with its interval and the difference to the first model."""
-    from ...evaluation.report import primary
+    from ...evaluation.tasks import primary
 
     found = [(title, *primary(report), report.scores.get("interval")) for title, report in reports]
     first, report = found[0][2], reports[0][1]
@@ -155,7 +154,7 @@ def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
     text = "Judge models on sentences that people have judged. Choose two models to see what tuning has changed."
     view("intro", {"title": "How good is it?", "text": text})
-    samples = samples_of(*_KINDS)
+    samples = samples_of(*SCORED_KINDS)
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
             models = gr.Dropdown(
