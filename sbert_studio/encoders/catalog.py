@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ..caches import LruCache
 from ..data.progress import checkpoint
@@ -16,10 +16,15 @@ from .bundled import BUNDLED
 from .cross import CrossEncoder, Head
 from .cross_storage import is_cross_folder, load_cross, new_cross
 from .digests import folder_stamp
+from .foreign import FOREIGN, load_foreign
+from .foreign import is_installed as has_package
 from .runtime import resolve_device, resolve_precision
 from .sentence import SentenceEncoder
 from .sources import Source, fetched, find_source, require_unaltered
 from .storage import load_folder
+
+if TYPE_CHECKING:
+    from .base import Encoder
 
 _BUDGET = 2 << 30
 
@@ -38,7 +43,7 @@ class Catalog:
         self.workspace = workspace
         self.device = resolve_device(device)
         self.allow_folders = allow_folders
-        self._models: LruCache[SentenceEncoder | CrossEncoder] = LruCache(budget, _weight)
+        self._models: LruCache[Encoder | CrossEncoder] = LruCache(budget, lambda model: model.memory)
 
     @staticmethod
     def bundled() -> list[str]:
@@ -50,6 +55,11 @@ class Catalog:
         """The names of the tables of words whose packages are installed."""
         return [name for name in PACKAGED if is_installed(name)]
 
+    @staticmethod
+    def foreign() -> list[str]:
+        """The names of the frozen encoders whose packages are installed."""
+        return [name for name in FOREIGN if has_package(name)]
+
     def resolve(self, name: str, *, allow_folders: bool | None = None) -> Source:
         """Where ``name`` leads; nothing is loaded or fetched.
 
@@ -58,7 +68,7 @@ class Catalog:
         """
         return find_source(name, self.workspace, self.allow_folders if allow_folders is None else allow_folders)
 
-    def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> SentenceEncoder:
+    def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> Encoder:
         """The shared encoder ``name``, for inference only, from memory where it is resident.
 
         Raises:
@@ -66,10 +76,12 @@ class Catalog:
         """
         source = self.resolve(name, allow_folders=allow_folders)
         precision = resolve_precision(precision, self.device)
+        if source.kind == "foreign":
+            return cast("Encoder", self._models.get((source.name,), lambda: load_foreign(source.name), checkpoint))
         folder = fetched(source)
         _refuse_cross(source, folder)
         key = (str(folder), folder_stamp(folder), precision)
-        return cast(SentenceEncoder, self._models.get(key, lambda: self._read(source, folder).freeze(precision), checkpoint))
+        return cast("Encoder", self._models.get(key, lambda: self._read(source, folder).freeze(precision), checkpoint))
 
     def load_cross(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder:
         """The shared cross-encoder ``name``, for inference only, from memory where it is resident.
@@ -82,7 +94,7 @@ class Catalog:
         key = (str(folder), folder_stamp(folder), "cross")
         return cast(CrossEncoder, self._models.get(key, lambda: load_cross(folder, source.name, self.device), checkpoint))
 
-    def load_either(self, name: str, *, allow_folders: bool | None = None) -> SentenceEncoder | CrossEncoder:
+    def load_either(self, name: str, *, allow_folders: bool | None = None) -> Encoder | CrossEncoder:
         """The shared encoder or cross-encoder ``name``, for inference only.
 
         Raises:
@@ -97,7 +109,16 @@ class Catalog:
         Raises:
             StudioError: as :meth:`resolve`; or it cannot be fetched.
         """
-        return is_cross_folder(fetched(self.resolve(name, allow_folders=allow_folders)))
+        source = self.resolve(name, allow_folders=allow_folders)
+        return source.kind != "foreign" and is_cross_folder(fetched(source))
+
+    def require_trainable(self, name: str, *, allow_folders: bool | None = None) -> None:
+        """Refuse a model that cannot be tuned; an id of the hub is fetched.
+
+        Raises:
+            StudioError: as :meth:`resolve`; or it is frozen, or cannot be fetched.
+        """
+        fetched(self.resolve(name, allow_folders=allow_folders))
 
     def load_fresh_cross(
         self, name: str, *, head: Head = "linear", labels: int = 1, seed: int = 12, allow_folders: bool | None = None
@@ -147,12 +168,6 @@ class Catalog:
         encoder.merge_adapter()
         encoder.name, encoder.base = source.name, base
         return encoder
-
-
-def _weight(model: SentenceEncoder | CrossEncoder) -> int:
-    """The bytes of a model's weights, and about what its vocabulary takes beside them."""
-    held = [*model.parameters(), *model.buffers()]
-    return sum(tensor.numel() * tensor.element_size() for tensor in held) + (32 << 20)
 
 
 def _refuse_cross(source: Source, folder: Path) -> None:

@@ -12,6 +12,7 @@ from ..wordvectors.pretrained import shape_of
 from .backbone import read_json
 from .cross_storage import is_cross_folder
 from .digests import cut_short
+from .foreign import FOREIGN
 from .modules.pooling import JOIN, read_mode
 from .modules.recurrent import GRU, LSTM, RNN
 from .sources import Source
@@ -43,6 +44,8 @@ class ModelInfo:
 
 def peek_at(source: Source) -> ModelInfo:
     """The model that a name leads to; of a packaged table of words, whether or not an encoder was made of it yet."""
+    if source.kind == "foreign":
+        return ModelInfo(FOREIGN[source.name].dim, FOREIGN[source.name].parameters)
     if source.kind == "table" and source.path is not None and not source.path.is_dir():
         words, dim = shape_of(source.name)
         return ModelInfo(dim, words * dim, 0, "mean")

@@ -72,6 +72,7 @@ class SentenceEncoder(Trainable, Encoder):
     kind: ClassVar[str]
     adapts = "backbone"
     backbone: Any
+    tokens: TextTokens
     projection: nn.Sequential | None
 
     def __init__(

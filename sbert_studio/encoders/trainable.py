@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .card import CardFacts
     from .rows import TrainingRows
 
+_VOCABULARY = 32 << 20  # bytes
+
 
 class Trainable(nn.Module, ABC):
     """A module that maps a batch of token ids to float32 rows: vectors of texts, or the logits of pairs.
@@ -48,6 +50,12 @@ class Trainable(nn.Module, ABC):
     def device(self) -> torch.device:
         """Where the weights lie."""
         return next(self.parameters()).device
+
+    @property
+    def memory(self) -> int:
+        """The bytes of its weights, and about what its vocabulary takes beside them."""
+        held = [*self.parameters(), *self.buffers()]
+        return sum(tensor.numel() * tensor.element_size() for tensor in held) + _VOCABULARY
 
     @property
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
@@ -17,6 +17,7 @@ from .modules.word_weights import WordWeights
 from .sentence import SentenceEncoder
 
 if TYPE_CHECKING:
+    from ..wordvectors.tokens import Coverage
     from .config import EncoderConfig
     from .lora import LoraSettings
 
@@ -154,8 +155,8 @@ class WordEncoder(SentenceEncoder):
         """
         raise StudioError("a model of word vectors has no attention that adapters could sit in", "tune it with the method full")
 
-    def coverage(self, texts: Sequence[str]) -> Any:
-        """How many words of ``texts`` the table knows; see :class:`~sbert_studio.wordvectors.tokens.Coverage`."""
+    def coverage(self, texts: Sequence[str]) -> Coverage:
+        """How many words of ``texts`` the table knows."""
         return self.backbone.embeddings.words.coverage(texts)
 
     def write_input(self, folder: Path) -> list[tuple[str, str]]:

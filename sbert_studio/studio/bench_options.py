@@ -52,7 +52,10 @@ class BenchOptions:
 def folder_of(studio: Studio, model: str | None) -> tuple[str, Path]:
     """The model's name and the folder that both sides load it from."""
     name = model or studio.settings.default_model
-    folder = studio.catalog.resolve(name).path
+    source = studio.catalog.resolve(name)
+    folder = source.path
+    if source.kind == "foreign":
+        raise StudioError(f"{name} has no folder that both sides could load", "choose another model")
     if folder is None:
         raise StudioError(
             f"{name} is not on this machine", "use a bundled model, a run or a folder, so that both sides read the same files"

@@ -85,9 +85,9 @@ class Judging(Reading):
             return cards, [f"{error.message}; the runs are listed by their folders"]
 
     def _at_hand(self) -> list[ModelCard]:
-        """The models that came with the program, and the tables of words that are installed."""
-        tables = [self._model_card(name, "table", name) for name in self.catalog.tables()]
-        return [*(self._model_card(name, "bundled", name) for name in self.catalog.bundled()), *tables]
+        """The models that came with the program, and the encoders and tables of words whose packages are installed."""
+        kinds = {"bundled": self.catalog.bundled(), "foreign": self.catalog.foreign(), "table": self.catalog.tables()}
+        return [self._model_card(name, kind, name) for kind, names in kinds.items() for name in names]
 
     def _roles_to_judge_by(self, table: Table, task: str, asked: Asked | None, model: str) -> tuple[Roles | None, list[str]]:
         """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``."""
@@ -158,4 +158,5 @@ class Judging(Reading):
             info = peek_at(self.catalog.resolve(name))
         except StudioError:
             info = peek(None)
-        return ModelCard(name=name, kind=kind, title=title, scores=scores or {}, **asdict(info))
+        note = "Frozen: it is used and judged as it is, and cannot be tuned." if kind == "foreign" else ""
+        return ModelCard(name=name, kind=kind, title=title, note=note, scores=scores or {}, **asdict(info))
