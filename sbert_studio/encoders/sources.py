@@ -17,8 +17,9 @@ from .digests import damage, require_whole
 from .foreign import FOREIGN, require_installed
 from .hub import HUB_ID, fetch
 
-SourceKind = Literal["bundled", "table", "foreign", "run", "folder", "hub"]
+SourceKind = Literal["bundled", "table", "foreign", "run", "fitted", "folder", "hub"]
 _RUN_ID = re.compile(r"run-[0-9a-f]{10}")
+_FITTED_ID = re.compile(r"words-[0-9a-f]{10}")
 _BASE_LINE = re.compile(r"^base_model:\s*(.+?)\s*$", re.MULTILINE)
 
 
@@ -27,7 +28,8 @@ class Source:
     """Where a name leads.
 
     Attributes:
-        kind: bundled, table (of word vectors that a package brings), foreign (computed by a package), run, folder or hub.
+        kind: bundled, table (of word vectors that a package brings), foreign (computed by a package), run, fitted (a table
+            of words of ours), folder or hub.
         name: as it should be shown.
         path: the folder that holds the model; None while a hub id has not been fetched, and of what has none.
         base: the portable id to note in what is tuned from it, or None.
@@ -58,15 +60,8 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
     if name in FOREIGN:
         require_installed(name)
         return Source("foreign", name, None)
-    if _RUN_ID.fullmatch(name):
-        model = workspace.runs / name / "model"
-        if not model.parent.is_dir():
-            raise StudioError(
-                f"the run {name} cannot be used: its folder is gone", "choose another model; `sbert-studio runs` lists the runs"
-            )
-        if not model.is_dir():
-            raise StudioError(f"the run {name} has no finished model", "choose another model, or wait until the run is done")
-        return Source("run", name, model, noted_base(model))
+    if (ours := _made_here(name, workspace)) is not None:
+        return ours
     if allow_folders and (path := existing(name)) is not None and path.is_dir():
         return Source("folder", name, path, noted_base(path))
     if HUB_ID.fullmatch(name) and ".." not in name:
@@ -76,6 +71,25 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
     raise StudioError(
         f"there is no model or model folder {name[:200]!r}", f"choose {', '.join(BUNDLED)}, a run, a folder or a Hugging Face id"
     )
+
+
+def _made_here(name: str, workspace: Workspace) -> Source | None:
+    """A run of ours, or a table of words that was learned or distilled here; ``None`` where the name is of neither."""
+    if _RUN_ID.fullmatch(name):
+        model = workspace.runs / name / "model"
+        if not model.parent.is_dir():
+            raise StudioError(
+                f"the run {name} cannot be used: its folder is gone", "choose another model; `sbert-studio runs` lists the runs"
+            )
+        if not model.is_dir():
+            raise StudioError(f"the run {name} has no finished model", "choose another model, or wait until the run is done")
+        return Source("run", name, model, noted_base(model))
+    if _FITTED_ID.fullmatch(name):
+        model = workspace.fitted / name / "model"
+        if not model.is_dir():
+            raise StudioError(f"the word vectors {name} are not there any more", "choose another model, or fit them again")
+        return Source("fitted", name, model, noted_base(model))
+    return None
 
 
 def fetched(source: Source) -> Path:
@@ -93,7 +107,7 @@ def fetched(source: Source) -> Path:
         return fetch(source.name)
     if source.kind == "table" and (not source.path.is_dir() or damage(source.path)):
         averaged(load_pretrained(source.name)).save(source.path)
-    if source.kind == "run":
+    if source.kind in ("run", "fitted"):
         require_whole(source.path, source.name)
     return source.path
 

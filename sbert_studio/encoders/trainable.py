@@ -17,6 +17,7 @@ from .lora import LoraSettings, add_lora, is_adapted, write_adapter
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
+    from ..wordvectors.tokens import Coverage
     from .card import CardFacts
     from .rows import TrainingRows
 
@@ -56,6 +57,10 @@ class Trainable(nn.Module, ABC):
         """The bytes of its weights, and about what its vocabulary takes beside them."""
         held = [*self.parameters(), *self.buffers()]
         return sum(tensor.numel() * tensor.element_size() for tensor in held) + _VOCABULARY
+
+    def coverage(self, texts: Sequence[str]) -> Coverage | None:
+        """How many words of ``texts`` it knows; None of a model that reads every word."""
+        return None
 
     @property
     @abstractmethod

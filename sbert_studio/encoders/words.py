@@ -75,6 +75,10 @@ class WordIds:
         """How many known words each text has."""
         return [len(self._embeddings.words.ids(text)) for text in texts]
 
+    def words(self) -> list[str]:
+        """The words of the table but padding, in its order."""
+        return list(self._embeddings.words.words[1:])
+
 
 class WordEncoder(SentenceEncoder):
     """Table of words → [weights] → [RNN, LSTM or GRU] → pooling → projection → normalisation.

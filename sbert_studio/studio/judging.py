@@ -8,8 +8,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import StudioError
-from .languages import foreign_notes
+from ..errors import StudioError, ended
+from .fitted import fitted_models
+from .languages import foreign_notes, unknown_notes
 from .questions import Unanswered
 from .reading import Reading
 from .results import ModelCard
@@ -53,21 +54,25 @@ class Judging(Reading):
         roles, open_ = self._roles_to_judge_by(table, task, asked, name)
         report = evaluate(judged, table, task, progress, roles)
         read = [note.in_words() for note in table.notes if note.severity != "info"]
-        texts = [text for column in text_columns(table)[:3] for text in table.column(column)]
+        columns = text_columns(table)[:3] if roles is None else roles.texts
+        texts = [text for column in columns for text in table.column(column) if text.strip()]
         foreign = foreign_notes(self.catalog, name, languages_in(texts))
-        return replace(report, notes=(*open_, *read, *report.notes, *foreign, *self._learned(name, table)))
+        unknown = unknown_notes(judged.coverage(texts), len(texts))
+        return replace(report, notes=(*open_, *read, *report.notes, *foreign, *unknown, *self._learned(name, table)))
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
-        """The bundled models and the finished runs (of one owner), newest first; none of them is loaded.
+        """The models at hand, the finished runs and the tables of words (of one owner), newest first; none of them is loaded.
 
         One that is damaged says so in its card.
         """
         done = [
             run for run in self.store.runs(owner) if run.model_path is not None and (run.status == "finished" or run.model_path.is_dir())
         ]
-        return self._at_hand() + [
-            self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done
-        ]
+        return (
+            self._at_hand()
+            + [self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done]
+            + self._fitted_cards(owner)
+        )
 
     def models_at_hand(self, owner: str | None = None) -> tuple[list[ModelCard], list[str]]:
         """(:meth:`models`, notices): where the list of runs cannot be read, the runs' folders that hold a model, and a notice of why.
@@ -78,16 +83,28 @@ class Judging(Reading):
             return self.models(owner), []
         except StudioError as error:
             if owner not in (None, "local"):
-                return self._at_hand(), [f"{error.message}; your own models are listed again once it can be read"]
+                return self._at_hand() + self._fitted_cards(owner), [
+                    f"{error.message}; your own models are listed again once it can be read"
+                ]
             folders = sorted(self.workspace.home.glob("runs/run-*/model"))
             cards = self._at_hand()
             cards += [self._model_card(folder.parent.name, "run", folder.parent.name) for folder in folders]
-            return cards, [f"{error.message}; the runs are listed by their folders"]
+            return cards + self._fitted_cards(owner), [f"{error.message}; the runs are listed by their folders"]
 
     def _at_hand(self) -> list[ModelCard]:
         """The models that came with the program, and the encoders and tables of words whose packages are installed."""
         kinds = {"bundled": self.catalog.bundled(), "foreign": self.catalog.foreign(), "table": self.catalog.tables()}
         return [self._model_card(name, kind, name) for kind, names in kinds.items() for name in names]
+
+    def _fitted_cards(self, owner: str | None) -> list[ModelCard]:
+        """The tables of words (of one owner) that were made here."""
+        found = fitted_models(self.workspace, owner)
+        return [
+            replace(
+                self._model_card(one.id, "fitted", one.name), note=" ".join(ended(f"{note[:1].upper()}{note[1:]}") for note in one.notes)
+            )
+            for one in found
+        ]
 
     def _roles_to_judge_by(self, table: Table, task: str, asked: Asked | None, model: str) -> tuple[Roles | None, list[str]]:
         """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``."""

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from ..explore.vectors import VectorStore
     from ..runs.runner import Runner
     from ..runs.store import Store
+    from ..wordvectors.tokens import Coverage
 
 T = TypeVar("T")
 _MODELS, _INDEXES, _WORDS, _CORPORA = 0.5, 0.17, 0.08, 0.05
+_COVERAGES = 256
 VISITORS = 0.2
 """The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, and what visitors have chosen."""
 
@@ -76,6 +78,11 @@ class Services:
     def corpora(self) -> LruCache[Corpus]:
         """The corpora that callers of the API have sent of late."""
         return self._once("corpora", lambda: LruCache(self._share(_CORPORA), bytes_of))
+
+    @property
+    def coverages(self) -> LruCache[Coverage]:
+        """How much of the corpora used of late the tables of words know."""
+        return self._once("coverages", lambda: LruCache(_COVERAGES, lambda coverage: 1))
 
     @property
     def store(self) -> Store:
