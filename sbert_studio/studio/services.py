@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..runs.runner import Runner
     from ..runs.store import Store
     from ..wordvectors.tokens import Coverage
+    from .jobs import Jobs
 
 T = TypeVar("T")
 _MODELS, _INDEXES, _WORDS, _CORPORA = 0.5, 0.17, 0.08, 0.05
@@ -96,6 +97,13 @@ class Services:
 
         return self._once("runner", lambda: Runner(self.store, self.workspace, lambda: self.catalog))
 
+    @property
+    def jobs(self) -> Jobs:
+        """The word vectors that are made in the background."""
+        from .jobs import Jobs
+
+        return self._once("jobs", lambda: Jobs(self.settings.limits))
+
     def __enter__(self) -> Self:
         return self
 
@@ -109,6 +117,8 @@ class Services:
             close()
         with self._making:
             made, self._made = self._made, {}
+        if "jobs" in made:
+            made["jobs"].close()
         if "runner" in made:
             made["runner"].close()
         if "store" in made:
