@@ -41,7 +41,7 @@
     const facts = value.live && value.status === "running" ? [
       ["Phase", value.phase || "–"],
       [value.unit ? value.unit[0].toUpperCase() + value.unit.slice(1) : "Step", value.done ? `${grouped(value.done)}${value.total ? ` of ${grouped(value.total)}` : ""}` : "–"],
-      ["A second", value.rate ? (value.rate < 10 ? number(value.rate, 1) : grouped(Math.round(value.rate))) : "–"],
+      ["Rate", value.rate ? `${value.rate < 10 ? number(value.rate, 1) : grouped(Math.round(value.rate))}/s` : "–"],
       ["Time left", duration(value.left)], ["Time", duration(value.seconds)],
     ] : value.seconds ? [["Time", duration(value.seconds)]] : [];
     root.replaceChildren(

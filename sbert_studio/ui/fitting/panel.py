@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from ...studio.jobs import JobView
 
 _SHAPES = ("corpus", "scored_pairs", "labelled_pairs", "triplets", "labelled_texts")
-_PAIRS = {"sif": "Rare words count more (SIF)", "tfidf": "Rare words count more (TF-IDF)", "plain": "All words count alike"}
+_TITLE = "Make word vectors of your own"
+_WEIGHTS = {"sif": "By rarity (SIF)", "tfidf": "By rarity (TF-IDF)", "plain": "All alike"}
 _STATUS = {"queued": "waiting", "running": "working"}
-_HELP = "What weighs how much in the mean of a text."
+_HELP = "How much each word counts in the mean of a text."
 
 
 def job_view(job: JobView | None) -> Value | None:
@@ -64,31 +65,32 @@ class FittingPanel:
         studio = page.studio
         self.samples: list[Sample] = samples_of(*_SHAPES)
         self.file = gr.State(None)
-        with gr.Accordion("Make word vectors of your own", open=False, elem_id="fit-open") as self.section:
-            with gr.Row():
-                with gr.Column(min_width=280, scale=2):
-                    self.upload = upload("Texts: CSV, TSV, TXT, JSONL, XLSX or Parquet", "fit-file")
-                    self.buttons = sample_buttons(self.samples, "fit")
-                    self.chosen = view("note", elem_id="fit-chosen")
-                with gr.Column(min_width=280, scale=3):
-                    choices = kinds(studio)
-                    first = choices[0][1]
-                    self.kind = gr.Dropdown(choices, value=first, label="Kind", info=summary(first), elem_id="fit-kind")
-                    with gr.Accordion("Settings", open=False, elem_id="fit-settings"):
-                        self.groups, self.own = _groups([name for _, name in choices], first)
-                        with gr.Column(visible=is_weighted_by_choice(first)) as self.weights:
-                            shown = [(_PAIRS[name], name) for name in reversed(WEIGHTINGS)]
-                            self.weighting = gr.Dropdown(shown, value="sif", label="Weights", info=_HELP, elem_id="fit-weighting")
-                            words = "Directions that all texts share are taken away."
-                            self.common = gr.Slider(0, 10, 0, step=1, label="Common components", info=words, elem_id="fit-common")
-                    self.name = gr.Textbox(
-                        label="Name", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="fit-name"
-                    )
-                    self.go = gr.Button("Make word vectors", variant="primary", elem_id="fit-go")
-            self.panel = view("job", elem_id="fit-job")
-            with gr.Row(elem_classes=["sb-buttons"]):
-                self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="fit-stop")
-                self.use = gr.Button("Use this model", variant="primary", visible=False, elem_id="fit-use")
+        with (
+            gr.Column(elem_classes=["sb-panel", "sb-fit"]),
+            gr.Accordion(_TITLE, open=False, elem_id="fit-open") as self.section,
+            gr.Row(),
+        ):
+            with gr.Column(min_width=280, scale=2):
+                self.upload = upload("Texts: CSV, TSV, TXT, JSONL, XLSX or Parquet", "fit-file")
+                self.buttons = sample_buttons(self.samples, "fit")
+                self.chosen = view("note", elem_id="fit-chosen")
+            with gr.Column(min_width=280, scale=3):
+                choices = kinds(studio)
+                first = choices[0][1]
+                self.kind = gr.Dropdown(choices, value=first, label="Kind", info=summary(first), elem_id="fit-kind")
+                with gr.Accordion("Settings", open=False, elem_id="fit-settings"):
+                    self.groups, self.own = _groups([name for _, name in choices], first)
+                    with gr.Column(visible=is_weighted_by_choice(first)) as self.weights:
+                        shown = [(_WEIGHTS[name], name) for name in reversed(WEIGHTINGS)]
+                        self.weighting = gr.Dropdown(shown, value="sif", label="Weights", info=_HELP, elem_id="fit-weighting")
+                        words = "Directions that all texts share are taken away."
+                        self.common = gr.Slider(0, 10, 0, step=1, label="Common components", info=words, elem_id="fit-common")
+                self.name = gr.Textbox(label="Name", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="fit-name")
+                self.go = gr.Button("Make word vectors", variant="primary", elem_id="fit-go")
+                self.panel = view("job", elem_id="fit-job")
+                with gr.Row(elem_classes=["sb-buttons"]):
+                    self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="fit-stop")
+                    self.use = gr.Button("Use this model", variant="primary", visible=False, elem_id="fit-use")
         self.job, self.model = gr.State(""), gr.State("")
         self.shown = gr.State(None)
         # As in the panel of runs: a State that changes by the timer tells nobody; a text in the page does.
