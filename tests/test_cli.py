@@ -363,7 +363,7 @@ def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path
     assert {"id", "status", "objective", "model", "created", "scores"} <= set(listed)
     assert (listed["id"], listed["status"], listed["objective"], listed["name"]) == (found["run"], "finished", "cosine", "first")
 
-    models = [model for model in ok(cli("models", "--json"))["models"] if model["kind"] != "table"]
+    models = [model for model in ok(cli("models", "--json"))["models"] if model["kind"] in ("bundled", "run")]
     assert [model["name"] for model in models] == ["all-MiniLM-L6-v2", found["run"]]
     assert models[1]["dim"] == 32
     assert models[0]["parameters"] == 22_713_216

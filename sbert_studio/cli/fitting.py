@@ -37,7 +37,7 @@ def fit(
 ) -> Answer:
     """Learn word vectors from the texts of a file, or fit the weights of those that are there to it."""
     with open_studio() as studio, _phases() as begin:
-        found = studio.fit(
+        found = studio.words.fit(
             file, kind, columns=column or (), out=out, weighting=weighting, common=common, settings=settings(sets or ()), seed=seed,
             begin=begin,
         )  # fmt: skip
@@ -57,7 +57,7 @@ def distil(
 ) -> Answer:
     """Make a table of words of an encoder: less exact, and hundreds of times as fast."""
     with open_studio() as studio, _phases() as begin:
-        found = studio.distil(model, dim=dim, vocabulary=vocabulary, columns=column or (), out=out, begin=begin)
+        found = studio.words.distil(model, dim=dim, vocabulary=vocabulary, columns=column or (), out=out, begin=begin)
     return _answer(found, f"of {model}")
 
 

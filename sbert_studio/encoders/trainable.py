@@ -12,14 +12,14 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder
-from .digests import seal
-from .lora import LoraSettings, add_lora, is_adapted, write_adapter
+from .lora.adapter import LoraSettings, add_lora, is_adapted, write_adapter
+from .storage.digests import seal
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..wordvectors.tokens import Coverage
-    from .card import CardFacts
     from .rows import TrainingRows
+    from .storage.card import CardFacts
 
 _VOCABULARY = 32 << 20  # bytes
 

@@ -13,8 +13,8 @@ import torch
 
 from ..data.progress import checkpoint
 from .base import Encoder, EncodingStoppedError
-from .batching import unique_texts
-from .tokens import readable
+from .fast.batching import unique_texts
+from .fast.tokens import readable
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop

@@ -18,8 +18,8 @@ from .sentence import SentenceEncoder
 
 if TYPE_CHECKING:
     from ..wordvectors.tokens import Coverage
-    from .config import EncoderConfig
-    from .lora import LoraSettings
+    from .lora.adapter import LoraSettings
+    from .storage.config import EncoderConfig
 
 
 class WordNetwork(nn.Module):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StudioError
 from ..workspace import existing
 from .fitted import FittedModel, delete, fitted_models, folder_of, keep, write_zip
-from .reading import Reading
+from .part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..encoders.words import WordEncoder
     from ..wordvectors import Learner
+    from .reading import Reading
+    from .services import Services
 
 KINDS = {"word2vec": "skip_gram", "skipgram": "skip_gram", "cbow": "cbow", "glove": "glove", "tfidf": "tfidf"}
 STATIC = "static"
@@ -54,8 +56,12 @@ class Fitted:
         return {**self.__dict__, "notes": list(self.notes)}
 
 
-class Fitting(Reading):
+class Fitting(Part):
     """Texts, or an encoder → word vectors → an encoder that averages them."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def fit(
         self,
@@ -138,8 +144,8 @@ class Fitting(Reading):
         Raises:
             StudioError: there is no such model, file or column; or no word.
         """
-        from ..encoders.card import CardFacts
         from ..encoders.distil import distilled
+        from ..encoders.storage.card import CardFacts
 
         texts: list[str] = []
         if vocabulary is not None:
@@ -200,7 +206,7 @@ class Fitting(Reading):
         """A file's name and its texts that are not blank."""
         from ..data.corpus import text_columns
 
-        table = self.read(file, progress=progress)
+        table = self.read.table(file, progress=progress)
         names = list(columns) or text_columns(table)
         if absent := [name for name in names if name not in table.columns]:
             raise StudioError(f"{table.name} has no column {absent[0]!r}", f"choose from {', '.join(table.columns[:20])}")

@@ -9,9 +9,9 @@ import pytest
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.encoders.base import Encoder
-from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.distil import COUNTED_A, ZIPF_A, distilled, own_words, principal
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 
@@ -33,7 +33,7 @@ def test_marked_pieces_begin_words(mark: str) -> None:
     from tokenizers import Tokenizer, decoders, models
     from transformers import PreTrainedTokenizerFast
 
-    from sbert_studio.encoders.tokens import Tokens
+    from sbert_studio.encoders.fast.tokens import Tokens
 
     vocabulary = ["<unk>", f"{mark}the", "ing", f"{mark}walk", mark, "é", f"{mark}Cat"]
     backend = Tokenizer(models.WordLevel({piece: place for place, piece in enumerate(vocabulary)}, unk_token="<unk>"))

@@ -76,10 +76,10 @@ def test_it_is_listed_and_never_tuned(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("sentence1,sentence2,score\n" + "".join(f"a cat {n},a dog {n},{n % 6}\n" for n in range(40)), encoding="utf-8")
     with Studio(Settings(home=tmp_path / "home", device="cpu")) as studio:
-        card = next(card for card in studio.models() if card.name == NAME)
+        card = next(card for card in studio.judge.models() if card.name == NAME)
         assert (card.kind, card.dim) == ("foreign", 512) and "cannot be tuned" in card.note
         for attempt in (
-            lambda: studio.plan(TrainRequest(pairs, model=NAME)),
+            lambda: studio.tune.plan(TrainRequest(pairs, model=NAME)),
             lambda: studio.catalog.load_fresh(NAME),
             lambda: studio.catalog.load_fresh_cross(NAME),
         ):

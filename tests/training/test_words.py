@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.words import WordEncoder, WordNetwork
 from sbert_studio.errors import StudioError
 from sbert_studio.training.events import Step

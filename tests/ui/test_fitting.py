@@ -91,10 +91,10 @@ def test_what_is_made_is_listed_searched_with_chosen_and_deleted(page: Page, tex
     _, hits = search.find(page, key, "cat unheard", 3, "semantic", job.model)
     assert len(hits["rows"]) == 3 and "1 of 2 words of your query" in hits["note"]
     assert models.zip_of(page, job.model).stat().st_size > 1000
-    page.studio.delete_fitted(job.model, "local")
+    page.studio.words.delete_fitted(job.model, "local")
     assert job.model not in models.listing(page, None, "")[0]
     with pytest.raises(StudioError, match="not there any more"):
-        page.studio.similarity("cat", "dog", job.model)
+        page.studio.explore.similarity("cat", "dog", job.model)
 
 
 @pytest.mark.parametrize("kind", ["tfidf", "cbow", STATIC])
@@ -104,7 +104,7 @@ def test_other_kinds_are_made_too(page: Page, texts: Path, kind: str) -> None:
     job = ended(page)
     assert job.status == "finished", job
     width = {"tfidf": 4, "cbow": 8, STATIC: 6}[kind]
-    assert page.studio.similarity_matrix(["cat dog", "dog cat"], job.model)[0, 1] == pytest.approx(1, abs=1e-4)
+    assert page.studio.explore.similarity_matrix(["cat dog", "dog cat"], job.model)[0, 1] == pytest.approx(1, abs=1e-4)
     assert page.studio.catalog.load(job.model).dim == width
 
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_made_is_said_in_words(page: Page, texts: Path, tmp_path:
     assert job.status == "failed" and job.hint
     value = job_view(job)
     assert value is not None and "no word occurs 2 times" in value["message"].lower()
-    assert page.studio.fitted() == []
+    assert page.studio.words.fitted() == []
 
 
 def test_it_goes_on_without_its_page_and_stops_at_once(page: Page) -> None:
@@ -163,4 +163,4 @@ def test_strangers_neither_see_nor_stop_nor_use_it_and_make_one_at_a_time(shared
     made = ended(shared, mine).model
     assert made in models.listing(shared, mine, "")[0] and made not in models.listing(shared, theirs, "")[0]
     with pytest.raises(StudioError):
-        shared.studio.delete_fitted(made, shared.visitor(theirs))
+        shared.studio.words.delete_fitted(made, shared.visitor(theirs))

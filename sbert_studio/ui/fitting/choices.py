@@ -82,17 +82,17 @@ def start(
         return studio.jobs.submit(
             visitor,
             title,
-            lambda begin: studio.distil(model or None, dim=values["dim"], vocabulary=file, name=title, owner=visitor, begin=begin),
+            lambda begin: studio.words.distil(model or None, dim=values["dim"], vocabulary=file, name=title, owner=visitor, begin=begin),
         )
     if kind not in LEARNERS:
         values = {}
     chosen = weighting if is_weighted_by_choice(kind) else None
     named = _VERBS.get(kind, kind)
-    studio.learner(named, values)
+    studio.words.learner(named, values)
     return studio.jobs.submit(
         visitor,
         title,
-        lambda begin: studio.fit(
+        lambda begin: studio.words.fit(
             str(file), named, weighting=chosen, common=int(common) if chosen else 0, settings=values, name=title, owner=visitor, begin=begin
         ),
     )
@@ -101,7 +101,7 @@ def start(
 def _name(studio: Studio, kind: str, file: str | None, model: str | None) -> str:
     of = Path(file).stem if file else ""
     if kind == STATIC:
-        cards = {card.name: card.title for card in studio.models_at_hand()[0]}
+        cards = {card.name: card.title for card in studio.judge.models_at_hand()[0]}
         teacher = model or studio.settings.default_model
         return f"{cards.get(teacher, Path(teacher).name)}-static"
     return f"{of}-{kind}"
