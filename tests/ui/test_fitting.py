@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_studio import sentences, studio_at
+from tiny_studio import sentences, studio_at, write_pairs
 
 from sbert_studio.data.progress import checkpoint
 from sbert_studio.errors import StudioError
@@ -20,7 +20,7 @@ from sbert_studio.ui.fitting.choices import is_weighted_by_choice, kinds, own_se
 from sbert_studio.ui.fitting.panel import job_view
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.session import new_owner
-from sbert_studio.ui.tabs import models, search
+from sbert_studio.ui.tabs import evaluate, models, search
 from sbert_studio.ui.tuning.run_panel import use
 from sbert_studio.wordvectors import LEARNERS
 
@@ -90,6 +90,12 @@ def test_what_is_made_is_listed_searched_with_chosen_and_deleted(page: Page, tex
     key = page.corpora.put(page.choose(texts))
     _, hits = search.find(page, key, "cat unheard", 3, "semantic", job.model)
     assert len(hits["rows"]) == 3 and "1 of 2 words of your query" in hits["note"]
+    pairs = write_pairs(texts.with_name("pairs.csv"))
+    pairs.write_text(pairs.read_text(encoding="utf-8") + "unheard,cat dog,2.5\n", encoding="utf-8")
+    scores, _ = evaluate.judge(page.studio, [job.model], pairs, "auto", "pairs.csv")
+    assert "1 of 122 texts holds no word that it knows" in scores["note"]
+    (note,) = page.studio.explore.mine(page.studio.read.corpus(pairs, "sentence1"), 3, job.model).notes
+    assert "are not in the model's table" in note or "is not in the model's table" in note
     assert models.zip_of(page, job.model).stat().st_size > 1000
     page.studio.words.delete_fitted(job.model, "local")
     assert job.model not in models.listing(page, None, "")[0]
