@@ -75,10 +75,13 @@ class Bench:
         """The model's name and the folder that both sides load it from.
 
         Raises:
-            StudioError: its files are not on this machine.
+            StudioError: its files are not on this machine, or it has none.
         """
         name = self.options.model or self.default_model
-        folder = self.catalog.resolve(name).path
+        source = self.catalog.resolve(name)
+        folder = source.path
+        if source.kind == "foreign":
+            raise StudioError(f"{name} has no folder that both sides could load", "choose another model")
         if folder is None:
             raise StudioError(
                 f"{name} is not on this machine", "use a bundled model, a run or a folder, so that both sides read the same files"

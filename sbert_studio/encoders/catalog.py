@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from ..caches import LruCache
 from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..wordvectors.pretrained import PACKAGED, is_installed
 from ..workspace import Workspace
+from .foreign import FOREIGN, load_foreign
+from .foreign import is_installed as has_package
 from .lora.beside import load_adapter
 from .runtime import resolve_device, resolve_precision
 from .scorers.cross import CrossEncoder, Head
@@ -23,6 +25,9 @@ from .storage.bundled import BUNDLED
 from .storage.digests import folder_stamp
 from .storage.reading import load_folder
 from .storage.sources import Source, fetched, find_source, require_unaltered
+
+if TYPE_CHECKING:
+    from .base import Encoder
 
 _BUDGET = 2 << 30
 Shared = SentenceEncoder | CrossEncoder | PolyEncoder
@@ -43,7 +48,7 @@ class Catalog:
         self.workspace = workspace
         self.device = resolve_device(device)
         self.allow_folders = allow_folders
-        self._models: LruCache[Shared] = LruCache(budget, _weight)
+        self._models: LruCache[Encoder | CrossEncoder | PolyEncoder] = LruCache(budget, lambda model: model.memory)
 
     @staticmethod
     def bundled() -> list[str]:
@@ -55,6 +60,11 @@ class Catalog:
         """The names of the tables of words whose packages are installed."""
         return [name for name in PACKAGED if is_installed(name)]
 
+    @staticmethod
+    def foreign() -> list[str]:
+        """The names of the frozen encoders whose packages are installed."""
+        return [name for name in FOREIGN if has_package(name)]
+
     def resolve(self, name: str, *, allow_folders: bool | None = None) -> Source:
         """Where ``name`` leads; nothing is loaded or fetched.
 
@@ -63,7 +73,7 @@ class Catalog:
         """
         return find_source(name, self.workspace, self.allow_folders if allow_folders is None else allow_folders)
 
-    def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> SentenceEncoder:
+    def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> Encoder:
         """The shared encoder ``name``, for inference only, from memory where it is resident.
 
         Raises:
@@ -71,6 +81,8 @@ class Catalog:
         """
         source = self.resolve(name, allow_folders=allow_folders)
         precision = resolve_precision(precision, self.device)
+        if source.kind == "foreign":
+            return cast("Encoder", self._models.get((source.name,), lambda: load_foreign(source.name), checkpoint))
         folder = fetched(source)
         _refuse_cross(source, folder)
         _refuse_poly(source, folder)
@@ -105,7 +117,7 @@ class Catalog:
         load = self.load_poly if self.is_poly(name, allow_folders=allow_folders) else self.load_cross
         return load(name, allow_folders=allow_folders)
 
-    def load_either(self, name: str, *, allow_folders: bool | None = None) -> Shared:
+    def load_either(self, name: str, *, allow_folders: bool | None = None) -> Encoder | CrossEncoder | PolyEncoder:
         """The shared model ``name``, of whichever family, for inference only.
 
         Raises:
@@ -115,7 +127,7 @@ class Catalog:
             return self.load_scorer(name, allow_folders=allow_folders)
         return self.load(name, allow_folders=allow_folders)
 
-    def load_within(self, name: str, *, allow_folders: bool | None = None) -> SentenceEncoder:
+    def load_within(self, name: str, *, allow_folders: bool | None = None) -> Encoder:
         """The shared encoder ``name``, or, of a poly-encoder, the encoder within it.
 
         Raises:
@@ -131,7 +143,16 @@ class Catalog:
         Raises:
             StudioError: as :meth:`resolve`; or it cannot be fetched.
         """
-        return is_cross_folder(fetched(self.resolve(name, allow_folders=allow_folders)))
+        source = self.resolve(name, allow_folders=allow_folders)
+        return source.kind != "foreign" and is_cross_folder(fetched(source))
+
+    def require_trainable(self, name: str, *, allow_folders: bool | None = None) -> None:
+        """Refuse a model that cannot be tuned; an id of the hub is fetched.
+
+        Raises:
+            StudioError: as :meth:`resolve`; or it is frozen, or cannot be fetched.
+        """
+        fetched(self.resolve(name, allow_folders=allow_folders))
 
     def is_poly(self, name: str, *, allow_folders: bool | None = None) -> bool:
         """Whether ``name`` is a poly-encoder; an id of the hub is fetched.
@@ -139,7 +160,8 @@ class Catalog:
         Raises:
             StudioError: as :meth:`resolve`; or it cannot be fetched.
         """
-        return is_poly_folder(fetched(self.resolve(name, allow_folders=allow_folders)))
+        source = self.resolve(name, allow_folders=allow_folders)
+        return source.kind != "foreign" and is_poly_folder(fetched(source))
 
     def load_fresh_cross(
         self, name: str, *, head: Head = "linear", labels: int = 1, seed: int = 12, allow_folders: bool | None = None
@@ -207,12 +229,6 @@ class Catalog:
         encoder.merge_adapter()
         encoder.name, encoder.base = source.name, base
         return encoder
-
-
-def _weight(model: Shared) -> int:
-    """The bytes of a model's weights, and about what its vocabulary takes beside them."""
-    held = [*model.parameters(), *model.buffers()]
-    return sum(tensor.numel() * tensor.element_size() for tensor in held) + (32 << 20)
 
 
 def _refuse_cross(source: Source, folder: Path) -> None:

@@ -53,6 +53,9 @@ class TextTokens(Protocol):
     def counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has when nothing is cut."""
 
+    def words(self) -> list[str]:
+        """The whole words of the vocabulary, in its order."""
+
 
 class SentenceEncoder(Trainable, Encoder):
     """Token vectors → pooling → projection → normalisation.
@@ -72,6 +75,7 @@ class SentenceEncoder(Trainable, Encoder):
     kind: ClassVar[str]
     adapts = "backbone"
     backbone: Any
+    tokens: TextTokens
     projection: nn.Sequential | None
 
     def __init__(

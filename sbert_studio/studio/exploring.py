@@ -14,7 +14,7 @@ from ..data.columns.roles import Roles
 from ..data.progress import checkpoint
 from ..data.values.no_answer import kept_as_texts
 from ..errors import StudioError
-from .languages import foreign_notes
+from .languages import foreign_notes, unknown_notes
 from .part import Part
 from .results import (
     Agreement,
@@ -56,8 +56,11 @@ class Exploring(Part):
 
     def similarity(self, a: str, b: str, model: str | None = None) -> Similarity:
         """Two texts compared."""
-        vectors = self._encoder(model).encode([_text(a, "first"), _text(b, "second")])
-        return replace(_compare(vectors[:1], vectors[1:])[0], notes=self.language_notes([a, b], model))
+        encoder = self._encoder(model)
+        vectors = encoder.encode([_text(a, "first"), _text(b, "second")])
+        foreign, found = self.language_notes([a, b], model), encoder.coverage([a, b])
+        doubtful = bool(foreign) or (found is not None and found.empty > 0)
+        return replace(_compare(vectors[:1], vectors[1:])[0], notes=(*foreign, *unknown_notes(found, 2)), doubtful=doubtful)
 
     def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, what: str = "The texts") -> tuple[str, ...]:
         """A sentence where the texts are in a language that the model was not trained on."""
@@ -66,8 +69,27 @@ class Exploring(Part):
         found = languages_in(texts) if isinstance(texts, Sequence) else texts.languages
         return foreign_notes(self.catalog, model or self.settings.default_model, found, what)
 
+    def reading_notes(self, texts: Sequence[str] | Corpus, model: str | None = None) -> tuple[str, ...]:
+        """:meth:`language_notes`, and a sentence where the model is a table that does not know all their words."""
+        return (*self.language_notes(texts, model), *self._unknown(texts, model))
+
+    def _unknown(self, texts: Sequence[str] | Corpus, model: str | None, what: str = "the texts") -> tuple[str, ...]:
+        encoder = self._encoder(model)
+        if isinstance(texts, Sequence):
+            return unknown_notes(encoder.coverage(texts), len(texts), what)
+        if encoder.coverage(()) is None:
+            return ()
+
+        def count() -> Coverage:
+            return encoder.coverage(texts.texts) or Coverage(0, 0, 0)
+
+        from ..wordvectors.tokens import Coverage
+
+        found = self._services.coverages.get((texts.digest, encoder.fingerprint), count, checkpoint)
+        return unknown_notes(found, len(texts.texts), what)
+
     def _notes(self, corpus: Corpus, model: str | None) -> tuple[str, ...]:
-        return (*corpus.repeats(), *kept_as_texts(corpus.notes), *self.language_notes(corpus, model))
+        return (*corpus.repeats(), *kept_as_texts(corpus.notes), *self.reading_notes(corpus, model))
 
     def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
         """Every row of a file of pairs compared that has both its texts; with the scores or labels that it holds, as far as it does."""
@@ -85,7 +107,7 @@ class Exploring(Part):
         rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
         account = account_of(table, findings, examples.lines)
         agreement = _agreement(table, roles, np.array([one.cosine for one in found]))
-        notes = (*kept_as_texts(findings), *self.language_notes([*lefts, *rights], model))
+        notes = (*kept_as_texts(findings), *self.reading_notes([*lefts, *rights], model))
         return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]), account, agreement, notes)
 
     def similarity_matrix(self, texts: Sequence[str], model: str | None = None) -> np.ndarray:
@@ -113,7 +135,7 @@ class Exploring(Part):
         rate, account = len(vectors) / max(seconds, 1e-9), RowAccount(len(found), len(found))
         if not isinstance(texts, Sequence):
             vectors, account = _aligned(vectors, texts), texts.account
-        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.language_notes(texts, model))
+        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.reading_notes(texts, model))
 
     def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
         """The corpus' vectors from the cache: (n, dim) float32, read-only."""
@@ -155,7 +177,8 @@ class Exploring(Part):
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
         found = _result(corpus, again(query, hits[:depth]) if again else hits, k, start)
         foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if semantic else ()
-        return replace(found, notes=(*corpus.repeats(), *foreign))
+        unknown = (*self._unknown(corpus, model), *self._unknown([query], model, "your query")) if semantic else ()
+        return replace(found, notes=(*corpus.repeats(), *foreign, *unknown))
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""

@@ -22,7 +22,7 @@ class Studio(Services):
     Attributes:
         read: files → tables, corpora, diagnoses.
         explore: texts → numbers and pictures.
-        words: texts → word vectors.
+        words: texts, or an encoder → word vectors.
         tune: plans → runs → models.
         settle: what is decided about a run after its training.
         judge: models → scores.

@@ -162,13 +162,14 @@ class Planning(Part):
         from ..objectives import objectives_of
         from ..training.advisor import advise
 
+        self.catalog.require_trainable(model)
         chosen = {**overrides, "model": model}
         if overrides.get("architecture") == "cross":
             info, lengths = self.catalog.load_either(model).describe(), None
         else:
             encoder = self.catalog.load_within(model) if overrides.get("architecture") == "poly" else self.catalog.load(model)
             sample = [text for column in examples.texts for text in column[:_SAMPLE]]
-            info, lengths = encoder.describe(), encoder.tokens.counts(sample)
+            info, lengths = encoder.describe(), None if encoder.tokens is None else encoder.tokens.counts(sample)
         advice = advise(examples, info=info, device=str(self.catalog.device), lengths=lengths, overrides=chosen)
         # The objective's own settings are checked here as well, before a run is made of them.
         given = advice.spec.objective_params

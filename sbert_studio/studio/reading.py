@@ -141,7 +141,7 @@ class Reading(Part):
         if model.casefold() == NO_MODEL:
             return diagnose(table, roles if isinstance(roles, Roles) else read_roles(table, roles, kinds), dev, progress=progress)
         encoder = None if self.catalog.is_cross(model) else self.catalog.load_within(model)
-        tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None else (None, None)
+        tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None and encoder.tokens is not None else (None, None)
         similar = self.similar(encoder)
         read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, similar)
         languages = languages_of(self.catalog, model)

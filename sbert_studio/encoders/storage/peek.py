@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import StudioError
 from ...wordvectors.pretrained import shape_of
+from ..foreign import FOREIGN
 from ..modules.pooling import JOIN, read_mode
 from ..modules.recurrent import GRU, LSTM, RNN
 from ..scorers.cross_storage import is_cross_folder
@@ -44,6 +45,8 @@ class ModelInfo:
 
 def peek_at(source: Source) -> ModelInfo:
     """The model that a name leads to; of a packaged table of words, whether or not an encoder was made of it yet."""
+    if source.kind == "foreign":
+        return ModelInfo(FOREIGN[source.name].dim, FOREIGN[source.name].parameters)
     if source.kind == "table" and source.path is not None and not source.path.is_dir():
         words, dim = shape_of(source.name)
         return ModelInfo(dim, words * dim, 0, "mean")

@@ -23,7 +23,7 @@ class Retrieval(Task):
 
     order = 5
     title = "Retrieval of the other half"
-    help = "How far up a text finds its own partner among all: the mean reciprocal rank and nDCG within the first ten, and accuracy at 1 to 10."
+    help = "How far up a text finds its partner among all: mean reciprocal rank and nDCG within the first ten, accuracy at 1 to 10."
     kinds = ("positive_pairs",)
     main = ("mrr_at_10",)
     needs_vectors = True

@@ -14,7 +14,7 @@ from ...errors import StudioError
 from ...evaluation.tasks import SCORED_KINDS, all_tasks
 from ...evaluation.words import metric_in_words
 from ...studio.questions import Unanswered, answered
-from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
+from ..page import PROGRESS, Page, cancel_button, guarded, is_ours, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..questions import as_view
 from ..views import Value, column, nothing, table, view
@@ -212,7 +212,7 @@ def build(studio: Studio, page: Page) -> None:
         choices = page.model_choices(owner, "texts", "pairs")
         known = {name for _, name in choices}
         asked = [name for name in [*(name for name in chosen or () if name != typed), model] if name]
-        kept = [name for name in asked if name in known or not name.startswith("run-")]
+        kept = [name for name in asked if name in known or not is_ours(name)]
         shown = gr.update(choices=choices, value=list(dict.fromkeys(kept))[:_MOST_MODELS])
         return shown, "" if model in known else model or ""
 

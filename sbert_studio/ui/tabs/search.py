@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
+from ..page import PROGRESS, Page, cancel_button, guarded, is_ours, long_work, told
 from ..picker import corpus_picker
 from ..views import Value, column, nothing, table, view
 
@@ -58,7 +58,7 @@ def find(
 def rerankers(page: Page, owner: Any, chosen: str | None) -> Any:
     """An update of the chooser of models that score pairs: the visitor's own; what is gone is no longer chosen."""
     choices = [_NOT_AGAIN, *page.model_choices(owner, "pairs")]
-    gone = str(chosen or "").startswith("run-") and chosen not in {name for _, name in choices}
+    gone = is_ours(chosen) and chosen not in {name for _, name in choices}
     return gr.update(choices=choices, value="" if gone else chosen or "")
 
 

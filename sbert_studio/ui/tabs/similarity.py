@@ -41,8 +41,9 @@ def compare(studio: Studio, a: str, b: str, model: str | None) -> Value:
     """Two texts as the value of a gauge."""
     found = studio.explore.similarity(a, b, model)
     words, explain = next((words, explain) for least, words, explain in _WORDS if found.cosine >= least or least == -1.0)
-    if found.notes:
-        words, explain = "Not to be relied on", " ".join(found.notes)
+    if found.doubtful:
+        words, explain = "Not to be relied on", ""
+    explain = " ".join((explain, *found.notes)).strip()
     shown = [
         ("Cosine", found.cosine),
         ("Dot product", found.dot),
@@ -65,7 +66,7 @@ def matrix(studio: Studio, lines: str, model: str | None) -> Value:
         raise StudioError(
             f"there {'is one sentence' if len(texts) == 1 else f'are {len(texts)} sentences'} here", f"write 2 to {_MOST_TEXTS}, one a line"
         )
-    note = " ".join(studio.explore.language_notes(texts, model))
+    note = " ".join(studio.explore.reading_notes(texts, model))
     return {"labels": texts, "values": studio.explore.similarity_matrix(texts, model).tolist(), "note": note}
 
 
