@@ -487,7 +487,7 @@ def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere")
 
-    monkeypatch.setattr("sbert_studio.studio.Studio.similarity", full)
+    monkeypatch.setattr("sbert_studio.studio.exploring.Exploring.similarity", full)
     assert refused(cli("similarity", "a", "b", "--json")).startswith("error: the disk is full (/somewhere). hint: make room")
 
 
@@ -540,7 +540,7 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
     def stumble(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("sbert_studio.studio.Studio.similarity", stumble)
+    monkeypatch.setattr("sbert_studio.studio.exploring.Exploring.similarity", stumble)
     told = cli("similarity", "a", "b", "--json")
     assert told.code == 1
     assert told.err.count("\n") == 1
@@ -552,15 +552,15 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
 
 
 def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.studio import Studio
+    from sbert_studio.studio.exploring import Exploring
 
-    whole = Studio.similarity
+    whole = Exploring.similarity
 
-    def chatty(self: Studio, *arguments: Any) -> Any:
+    def chatty(self: Exploring, *arguments: Any) -> Any:
         print("hello from a library")
         return whole(self, *arguments)
 
-    monkeypatch.setattr(Studio, "similarity", chatty)
+    monkeypatch.setattr(Exploring, "similarity", chatty)
     told = cli("similarity", "cat", "dog", "--json")
     assert set(ok(told)) == {"cosine", "dot", "euclidean", "manhattan"}
     assert "hello from a library" in told.err

@@ -27,12 +27,16 @@ def require_within(limits: Limits, run: Run, runs: Sequence[Run]) -> None:
     asked = (
         (run.rows + run.dev_rows, limits.rows, "rows", "take fewer rows"),
         (max(1, int(spec.get("folds", 1))) * int(spec.get("seeds", 1)), limits.trainings, "trainings (folds × seeds)", "ask for fewer"),
-        (max(float(spec.get("epochs", 0)), float(stage.get("epochs", 0))), limits.epochs, "epochs", "ask for fewer"),
+        (max(_epochs(spec), _epochs(stage)), limits.epochs, "epochs", "ask for fewer"),
     )
     for wanted, most, what, how in asked:
         if most and wanted > most:
             raise StudioError(f"this run has {wanted:,g} {what}, and here a run has at most {most:,}", f"{how}; {_OWN}")
     require_turn(limits, run.owner, runs)
+
+
+def _epochs(spec: Mapping[str, Any]) -> float:
+    return float(spec.get("epochs", 0)) * int(spec.get("soup", 1))
 
 
 def require_turn(limits: Limits, owner: str, runs: Sequence[Run]) -> None:

@@ -21,6 +21,7 @@ _DECODERS = ("llama", "qwen", "mistral", "gemma", "gpt", "phi", "opt", "bloom", 
 _MULTILINGUAL = ("multilingual", "xlm", "labse", "m3", "zh", "chinese", "qwen", "e5", "distiluse", "gemma")
 _SMALL = 1_000  # rows
 _SMALL_MODEL = 50_000_000  # weights
+_SOUP_LIMIT = 20_000  # rows
 _FULL_LIMIT = {"cpu": 150_000_000, "cuda": 400_000_000, "mps": 200_000_000}
 
 
@@ -161,7 +162,7 @@ class _Advisor:
 
     def settings(self) -> dict[str, Any]:
         first = (self._objective, self._table, self._method, self._batch_size)
-        for choose in (*first, self._rate, self._epochs, self._length, self._evaluations):
+        for choose in (*first, self._rate, self._epochs, self._soup, self._length, self._evaluations):
             choose()
         self._language()
         return self.values
@@ -261,6 +262,8 @@ class _Advisor:
             rate, why = 2e-5, "with few rows a gentle rate keeps what the model knows"
         elif self.values["objective"] == "simcse":
             rate, why = 3e-5, "the rate of the SimCSE paper"
+        elif small and self._soups:
+            rate, why = 1e-4, "the mean of several trainings gains most where each has learned a little too fast"
         elif small:
             rate, why = 5e-5, "small models take a higher rate well"
         else:
@@ -289,6 +292,17 @@ class _Advisor:
             else "there are rows enough for one pass"
         )
         self._set("epochs", float(epochs), f"{epochs} epoch{'s' if epochs > 1 else ''} of {self.rows:,} rows: {why}.")
+
+    @property
+    def _soups(self) -> bool:
+        """Whether several trainings are worth their time: not of few rows, which folds train on several times anyhow, nor of very many."""
+        alone = int(self.chosen.get("seeds") or 1) == 1 and not self.chosen.get("folds") and "epochs" not in self.chosen
+        fits = self.examples.kind == "scored_pairs" and not self.cross and not self.words and self.values["method"] == "full"
+        return fits and alone and _SMALL < self.rows <= _SOUP_LIMIT and self.parameters <= _SMALL_MODEL
+
+    def _soup(self) -> None:
+        if self._soups or "soup" in self.chosen:
+            self._set("soup", 3, "Soup 3: trained three times from the same weights; their mean gained more than any of them.")
 
     def _length(self) -> None:
         if not self.lengths or not self.longest or self.cross or self.words:

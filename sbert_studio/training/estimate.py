@@ -86,9 +86,8 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Ex
     weights = sum(parameter.numel() for parameter in encoder.parameters() if parameter.requires_grad)
     # A checkpoint, weights and both of Adam's moments in float32, is put together in memory before it is written; the untuned weights stay.
     peak = memory.bytes + (0 if processes.device.type == "cuda" else 4 * 4 * weights)
-    schedule = Schedule.plan(
-        Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count), spec.epochs, spec.evaluations_per_epoch
-    )
+    sampler = Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count)
+    schedule = Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup)
     # Untuned, at each evaluation, and the blends; everyday pairs as often, and once more for each mark of a model that folds have judged.
     often = len(schedule.evaluations) + 4
     judged = 0 if held is None else (len(held) + _PROBED) * often
@@ -96,7 +95,7 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Ex
     if folds:
         judged = len(examples) * often + _PROBED * (often + 5)
         rows = sum(len(fold.learned) for fold in folds) + len(examples)
-    seconds = rows * spec.epochs * seconds_a_row + judged * seconds_a_judged_row
+    seconds = rows * spec.epochs * spec.soup * seconds_a_row + judged * seconds_a_judged_row
     return Estimate(seconds * times, peak, 1 / seconds_a_row, schedule.steps * times * (len(folds) + 1))
 
 

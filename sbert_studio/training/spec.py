@@ -41,6 +41,13 @@ class TrainSpec:
     )
     method: str = setting("full", "Tune all weights, or small low-rank adapters beside them.", choices=("full", "lora"))
     epochs: float = setting(4.0, "How often each row is seen.", min=0.01, max=1000, step=0.5)
+    soup: int = setting(
+        1,
+        "Train so many times from the same weights, with other orders of the rows, and take the mean of the weights.",
+        min=1,
+        max=20,
+        step=1,
+    )
     batch_size: int = setting(32, "Rows a step.", min=1, max=65536, step=1)
     learning_rate: float = setting(5e-5, "The highest learning rate, reached after the warm-up.", min=0, max=1, step=1e-6)
     warmup_ratio: float = setting(0.1, "The part of all steps over which the rate rises from 0.", min=0, max=1, step=0.01)

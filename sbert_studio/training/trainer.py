@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 _OUTCOME = "outcome.json"
 _NO_MATTER = ("checkpoint_every", "accept_alarm")
-_LATER, _UNUSUAL = ("judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "codes"), object()
+_LATER = ("judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "codes", "soup")
+_UNUSUAL = object()
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,14 @@ def train(
     parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks)
     blend = Blend(parts.learning()[0], assignment.weights)
     precision = resolve_precision(spec.precision, processes.device)
-    schedule = Schedule.plan(batches_for(objective, rows, spec, processes.count), spec.epochs, spec.evaluations_per_epoch).until(
+    schedule = Schedule.plan(batches_for(objective, rows, spec, processes.count), spec.epochs, spec.evaluations_per_epoch, spec.soup).until(
         assignment.share
     )
     loop = Loop(parts, schedule, precision, state, assignment.untuned, marks_to_come=_marks_to_come(spec, assignment))
     judged = len(held) if held is not None else assignment.verdict[1]["rows"] if assignment.verdict else 0
     parts.say(
         Started(
-            schedule.steps, spec.epochs, len(rows), judged, spec.objective, spec.method,
+            schedule.steps, spec.epochs * spec.soup, len(rows), judged, spec.objective, spec.method,
             str(processes.device), precision, spec.batch_size, state.step, tuple(reasons), state.step, schedule.steps,
         )
     )  # fmt: skip

@@ -34,6 +34,7 @@ RUNS: dict[str, Any] = {
     # Nothing held out: the last weights are compared, not the best.
     "lora": lambda: (small_spec(epochs=6, method="lora", learning_rate=1e-2, checkpoint_every=5, dev_fraction=0), scored_pairs(80), None),
     "softmax": lambda: (small_spec(epochs=6, objective="softmax", checkpoint_every=3, dev_fraction=0), labelled_pairs(80), None),
+    "soup": lambda: (small_spec(epochs=2, soup=3, checkpoint_every=4), scored_pairs(80), scored_pairs(20, 5)),
     "cross": lambda: (cross_spec(head="mlp", epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
     "cross lora": lambda: (cross_spec(epochs=6, method="lora", checkpoint_every=5, dev_fraction=0), scored_pairs(80), None),
     "poly": lambda: (poly_spec(epochs=6, checkpoint_every=7, micro_batch=3), positive_pairs(80), positive_pairs(20, 5)),

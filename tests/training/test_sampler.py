@@ -64,5 +64,17 @@ def test_the_schedule_gives_each_step_its_batch_wherever_it_begins() -> None:
     assert schedule.epoch_of(18) == 2.5
 
 
+def test_rounds_follow_one_another_and_never_repeat_an_order() -> None:
+    schedule = Schedule.plan(Sampler(LENGTHS[:100], 16, 5), 1.5, 2, rounds=3)
+    assert (schedule.ends, schedule.steps, schedule.epochs) == ((11, 22, 33), 33, 4.5)
+    assert schedule.evaluations == {3, 7, 10, 11, 22, 33}
+    assert [schedule.epoch_of(step) for step in (7, 11, 18, 22, 33)] == [1.0, 1.5, 2.5, 3.0, 4.5]
+    orders = [[batch.tolist() for batch in schedule.batches(step)][:7] for step in (0, 11, 22)]
+    assert orders[0] != orders[1] != orders[2]
+    assert all(sorted(row for batch in order for row in batch) == list(range(100)) for order in orders)
+    part = schedule.until(0.5)
+    assert (part.steps, part.ends) == (16, (11, 22, 33))
+
+
 def test_part_of_an_epoch_has_a_step_at_least() -> None:
     assert Schedule.plan(Sampler(LENGTHS[:10], 16, 5), 0.01, 1).steps == 1

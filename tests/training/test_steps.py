@@ -72,6 +72,12 @@ def test_the_rate_rises_falls_and_is_never_zero() -> None:
     assert min(rates) > 0
 
 
+def test_each_round_has_the_rates_of_the_first() -> None:
+    named = dict(tiny_encoder().named_parameters())
+    one, three = (Optimiser(named, small_spec(learning_rate=1.0), ends) for ends in (40, (40, 80, 120)))
+    assert [three.rate(step) for step in range(120)] == 3 * [one.rate(step) for step in range(40)]
+
+
 def test_biases_and_normalisations_do_not_decay() -> None:
     encoder = tiny_encoder()
     optimiser = Optimiser(dict(encoder.named_parameters()), small_spec(weight_decay=0.5, learning_rate=0.1, warmup_ratio=0.0), 10)

@@ -20,6 +20,7 @@ from ..judging.alarm import OPPOSITE, accepted, below_chance, falls_apart
 from .optimiser import Optimiser
 from .parts import Parts
 from .schedule import Schedule
+from .soup import Soup
 from .steps import Steps
 from .throughput import Throughput
 
@@ -65,9 +66,8 @@ class Loop:
         self._steps = Steps(parts, precision, state.micro_batch)
         self._learning = parts.learning()
         rooms = zip(("encoder", "objective"), self._learning, strict=True)
-        self._optimiser = Optimiser(
-            {f"{room}.{name}": item for room, named in rooms for name, item in named.items()}, parts.spec, schedule.planned
-        )
+        named = {f"{room}.{name}": item for room, learning in rooms for name, item in learning.items()}
+        self._optimiser, self._soup = Optimiser(named, parts.spec, schedule.ends), Soup(named, schedule.ends)
         self._pace = Throughput(state.rows, state.seconds)
         self._began = time.perf_counter() - state.total_seconds
         self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN
@@ -79,7 +79,7 @@ class Loop:
             self._judge.mend(self._parts.encoder)
         path = self._parts.checkpoints.newest()
         if path is not None:
-            self._optimiser.load(dict(self._restore(path, weights_only=False).optimiser))
+            self._optimiser.load(self._soup.load(self._restore(path, weights_only=False).optimiser))
 
     def restore_best(self) -> None:
         """Put the best weights back."""
@@ -106,6 +106,8 @@ class Loop:
                 return "stopped"
             self._pace.begin()
             step = self.state.step
+            if self._soup.begins(step):
+                self._optimiser.forget()
             loss, notice = self._steps.backward(batch, step)
             norm = self._optimiser.step(step, loss)
             self._pace.end(len(batch))
@@ -116,6 +118,7 @@ class Loop:
             self.state = replace(self.state, step=step + 1, micro_batch=self._steps.micro_batch)
             if self._processes.device.type == "cpu":
                 self._settle()
+            self._soup.ended(step + 1)
             self._keep()
             if self.question is not None:
                 return "asks"
@@ -196,7 +199,7 @@ class Loop:
             self.state = replace(self.state, best=self.state.step)
         if self._processes.main:
             encoder, objective = self._learning
-            path = self._parts.checkpoints.write(self.state, Tensors(encoder, objective, self._optimiser.tensors()))
+            path = self._parts.checkpoints.write(self.state, Tensors(encoder, objective, self._optimiser.tensors() | self._soup.tensors()))
             self._parts.say(Saved(self.state.step, str(path)))
         self._processes.wait()
         self._saved_at = time.perf_counter()

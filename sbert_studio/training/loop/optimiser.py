@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -15,13 +18,13 @@ class Optimiser:
     Args:
         named: what is tuned, by unique names.
         spec: the rate, its warm-up, the decay and the clipping.
-        steps: optimiser steps in all.
+        ends: after how many steps each round ends, over which the rate rises and falls; one round for a single number.
     """
 
-    def __init__(self, named: dict[str, nn.Parameter], spec: TrainSpec, steps: int) -> None:
+    def __init__(self, named: dict[str, nn.Parameter], spec: TrainSpec, ends: int | Sequence[int]) -> None:
         self.named = named
-        self._highest, self._max_norm, self._steps = spec.learning_rate, spec.max_grad_norm, steps
-        self._warmup = max(1, round(spec.warmup_ratio * steps)) if spec.warmup_ratio else 0
+        self._highest, self._max_norm, self._warmup = spec.learning_rate, spec.max_grad_norm, spec.warmup_ratio
+        self._ends = (0, ends) if isinstance(ends, int) else (0, *ends)
         matrices = [parameter for parameter in named.values() if parameter.ndim > 1]
         vectors = [parameter for parameter in named.values() if parameter.ndim <= 1]
         groups = [{"params": matrices, "weight_decay": spec.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
@@ -30,9 +33,12 @@ class Optimiser:
 
     def rate(self, step: int) -> float:
         """The learning rate of ``step`` (from 0): up over the warm-up, then down, and never 0, which would waste a step."""
-        if step < self._warmup:
-            return self._highest * (step + 1) / (self._warmup + 1)
-        return self._highest * (self._steps - step) / max(1, self._steps - self._warmup)
+        over = min(bisect.bisect_right(self._ends, step), len(self._ends) - 1)
+        step, steps = step - self._ends[over - 1], self._ends[over] - self._ends[over - 1]
+        warmup = max(1, round(self._warmup * steps)) if self._warmup else 0
+        if step < warmup:
+            return self._highest * (step + 1) / (warmup + 1)
+        return self._highest * (steps - step) / max(1, steps - warmup)
 
     def step(self, step: int, loss: Tensor) -> Tensor:
         """Update from the gradients that lie on the parameters, then drop them.
@@ -76,6 +82,10 @@ class Optimiser:
         scale = ((norm + 1e-6) / self._max_norm).clamp(min=1.0).float()
         # On a CPU the value can be looked at for nothing.
         return None if norm.device.type == "cpu" and not bool(scale > 1) else scale
+
+    def forget(self) -> None:
+        """Begin anew, without the moments of earlier steps."""
+        self._adamw.state.clear()
 
     def tensors(self) -> dict[str, Tensor]:
         """The state of every parameter that has one: ``<name>/exp_avg``, ``<name>/exp_avg_sq``, ``<name>/step``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,38 +20,46 @@ class Schedule:
         sampler: makes the batches of an epoch.
         starts: the first step of each epoch, and the number of all steps at the end.
         evaluations: judge after so many steps; the last is the number of all steps.
-        epochs: as asked, with a fraction.
-        planned: the steps over which the learning rate rises and falls: all of them, or more where the run ends before.
+        epochs: of all rounds, with a fraction.
+        each: epochs of a round, with a fraction.
+        ends: after how many steps each round ends, over which the learning rate rises and falls. There is one, but for a soup; where
+            the run ends before, they are those that were planned.
     """
 
     sampler: Batches
     starts: tuple[int, ...]
     evaluations: frozenset[int]
     epochs: float
-    planned: int
+    each: float
+    ends: tuple[int, ...]
 
     @classmethod
-    def plan(cls, sampler: Batches, epochs: float, evaluations_per_epoch: int) -> Schedule:
-        """``epochs`` passes over the rows, the last one in part where the number has a fraction."""
-        starts, evaluations = [0], set()
-        for epoch in range(math.ceil(epochs)):
+    def plan(cls, sampler: Batches, epochs: float, evaluations_per_epoch: int, rounds: int = 1) -> Schedule:
+        """``rounds`` times ``epochs`` passes over the rows, the last one in part where the number has a fraction.
+
+        Rounds after the first are judged at their ends alone: until then they are no better than the first was.
+        """
+        starts, evaluations, ends = [0], set[int](), list[int]()
+        passes = math.ceil(epochs)
+        for epoch in range(rounds * passes):
             whole = sampler.count(epoch)
-            count = max(1, math.ceil(whole * min(1.0, epochs - epoch) - 1e-9))
-            evaluations |= {
-                starts[-1] + place for part in range(evaluations_per_epoch) if (place := whole * (part + 1) // evaluations_per_epoch)
-            }
+            count = max(1, math.ceil(whole * min(1.0, epochs - epoch % passes) - 1e-9))
+            if not ends:
+                places = {whole * (part + 1) // evaluations_per_epoch for part in range(evaluations_per_epoch)}
+                evaluations |= {starts[-1] + place for place in places if 0 < place <= count}
             starts.append(starts[-1] + count)
-        steps = starts[-1]
-        return cls(sampler, tuple(starts), frozenset({step for step in evaluations if step < steps} | {steps}), epochs, steps)
+            if (epoch + 1) % passes == 0:
+                ends.append(starts[-1])
+        return cls(sampler, tuple(starts), frozenset(evaluations | {*ends}), epochs * rounds, epochs, tuple(ends))
 
     def until(self, share: float) -> Schedule:
         """The first ``share`` (0 to 1) of the steps, at the rates that they have among all."""
         if share >= 1:
             return self
-        steps = max(1, round(share * self.planned))
+        steps = max(1, round(share * self.ends[-1]))
         starts = (*(start for start in self.starts if start < steps), steps)
         ends = frozenset({step for step in self.evaluations if step < steps} | {steps})
-        return Schedule(self.sampler, starts, ends, self.epoch_of(steps), self.planned)
+        return Schedule(self.sampler, starts, ends, self.epoch_of(steps), self.each, self.ends)
 
     @property
     def steps(self) -> int:
@@ -62,7 +71,10 @@ class Schedule:
         if step >= self.steps:
             return self.epochs
         epoch = int(np.searchsorted(self.starts, step, side="right")) - 1
-        return epoch + (step - self.starts[epoch]) / self.sampler.count(epoch)
+        over = bisect.bisect_right(self.ends, step)
+        # An earlier round may have ended within its last epoch.
+        done = over * self.each + epoch - over * math.ceil(self.each)
+        return done + (step - self.starts[epoch]) / self.sampler.count(epoch)
 
     def batches(self, step: int) -> Iterator[np.ndarray]:
         """The batches of ``step`` and all later steps."""

@@ -24,7 +24,7 @@ def planned_steps(spec: TrainSpec, learned: Examples) -> int:
     """The steps of a training before its batches are made; it may turn out to have some more or fewer."""
     spec = settled(spec, learned)
     sampler = Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed)
-    return Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch).steps
+    return Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup).steps
 
 
 class WholeRun:

@@ -192,7 +192,9 @@ def estimate(studio: Studio, draft: Draft) -> Value:
     spec = found.spec
     span, steps = found.in_words().split("; ")
     trainings = spec.seeds * max(1, spec.folds)
-    of = f"{spec.epochs:g} epochs of {len(_plan(draft).examples):,} rows, {spec.batch_size} at a time"
+    of = f"{spec.epochs:g} epochs of {len(_plan(draft).examples):,} rows, {spec.batch_size} at a time" + (
+        f", {spec.soup} times over" if spec.soup > 1 else ""
+    )
     reasons = [sentence(of + (f", {trainings} trainings" if trainings > 1 else "")), sentence(steps)]
     return {"title": sentence(span), "reasons": [*reasons, "Found by taking a few steps; the memory is that of this whole program."]}
 

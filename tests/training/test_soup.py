@@ -1,0 +1,87 @@
+"""A soup: trainings from the same weights, and the mean of what they end with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sbert_studio.training.checkpoint import Checkpoints, read_tensors
+from sbert_studio.training.events import Evaluated, Started, Step, Stopped
+from sbert_studio.training.loop import throughput
+from sbert_studio.training.loop.soup import Soup
+from sbert_studio.training.trainer import train
+
+from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, weights
+
+
+def test_the_mean_is_that_of_the_rounds_and_each_begins_where_the_first_did() -> None:
+    layer = torch.nn.Linear(2, 2)
+    named = {f"encoder.{name}": item for name, item in layer.named_parameters()}
+    start = {name: item.detach().clone() for name, item in named.items()}
+    soup = Soup(named, (4, 8, 12))
+    for end, added in ((4, 1.0), (8, 2.0), (12, 6.0)):
+        assert soup.begins(end - 4) == (end > 4)
+        for name, item in named.items():
+            assert torch.equal(item, start[name])
+        with torch.no_grad():
+            for item in named.values():
+                item.add_(added)
+        soup.ended(end - 1)  # not yet
+        soup.ended(end)
+    for name, item in named.items():
+        torch.testing.assert_close(item.detach(), start[name] + 3)
+
+
+@pytest.mark.parametrize("choices", [{}, {"method": "lora", "lora_dropout": 0.0}, {"objective": "softmax"}])
+def test_rounds_that_are_the_same_training_end_as_one_of_them(tmp_path: Path, choices: dict[str, Any]) -> None:
+    """Without dropout, and with all rows in each batch, no round differs from another: weights, moments and rate begin anew."""
+    examples = labelled_pairs(16) if choices.get("objective") == "softmax" else scored_pairs(16)
+    for soup in (1, 3):
+        spec = small_spec(epochs=5, batch_size=16, dropout=0.0, dev_fraction=0, soup=soup, **choices)
+        outcome = train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path / str(soup))
+        assert outcome.steps == 5 * soup
+    one, three = weights(tmp_path / "1" / "model"), weights(tmp_path / "3" / "model")
+    untuned = dict(tiny_encoder().named_parameters())
+    assert any(not torch.allclose(value, untuned[name].detach(), atol=1e-3) for name, value in _named_alike(one, untuned))
+    for name, value in one.items():
+        torch.testing.assert_close(three[name], value, atol=1e-5, rtol=1e-4)
+
+
+def test_later_rounds_are_judged_by_the_mean_at_their_ends(tmp_path: Path) -> None:
+    told = Told()
+    spec = small_spec(epochs=2, soup=3)
+    train(spec, scored_pairs(64), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=scored_pairs(40, 5))
+    assert [event.step for event in told.of(Evaluated)] == [0, 8, 16, 32, 48]
+    assert (told[0].steps, told[0].epochs) == (48, 6) and isinstance(told[0], Started)
+    assert told.of(Step)[-1].epoch == 6
+
+
+@pytest.mark.parametrize("stop_at", [11, 16, 21])
+def test_a_soup_that_is_stopped_and_resumed_ends_in_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_at: int) -> None:
+    """Within a round, at its very end, and in the last one; the head began with what the untuned encoder knew."""
+    monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
+    spec, examples = small_spec(objective="softmax", epochs=1, soup=3, dev_fraction=0), labelled_pairs(64)
+    train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path / "whole")
+    told = Told()
+    place = tmp_path / "parts"
+    train(spec, examples, told, lambda: bool(told.of(Step)) and told.of(Step)[-1].step >= stop_at, encoder=tiny_encoder(), folder=place)
+    assert isinstance(told[-1], Stopped) and told[-1].steps == stop_at
+    again = Told()
+    train(spec, examples, again, never, encoder=tiny_encoder(), folder=place, resume=True)
+    assert again[0].step == stop_at
+    left, right = (read_tensors(newest, weights_only=True) for folder in ("whole", "parts") if (newest := _newest(tmp_path / folder)))
+    for ours, theirs in ((left.encoder, right.encoder), (left.objective, right.objective)):
+        assert ours.keys() == theirs.keys()
+        assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def _newest(folder: Path) -> Path | None:
+    return Checkpoints(folder).newest()
+
+
+def _named_alike(stored: dict[str, torch.Tensor], named: dict[str, Any]) -> list[tuple[str, torch.Tensor]]:
+    """Stored weights under the names that the encoder gives them."""
+    return [(own, value) for name, value in stored.items() for own in named if own.endswith(name)]
