@@ -1,0 +1,131 @@
+"""The results as a page of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import mean, stdev
+from typing import Any
+
+from .registry import ROWS, SECTIONS
+from .results import Results, measures
+from .rows import Row
+
+_HEAD = """# Results
+
+Every system of the four documents, trained and judged by the commands below each table, beside the paper's figures. Made by
+
+```sh
+make reproduce DATA=/path/to/sets                      # all that this machine can run; goes on where it was interrupted
+make reproduce DATA=/path/to/sets ARGS="word2vec gru"  # these rows
+make reproduce DATA=/path/to/sets ARGS=--speeds        # sentences a second, on a machine that does nothing else
+make reproduce ARGS=--render                           # this page, from docs/results.json
+```
+
+{measured}
+
+- **Chosen** is on the dev set alone, or on held-out rows of the training set where there is none; the test set is judged once, at the end.
+- **MSE** is that of the prediction with score / 5. A cross-encoder predicts by what its head gives; vectors predict by their cosine as it
+  is, clipped to 0…1 and not fitted to the scale: where cosines lie high or close together it is large, however well they rank.
+- **± is the standard deviation** over the seeds, where there are several. A seed gives the same figure again on the same machine and
+  libraries.
+- **MiniLM** is all-MiniLM-L6-v2, the one transformer that comes with the program: 22.7 M weights, and already tuned for sentences on a
+  billion pairs by its makers. It stands in for BERT, so that its figures begin where the papers' end.
+- **Training** is seconds of the clock, the mean over the seeds, on a machine that did other work as well: an order of magnitude. Speeds are
+  measured apart; an empty cell was not measured yet.
+- In the commands, `DATA` is the folder of the sets, `WORK` that of the models, `OUT` the row's own model and `SEED` its seed.
+  `WORK/nli.csv` (SNLI and SICK's labels, 5,773 rows), `WORK/stsb-classes.csv` (rounded scores) and `WORK/smollm2` are made on the way.
+- A row that was **not run** says what it needs: its command is the one to type where there is a hub or a GPU.
+"""
+_PARTS = ("mse", "pearson", "spearman")
+
+
+def rendered(results: Results) -> str:
+    """The page."""
+    parts = [_HEAD.format(measured=_measured(results))]
+    for section, title in SECTIONS.items():
+        rows = [row for row in ROWS.values() if row.section == section]
+        parts.append("\n".join([f"## {title}", "", *_table(rows, results), "", *_commands(rows)]))
+    return "\n".join(parts) + "\n"
+
+
+def _measured(results: Results) -> str:
+    """When, where and with what the figures were taken."""
+    runs = [run for row in ROWS.values() for run in results.runs(row)]
+    if not runs:
+        return "Nothing was measured yet."
+    dates = sorted({run["date"] for run in runs})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    machines = "; ".join(sorted({f"{run['machine']}, {run['threads']} thread{'s' * (run['threads'] > 1)}" for run in runs}))
+    versions = "; ".join(sorted({", ".join(f"{name} {number}" for name, number in run["versions"].items()) for run in runs}))
+    due = [row for row in ROWS.values() if row.sets is not None and not row.needs]
+    done = sum(not results.left(row) for row in due)
+    return f"Measured {when} on {machines}, without a GPU ({versions}): {done} of the {len(due)} rows that need neither hub nor GPU."
+
+
+def _table(rows: Sequence[Row], results: Results) -> Iterator[str]:
+    if all(row.sets is None for row in rows):
+        yield from ("| system | row | paper, CPU | ours | why different |", "| --- | --- | --- | --- | --- |")
+        for row in rows:
+            speed = _state(row) if row.needs else _speed(row, results)
+            yield _line(row.title, f"`{row.name}`", f"{row.paper['speed']:,.0f}", speed, row.why)
+        return
+    yield _line("system", "row", "paper, dev", "ours, dev", "ours, test", "weights", "training, s", "sentences/s", "why different")
+    yield _line(*["---"] * 9)
+    measured = [row for row in rows if row.sets is not None]
+    full = any("mse" in row.paper for row in measured)
+    yield _line("", "", *["MSE / Pearson / Spearman" if full else "Spearman × 100"] * 3, "", "", "", "")
+    for row in measured:
+        runs = results.runs(row)
+        paper = _figures({name: [row.paper[name]] for name in row.paper}, full=full)
+        title = f"**{row.title}**" if row.of_table else row.title
+        if not runs:
+            yield _line(title, f"`{row.name}`", paper, _state(row), "", "", "", "", row.why)
+            continue
+        ours = [_figures({name: measures(runs, part, name) for name in _PARTS}, full=full) for part in ("dev", "test")]
+        some = "" if not results.left(row) else f" ({len(runs)} of {len(row.seeds)} seeds)"
+        seconds = mean(run["training_seconds"] for run in runs)
+        weights = f"{runs[0]['parameters'] / 1e6:.1f} M" if runs[0]["parameters"] else ""
+        yield _line(
+            title, f"`{row.name}`", paper, ours[0] + some * bool(ours[0]), ours[1] + some * (not ours[0]), weights,
+            f"{seconds:,.0f}" if row.commands else "–", _speed(row, results), row.why,
+        )  # fmt: skip
+
+
+def _state(row: Row) -> str:
+    return f"not run: needs {row.needs}" if row.needs else "not run yet"
+
+
+def _speed(row: Row, results: Results) -> str:
+    found = results.speeds.get(row.name)
+    return f"{found['sentences_per_second']:,.0f}" if found else ""
+
+
+def _figures(values: Mapping[str, Sequence[float]], *, full: bool) -> str:
+    """``.034 / .875 / .868``, or Spearman × 100 alone; with a spread where there are several."""
+    if not full:
+        return _spread([100 * value for value in values.get("spearman", ())], "{:.2f}")
+    shown = [_spread(values.get(name, ()), "{:.3f}") for name in _PARTS]
+    return " / ".join(shown) if any(shown) else ""
+
+
+def _spread(values: Sequence[float], how: str) -> str:
+    if not values:
+        return ""
+    text = how.format(mean(values))
+    return f"{text} ± {how.format(stdev(values))}" if len(values) > 1 else text
+
+
+def _commands(rows: Sequence[Row]) -> Iterator[str]:
+    yield "```sh"
+    for row in rows:
+        seeds = f", SEED = {' '.join(map(str, row.seeds))}" if any("SEED" in command for command in row.commands) else ""
+        commands = row.typed if row.sets is not None else (f"sbert-studio encode DATA/stsb/test.csv --model {row.model} --out vectors.npy",)
+        yield f"# {row.name}{seeds}"
+        yield from commands
+    yield "```"
+    yield ""
+
+
+def _line(*cells: Any) -> str:
+    shown = (str(cell).replace("|", r"\|") for cell in cells)
+    return f"| {' | '.join(shown)} |"

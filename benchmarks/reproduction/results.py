@@ -1,0 +1,60 @@
+"""What was measured so far, as one JSON file that is written anew, whole, after each training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .rows import Row
+
+
+class Results:
+    """The file of results.
+
+    Args:
+        path: where it lies; absent: nothing was measured yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        self.rows: dict[str, dict[str, Any]] = found.get("rows", {})
+        self.speeds: dict[str, dict[str, Any]] = found.get("speeds", {})
+
+    def runs(self, row: Row) -> list[dict[str, Any]]:
+        """What was measured of a row, by seed; nothing where it was measured by other commands than it has now."""
+        found = self.rows.get(row.name, {})
+        return list(found.get("runs", [])) if found.get("commands") == list(row.typed) else []
+
+    def left(self, row: Row) -> list[int]:
+        """The seeds with which a row is still to be run."""
+        done = {run["seed"] for run in self.runs(row)}
+        return [seed for seed in row.seeds if seed not in done]
+
+    def add(self, row: Row, run: Mapping[str, Any]) -> None:
+        """Keep one training of a row, at once."""
+        runs = [*(one for one in self.runs(row) if one["seed"] != run["seed"]), dict(run)]
+        self.rows[row.name] = {"commands": list(row.typed), "runs": sorted(runs, key=lambda one: int(one["seed"]))}
+        self._write()
+
+    def add_speed(self, row: Row, found: Mapping[str, Any]) -> None:
+        """Keep the speed of a row's model, at once."""
+        self.speeds[row.name] = dict(found)
+        self._write()
+
+    def _write(self) -> None:
+        text = json.dumps({"rows": _sorted(self.rows), "speeds": _sorted(self.speeds)}, indent=1, ensure_ascii=False)
+        fresh = self.path.with_suffix(".part")
+        fresh.write_text(text + "\n", encoding="utf-8")
+        fresh.replace(self.path)
+
+
+def measures(runs: Sequence[Mapping[str, Any]], part: str, measure: str) -> list[float]:
+    """One measure of all trainings on ``dev`` or ``test``."""
+    return [run[part][measure] for run in runs if part in run]
+
+
+def _sorted(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: found[name] for name in sorted(found)}

@@ -1,0 +1,96 @@
+"""What a row of the results is: a system of a paper, the commands that make and judge it, and what the paper reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+HUB = "the hub"
+HUB_GPU = "the hub (and a GPU)"
+
+
+@dataclass(frozen=True)
+class Sets:
+    """What a model is judged by, below DATA.
+
+    Attributes:
+        dev: chosen by, and judged by; empty where the set has none.
+        test: judged by once, after everything was chosen.
+        target: the column of scores or labels.
+        top: the score of most alike; the least is 0.
+    """
+
+    dev: str
+    test: str
+    target: str = "score"
+    top: float = 5.0
+
+    @property
+    def files(self) -> dict[str, str]:
+        """``dev`` and ``test``, as far as there are such."""
+        return {part: file for part, file in {"dev": self.dev, "test": self.test}.items() if file}
+
+
+STSB = Sets("stsb/dev.csv", "stsb/test.csv")
+STSB_ZH = Sets("stsb-zh/dev.csv", "")
+MRPC = Sets("", "mrpc/test.csv", "label", 1.0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system.
+
+    Attributes:
+        name: what it is chosen by.
+        title: the paper's name of it, or ours.
+        section: the table in which it stands.
+        commands: of ``sbert-studio``, in which ``DATA`` is the folder of the sets, ``WORK`` that of models and prepared files, ``OUT``
+            the row's own model, and ``SEED`` its seed. None: ``model`` is there already.
+        model: what is judged.
+        paper: the paper's figures by measure: ``mse``, ``pearson``, ``spearman`` (of the dev set, in -1..1), ``speed`` (sentences/s).
+        why: why ours may differ.
+        sets: what it is judged by; None: its speed alone is measured.
+        seeds: it is trained once with each.
+        minutes: for all seeds, on two cores that do nothing else.
+        prepared: files of WORK that the commands read; see :mod:`reproduction.prepared`.
+        packages: what must be installed besides the requirements, by the names under which Python finds them.
+        needs: what this machine lacks, in words; such a row is listed, and not run unless asked for.
+        of_table: whether it is one of the rows of Table 1 of the STS-Benchmark comparison.
+        smart: whether its speed is measured in batches of similar length; else in the order of the texts, 32 at a time.
+    """
+
+    name: str
+    title: str
+    section: str
+    commands: tuple[str, ...] = ()
+    model: str = "OUT"
+    paper: Mapping[str, float] = field(default_factory=dict)
+    why: str = ""
+    sets: Sets | None = STSB
+    seeds: tuple[int, ...] = (12,)
+    minutes: float = 1.0
+    prepared: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    needs: str = ""
+    of_table: bool = False
+    smart: bool = True
+
+    @property
+    def lacks(self) -> str:
+        """What keeps it from being run here, in words; empty: nothing."""
+        absent = [name for name in self.packages if find_spec(name) is None]
+        return self.needs or (f"the package {absent[0]}" if absent else "")
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """Every command, those that judge included, as typed in a shell."""
+        judging = (
+            f"evaluate {self.model} --data DATA/{file} --task sts" for file in (self.sets.files.values() if self.sets is not None else ())
+        )
+        return tuple(f"sbert-studio {command}" for command in (*self.commands, *judging))
+
+
+def stsb_training(options: str, *, first: str = "") -> str:
+    """A training on the STS Benchmark's rows, the best moment chosen on its dev set."""
+    return f"train DATA/stsb/train.csv {first}--dev DATA/stsb/dev.csv {options} --seed SEED --out OUT"
