@@ -1,12 +1,14 @@
-# setup · run · test · check · bench. `run` and `test` do all of their own set-up.
+# setup · run · test · check · bench · reproduce. `run` and `test` do all of their own set-up.
 PYTHON ?= $(shell for p in python3.12 python3.11 python3.10 python3; do $$p -c 'import sys; sys.exit(not (3,10) <= sys.version_info[:2] <= (3,12))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 ARGS ?=
+# The folder of public sets that `reproduce` reads, such as DATA=/path/to/sets.
+DATA ?=
 # Files of tests at a time, each with a thread of its own to compute in, and first of all those that drive the page, in one process;
 # make test WORKERS=0 runs them one by one.
 WORKERS ?= 2
 
-.PHONY: setup run test check bench clean
+.PHONY: setup run test check bench reproduce clean
 setup: .venv/.runtime
 
 # A stamp a requirements file: nothing is installed again until the file changes.
@@ -39,6 +41,11 @@ check: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/sbert-studio bench encode --peer sentence-transformers
 	$(BIN)/sbert-studio bench train --peer sentence-transformers
+
+# Every system of the literature, trained and judged on the sets in DATA, into docs/RESULTS.md; goes on where it was interrupted.
+# ARGS="word2vec gru" chooses rows; ARGS=--list shows them; --section NAME, --minutes 30, --speeds, --render, --help.
+reproduce: .venv/.dev
+	$(BIN)/python benchmarks/reproduce.py $(if $(DATA),"$(DATA)") $(ARGS)
 
 clean:
 	rm -rf .venv build dist *.egg-info

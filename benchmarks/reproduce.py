@@ -25,6 +25,8 @@ from reproduction.results import Results  # noqa: E402
 def main(arguments: list[str]) -> int:
     """Do what is asked; 0: done, 1: some rows failed, 2: it was asked wrongly, 130: stopped."""
     asked = _parser().parse_args(arguments)
+    if str(asked.data) in ROWS:  # no folder was named
+        asked.data, asked.rows = None, [str(asked.data), *asked.rows]
     results, page = Results(asked.results), asked.results.with_name("RESULTS.md")
     try:
         rows = chosen([*asked.rows, *asked.only], asked.section)

@@ -11,7 +11,9 @@ _NLI = (
     "--set blend=no --set soup=1 --set accept_alarm=both --seed SEED --out OUT"
 )
 _STSB = "--objective {objective} {options}--epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1"
-_WHY_NLI = "5,773 inference rows instead of 942,000, on a model that was tuned for sentences before: labels this few rather unsettle it"
+_WHY_NLI = (
+    "5,773 inference rows, the paper's are a million; on a model that was tuned for sentences before, which so few labels may unsettle"
+)
 _WHY_STSB = "1 epoch instead of 4, a smaller model, tuned for mean pooling before"
 
 

@@ -12,7 +12,8 @@ from .rows import Row
 
 _HEAD = """# Results
 
-Every system of the four documents, trained and judged by the commands below each table, beside the paper's figures. Made by
+The systems of the STS Benchmark's comparison, of Sentence-BERT (Reimers & Gurevych 2019) and of CoSENT (Su 2022), trained and judged by
+the commands below each table, beside the figures that were reported. Made by
 
 ```sh
 make reproduce DATA=/path/to/sets                      # all that this machine can run; goes on where it was interrupted
@@ -22,7 +23,7 @@ make reproduce ARGS=--render                           # this page, from docs/re
 ```
 
 {measured}
-
+- **In bold**: the 23 rows of the comparison's Table 1. Where no reported figure is at hand, its cell holds –.
 - **Chosen** is on the dev set alone, or on held-out rows of the training set where there is none; the test set is judged once, at the end.
 - **MSE** is that of the prediction with score / 5. A cross-encoder predicts by what its head gives; vectors predict by their cosine as it
   is, clipped to 0…1 and not fitted to the scale: where cosines lie high or close together it is large, however well they rank.
@@ -59,7 +60,8 @@ def _measured(results: Results) -> str:
     versions = "; ".join(sorted({", ".join(f"{name} {number}" for name, number in run["versions"].items()) for run in runs}))
     due = [row for row in ROWS.values() if row.sets is not None and not row.needs]
     done = sum(not results.left(row) for row in due)
-    return f"Measured {when} on {machines}, without a GPU ({versions}): {done} of the {len(due)} rows that need neither hub nor GPU."
+    told = f"Measured {when}: {done} of the {len(due)} rows that need neither hub nor GPU."
+    return "\n".join((told, "", f"- **Machine**: {machines}; no GPU.", f"- **Versions**: {versions}."))
 
 
 def _table(rows: Sequence[Row], results: Results) -> Iterator[str]:
@@ -76,7 +78,7 @@ def _table(rows: Sequence[Row], results: Results) -> Iterator[str]:
     yield _line("", "", *["MSE / Pearson / Spearman" if full else "Spearman × 100"] * 3, "", "", "", "")
     for row in measured:
         runs = results.runs(row)
-        paper = _figures({name: [row.paper[name]] for name in row.paper}, full=full)
+        paper = _figures({name: [row.paper[name]] for name in row.paper}, full=full) or "–"
         title = f"**{row.title}**" if row.of_table else row.title
         if not runs:
             yield _line(title, f"`{row.name}`", paper, _state(row), "", "", "", "", row.why)

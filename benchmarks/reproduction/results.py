@@ -19,9 +19,9 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        self.rows: dict[str, dict[str, Any]] = found.get("rows", {})
-        self.speeds: dict[str, dict[str, Any]] = found.get("speeds", {})
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.speeds: dict[str, dict[str, Any]] = {}
+        self._read()
 
     def runs(self, row: Row) -> list[dict[str, Any]]:
         """What was measured of a row, by seed; nothing where it was measured by other commands than it has now."""
@@ -35,14 +35,22 @@ class Results:
 
     def add(self, row: Row, run: Mapping[str, Any]) -> None:
         """Keep one training of a row, at once."""
+        self._read()
         runs = [*(one for one in self.runs(row) if one["seed"] != run["seed"]), dict(run)]
         self.rows[row.name] = {"commands": list(row.typed), "runs": sorted(runs, key=lambda one: int(one["seed"]))}
         self._write()
 
     def add_speed(self, row: Row, found: Mapping[str, Any]) -> None:
         """Keep the speed of a row's model, at once."""
+        self._read()
         self.speeds[row.name] = dict(found)
         self._write()
+
+    def _read(self) -> None:
+        """What the file holds by now: another process may have measured other rows."""
+        if self.path.exists():
+            found = json.loads(self.path.read_text(encoding="utf-8"))
+            self.rows, self.speeds = found["rows"], found["speeds"]
 
     def _write(self) -> None:
         text = json.dumps({"rows": _sorted(self.rows), "speeds": _sorted(self.speeds)}, indent=1, ensure_ascii=False)

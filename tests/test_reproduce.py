@@ -1,0 +1,164 @@
+"""The results in the documents are those that were measured, by commands that exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+
+from sbert_studio.cli.main import app
+from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.objectives import OBJECTIVES
+from sbert_studio.registry import fields_of
+from sbert_studio.training.spec import TrainSpec
+
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "benchmarks"))
+
+import reproduce  # noqa: E402
+from reproduction import running  # noqa: E402
+from reproduction.registry import ROWS, chosen  # noqa: E402
+from reproduction.rendering import rendered  # noqa: E402
+from reproduction.results import Results  # noqa: E402
+from reproduction.rows import Row  # noqa: E402
+from reproduction.running import Places, run_once, run_rows  # noqa: E402
+
+JSON, PAGE = ROOT / "docs/results.json", ROOT / "docs/RESULTS.md"
+TABLE_1 = (
+    "Word2Vec, pre-trained", "GloVe, pre-trained", "GloVe, pre-trained, TF-IDF-weighted", "GloVe, pre-trained, frequency-weighted (SIF)",
+    "skip-gram, trained on STSb", "CBOW, trained on STSb", "GloVe, trained on STSb", "RNN", "LSTM", "LSTM, pre-trained on NLI", "GRU",
+    "InferSent", "BERT, both texts at once, linear head", "ALBERT, both texts at once, linear head",
+    "RoBERTa, both texts at once, linear head", "BERT, both texts at once, MLP + σ", "ALBERT, both texts at once, MLP + σ",
+    "RoBERTa, both texts at once, MLP + σ", "S-BERT", "S-BERT, CLS + Linear", "S-LLM, untuned", "S-LLM, full", "S-LLM, LoRA",
+)  # fmt: skip
+
+
+def test_the_page_is_what_the_results_come_to() -> None:
+    assert PAGE.read_text(encoding="utf-8") == rendered(Results(JSON)), "run: make reproduce ARGS=--render"
+
+
+def test_every_row_of_the_comparison_is_listed_with_a_figure_or_what_it_needs() -> None:
+    assert sorted(row.title for row in ROWS.values() if row.of_table) == sorted(TABLE_1)
+    page = PAGE.read_text(encoding="utf-8")
+    for title in TABLE_1:
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| **{title}** |")]
+        cells = [cell.strip() for cell in line.split("|")]
+        assert re.search(r"^\d\.\d{3}|^not run: needs|^not run yet$", cells[4]), line
+
+
+def test_what_was_measured_was_measured_by_the_commands_that_the_rows_have() -> None:
+    for name, found in json.loads(JSON.read_text(encoding="utf-8"))["rows"].items():
+        assert found["commands"] == list(ROWS[name].typed), f"{name} was measured by other commands: make reproduce ARGS={name}"
+        for run in found["runs"]:
+            assert run["seed"] in ROWS[name].seeds
+            assert all(-1 <= value <= 1 for part in ("dev", "test") for key, value in run.get(part, {}).items() if key != "rows")
+
+
+def test_commands_of_rows_exist() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    own = {item.name for item in (*TrainSpec.settings(), *fields(ColumnChoices))}
+    own |= {item.name for name in OBJECTIVES for item in fields_of(OBJECTIVES[name].Params)}
+    settings = own | {f"first.{name}" for name in own}
+    for row in ROWS.values():
+        assert row.typed or row.sets is None
+        for typed in row.typed:
+            _, name, *rest = shlex.split(typed)
+            known = {option for parameter in commands[name].params for option in parameter.opts}
+            for place, word in enumerate(rest):
+                assert not word.startswith("--") or word in known, f"{row.name}: {name} {word}"
+                assert rest[place - 1] != "--set" or word.partition("=")[0] in settings, f"{row.name}: {word}"
+                assert not word.startswith("/"), f"{row.name}: a path of one machine"
+
+
+def _scored(path: Path, rows: int, seed: int) -> None:
+    """Pairs that share the more words the higher their score."""
+    words, random = [f"word{place}" for place in range(30)], np.random.default_rng(seed)
+    lines = ["sentence1,sentence2,score"]
+    for place in range(rows):
+        same = place % 6
+        left = random.permutation(words)[:5]
+        right = [*left[:same], *random.permutation(words)[: 5 - same]]
+        lines.append(f"{' '.join(left)},{' '.join(right)},{same}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "home"))
+    for part, (rows, seed) in {"train": (120, 1), "dev": (60, 2), "test": (60, 3)}.items():
+        _scored(tmp_path / f"sets/stsb/{part}.csv", rows, seed)
+    return Places(tmp_path / "sets", tmp_path / "work")
+
+
+def _small(name: str = "small", seeds: tuple[int, ...] = (1, 2)) -> Row:
+    command = "fit DATA/stsb/train.csv --kind word2vec --weighting plain --set epochs=2 --set width=8 --seed SEED --out OUT"
+    return Row(name, "Small", "comparison", (command,), seeds=seeds, minutes=2)
+
+
+def test_a_row_is_made_judged_kept_and_not_run_again(places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row, path = _small(), tmp_path / "results.json"
+    times = iter([*[0.0] * 2, 90.0])  # after the first seed 1.5 of 2 minutes are spent
+    monkeypatch.setattr(running.time, "monotonic", lambda: next(times))
+    assert run_rows([row], places, Results(path), minutes=2) == 0
+    monkeypatch.undo()
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "home"))
+    assert Results(path).left(row) == [2]
+    assert run_rows([row], places, Results(path)) == 0
+    results = Results(path)
+    assert results.left(row) == []
+    assert run_rows([row], Places(tmp_path / "gone", tmp_path), results) == 0, "nothing is left to run"
+    first, _ = results.runs(row)
+    again = run_once(row, 1, places)
+    assert again["dev"] == first["dev"]
+    assert again["test"] == first["test"]
+
+    from reproduction.judging import predicted
+
+    pairs = [line.split(",") for line in (places.data / "stsb/dev.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    cosines = predicted(str(places.model(row, 1)), ([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
+    errors = [(min(1.0, max(0.0, cosine)) - float(pair[2]) / 5) ** 2 for cosine, pair in zip(cosines, pairs, strict=True)]
+    assert first["dev"]["mse"] == pytest.approx(sum(errors) / len(errors))
+    assert results.left(replace(row, commands=("fit DATA/stsb/train.csv --kind cbow --seed SEED --out OUT",))) == [1, 2]
+
+
+def test_a_row_that_fails_is_told_and_the_next_one_runs(places: Places, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = replace(_small("bad"), commands=("fit DATA/stsb/none.csv --kind word2vec --out OUT",))
+    results = Results(tmp_path / "results.json")
+    assert run_rows([bad, _small(seeds=(1,))], places, results) == 1
+    assert list(results.rows) == ["small"]
+    assert "bad: sbert-studio fit left with 2" in capsys.readouterr().err
+
+
+def test_rows_that_lack_something_are_not_run(places: Places, tmp_path: Path) -> None:
+    results = Results(tmp_path / "results.json")
+    rows = [replace(_small(), needs="the hub"), replace(_small(), packages=("no_such_package",))]
+    assert run_rows(rows, places, results) == 0
+    assert results.rows == {}
+
+
+def test_two_processes_do_not_undo_each_other(tmp_path: Path) -> None:
+    one, other = Results(tmp_path / "results.json"), Results(tmp_path / "results.json")
+    one.add(_small("a"), {"seed": 1})
+    other.add(_small("b"), {"seed": 1})
+    assert set(Results(tmp_path / "results.json").rows) == {"a", "b"}
+
+
+def test_rows_are_chosen_by_name_or_section_the_shortest_first() -> None:
+    assert [row.name for row in chosen(["rnn", "use"])] == ["use", "rnn"]
+    minutes = [row.minutes for row in chosen(sections=["pooling"])]
+    assert minutes == sorted(minutes)
+    assert reproduce.main(["--list", "rnn"]) == 0
+    assert reproduce.main(["no-such-row", "--list"]) == 2 or reproduce.main(["--list", "--only", "no-such-row"]) == 2
+
+
+def test_render_writes_the_page_beside_the_json(tmp_path: Path) -> None:
+    assert reproduce.main(["--render", "--results", str(tmp_path / "results.json")]) == 0
+    assert "Nothing was measured yet." in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
