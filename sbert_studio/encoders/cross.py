@@ -137,7 +137,7 @@ class CrossEncoder(Trainable, PairScorer):
         """Each pair of ``examples``, which have two columns, tokenised as one row."""
         return PairRows.read(examples, self)
 
-    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
+    def reshape(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
         """Refused where either is given: there are no vectors.
 
         Raises:

@@ -83,7 +83,7 @@ class Trainable(nn.Module, ABC):
         """Read ``max_length`` tokens from now on, or as many as it can if that is fewer (or None)."""
 
     @abstractmethod
-    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
+    def reshape(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
         """Pool and project otherwise from now on; nothing changes where neither is given.
 
         Raises:

@@ -112,6 +112,17 @@ def test_the_saved_adapter_is_portable_and_opens_in_peft(tmp_path: Path) -> None
     np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
+def test_a_layer_of_the_bases_own_width_but_another_activation_comes_back_with_the_adapter(tmp_path: Path) -> None:
+    encoder = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
+    encoder.reshape(projection=8, activation="identity")
+    encoder.adapt(LoraSettings(r=2))
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    other = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
+    load_adapter(other, tmp_path / "adapter")
+    assert other.config == encoder.config
+    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
 @pytest.mark.parametrize("base", ["/home/someone/model", "C:\\models\\x"])
 def test_a_path_is_no_base_id(base: str, tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="hub id"):

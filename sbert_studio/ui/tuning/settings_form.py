@@ -15,7 +15,7 @@ _BASIC = ("epochs", "batch_size", "learning_rate")
 _LORA = ("lora_r", "lora_alpha", "lora_dropout")
 _AUTO = ("Chosen for your data", "auto")
 _MINIMISED = "What is minimised."
-_OF_VECTORS = ("pooling", "projection", "matryoshka")
+_OF_VECTORS = ("pooling", "projection", "activation", "matryoshka")
 _CHOICES = {
     "architecture": [("Compares the vectors of two texts", "siamese"), ("Reads both texts at once: to rank again", "cross")],
     "head": [("One linear layer", "linear"), ("512 units with ReLU, then a sigmoid", "mlp")],
