@@ -106,6 +106,11 @@ class Trainable(nn.Module, ABC):
         """
         raise StudioError("this model has no table of words", "leave learn_words out")
 
+    @property
+    def tables(self) -> Sequence[str]:
+        """The names of parameters of which a step reads a few rows; such a table does not decay, and a row never read stays as it is."""
+        return ()
+
     @abstractmethod
     def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
         """Set the head to what the objective takes its rows for; a model that gives vectors has nothing to change.

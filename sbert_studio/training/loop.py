@@ -17,7 +17,6 @@ from ..errors import StudioError
 from .alarm import OPPOSITE, accepted, below_chance, falls_apart
 from .checkpoint import Checkpoints, State, Tensors, read_state, read_tensors
 from .events import Evaluated, Notice, Saved, Step
-from .optimiser import Optimiser
 from .pace import Pace
 from .parts import Parts
 from .schedule import Schedule
@@ -64,10 +63,7 @@ class Loop:
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
         self._steps = Steps(parts, precision, state.micro_batch)
         self._learning = parts.learning()
-        rooms = zip(("encoder", "objective"), self._learning, strict=True)
-        self._optimiser = Optimiser(
-            {f"{room}.{name}": item for room, named in rooms for name, item in named.items()}, parts.spec, schedule.planned
-        )
+        self._optimiser = parts.optimiser(schedule.planned)
         self._pace = Pace(state.rows, state.seconds)
         self._began = time.perf_counter() - state.total_seconds
         self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN

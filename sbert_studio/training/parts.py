@@ -16,6 +16,7 @@ from .events import Event
 from .general import GeneralProbe
 from .judge import Judge
 from .marks import Marks
+from .optimiser import Optimiser
 from .processes import Processes
 from .spec import TrainSpec
 
@@ -63,3 +64,12 @@ class Parts:
             for module in (self.encoder, self.objective)
         )
         return encoder, objective
+
+    def optimiser(self, steps: int) -> Optimiser:
+        """Of all parameters that learn, for so many steps."""
+        encoder, objective = self.learning()
+        named = {
+            **{f"encoder.{name}": item for name, item in encoder.items()},
+            **{f"objective.{name}": item for name, item in objective.items()},
+        }
+        return Optimiser(named, self.spec, steps, [f"encoder.{name}" for name in self.encoder.tables])
