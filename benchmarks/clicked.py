@@ -22,8 +22,8 @@ from layouts import Layout, collected, meant, write
 from page import page
 from playwright.sync_api import Page, sync_playwright
 
-from sbert_studio.data.asked import Asked, read_roles
-from sbert_studio.data.evidence import similar_by
+from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
+from sbert_studio.data.evidence.similarity import similar_by
 from sbert_studio.data.questions import Option
 from sbert_studio.data.tables import read_table
 from sbert_studio.encoders.catalog import Catalog
@@ -49,7 +49,7 @@ _ANSWERED = "before => document.querySelector('#tune-questions .sb-view:not([hid
 _OPEN = "#tune-questions .sb-view:not([hidden]) .sb-question"
 
 
-def answer(layout: Layout, path: Path, asked: Asked, similar: Any) -> tuple[Asked, Option] | None:
+def answer(layout: Layout, path: Path, asked: ColumnChoices, similar: Any) -> tuple[ColumnChoices, Option] | None:
     """What the owner would answer to the first open question; ``None`` where nothing is asked, or no answer fits."""
     found = _read(path, asked, similar)
     for option in found.questions[0].options if found.questions else ():
@@ -63,13 +63,13 @@ def answer(layout: Layout, path: Path, asked: Asked, similar: Any) -> tuple[Aske
     return None
 
 
-def _after(asked: Asked, option: Option) -> Asked:
-    known = {field.name for field in fields(Asked)}
+def _after(asked: ColumnChoices, option: Option) -> ColumnChoices:
+    known = {field.name for field in fields(ColumnChoices)}
     chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in option.choice.items() if name in known}
     return replace(asked, **chosen)
 
 
-def _read(path: Path, asked: Asked, similar: Any) -> Any:
+def _read(path: Path, asked: ColumnChoices, similar: Any) -> Any:
     table = read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)
     return read_roles(table, asked, (), similar)
 
@@ -80,7 +80,7 @@ def clicked(browser: Page, layout: Layout, path: Path, similar: Any) -> tuple[bo
     browser.wait_for_selector("#tune-file input[type=file]", state="attached")
     browser.set_input_files("#tune-file input[type=file]", path)
     browser.wait_for_selector("#tune-findings .sb-verdict, #tune-questions .sb-question")
-    asked, answers = Asked(), list[str]()
+    asked, answers = ColumnChoices(), list[str]()
     for _ in range(_MOST_QUESTIONS):
         if not browser.locator(_OPEN).count():
             break

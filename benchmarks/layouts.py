@@ -146,16 +146,16 @@ def write(layout: Layout, data: Path, folder: Path) -> Path:
 
 def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     """(right, asked or misread; what was found)."""
-    from sbert_studio.data.asked import Asked, read_roles
+    from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
     from sbert_studio.data.tables import read_table
     from sbert_studio.errors import StudioError
 
-    known = {field.name for field in fields(Asked)}
+    known = {field.name for field in fields(ColumnChoices)}
 
-    def read(asked: Asked) -> Any:
+    def read(asked: ColumnChoices) -> Any:
         return read_roles(read_table(path, encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header), asked, (), similar)
 
-    def leads(asked: Asked, questions: Sequence[Any], depth: int = 0) -> bool:
+    def leads(asked: ColumnChoices, questions: Sequence[Any], depth: int = 0) -> bool:
         for option in questions[0].options:
             choice = {name: tuple(value) if isinstance(value, list) else value for name, value in option.choice.items() if name in known}
             try:
@@ -169,7 +169,7 @@ def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
         return False
 
     try:
-        found = read(Asked())
+        found = read(ColumnChoices())
     except StudioError as error:
         return "misread", str(error)
     roles = found.roles
@@ -178,7 +178,7 @@ def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     if not found.questions:
         return ("right" if meant(layout, roles) else "misread"), f"{shown}; {' | '.join(found.why)}"
     told = f"{found.questions[0].text} [{found.questions[0].why}] read {shown}"
-    return ("asked" if leads(Asked(), found.questions) else "misread"), told
+    return ("asked" if leads(ColumnChoices(), found.questions) else "misread"), told
 
 
 def meant(layout: Layout, roles: Any) -> bool:
@@ -203,7 +203,7 @@ def collected() -> list[Layout]:
 
 def main(arguments: list[str]) -> int:
     """Print a line a layout, and the totals."""
-    from sbert_studio.data.evidence import similar_by
+    from sbert_studio.data.evidence.similarity import similar_by
     from sbert_studio.encoders.catalog import Catalog
     from sbert_studio.workspace import Workspace
 

@@ -833,7 +833,7 @@ TWIST: list[Layout] = [
                     "5": "World > Number",
                 }
             ),
-            "Asked": dates(r, "%Y/%m/%d"),
+            "ColumnChoices": dates(r, "%Y/%m/%d"),
         },
         "labelled_texts",
         ("Question text",),

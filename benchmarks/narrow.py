@@ -23,10 +23,10 @@ from measure import studio
 
 from sbert_studio.data.examples import Examples, build_examples, detect_roles
 from sbert_studio.data.samples import sample
-from sbert_studio.data.splitting import leaking
+from sbert_studio.data.splits.splitting import leaking
 from sbert_studio.data.tables import read_table, write_csv
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.evaluation.bootstrap import gain
 from sbert_studio.evaluation.suite import evaluate_examples, primary

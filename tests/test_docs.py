@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from sbert_studio.cli.main import app
-from sbert_studio.data.asked import Asked
+from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.objectives import OBJECTIVES
 from sbert_studio.registry import fields_of
 from sbert_studio.training.spec import TrainSpec
@@ -32,7 +32,7 @@ def test_the_guide_names_every_objective_and_its_settings() -> None:
 def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(document: str) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     own = {item.name for item in TrainSpec.settings()}
-    settings = own | {f"first.{name}" for name in own | {item.name for item in fields(Asked)}}
+    settings = own | {f"first.{name}" for name in own | {item.name for item in fields(ColumnChoices)}}
     text = (ROOT / document).read_text(encoding="utf-8")
     shown = re.findall(r"^sbert-studio (\w+)(.*)$", text, re.MULTILINE)
     assert shown

@@ -22,8 +22,8 @@ def write_model(folder: Path) -> Path:
     import torch
     from transformers import BertConfig, BertModel, BertTokenizer
 
-    from sbert_studio.encoders.card import model_card
-    from sbert_studio.encoders.config import EncoderConfig
+    from sbert_studio.encoders.storage.card import model_card
+    from sbert_studio.encoders.storage.config import EncoderConfig
     from sbert_studio.encoders.transformer import TransformerEncoder
 
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]

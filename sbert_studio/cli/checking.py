@@ -16,8 +16,8 @@ from .columns import asked, asks
 from .studio import open_studio
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
-    from ..data.doctor import Diagnosis
+    from ..data.choices.column_choices import ColumnChoices
+    from ..data.doctor.diagnosis import Diagnosis
     from ..data.findings import Finding
 
 Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Held-out rows to judge by, in the same columns.")]
@@ -37,7 +37,7 @@ def check(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
     dev: Dev = None,
-    said: Asked,
+    said: ColumnChoices,
     mend: Annotated[bool, typer.Option("--mend", help="Apply every mend that the findings offer.")] = False,
     convert: Annotated[
         str | None, typer.Option(metavar="NAME", help="Make the rows into examples of another kind; check names those that fit.")
@@ -59,13 +59,13 @@ def check(
     mended: Sequence[Finding] = ()
     with open_studio() as studio:
         with progress("reading", "bytes") as show:
-            table = studio.read(file, progress=show, asked=said)
+            table = studio.read.table(file, progress=show, asked=said)
         if mend:
-            table, said, mended = studio.heal(table, dev=dev, asked=said, model=model)
+            table, said, mended = studio.read.fix_all(table, dev=dev, asked=said, model=model)
         if convert:
-            table, said = studio.convert(table, convert, said, model), asked(as_read=said.as_read)
+            table, said = studio.read.convert(table, convert, said, model), asked(as_read=said.as_read)
         with progress("checking", "rows") as show:
-            found = studio.check(table, dev=dev, roles=said, model=model, progress=show)
+            found = studio.read.check(table, dev=dev, roles=said, model=model, progress=show)
         if out is not None:
             if out.suffix.lower() == ".parquet":
                 table.to_parquet(out)

@@ -26,7 +26,7 @@ def fit(
 ) -> Answer:
     """Learn word vectors from the texts of a file, or fit the weights of those that are there to it."""
     with open_studio() as studio, progress("learning") as show:
-        found = studio.fit(
+        found = studio.words.fit(
             file, kind, columns=column or (), out=out, weighting=weighting, common=common, settings=settings(sets or ()), seed=seed,
             progress=show,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ..evaluation.words import metric_in_words
-from ..training.pace import rate_in_words
+from ..training.loop.throughput import rate_in_words
 from .answers import duration, say, shown
 
 if TYPE_CHECKING:

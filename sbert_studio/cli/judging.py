@@ -15,7 +15,7 @@ from .columns import asks
 from .studio import open_studio
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
 
 
 @asks
@@ -24,12 +24,12 @@ def evaluate(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
     data: Annotated[Path, typer.Option(metavar="FILE", help="Pairs with a score or label, triplets, or texts with a label.")],
     task: Annotated[str, typer.Option(help=f"auto, {', '.join(TASKS[:-1])} or {TASKS[-1]}.")] = "auto",
-    said: Asked,
+    said: ColumnChoices,
     json: Json = False,
 ) -> Answer:
     """Judge a model on a file. What is uncertain of the file is asked, and answered by the same options as for a training."""
     with open_studio() as studio, progress("encoding") as show:
-        report = studio.evaluate(model, data, task, show, said)
+        report = studio.judge.evaluate(model, data, task, show, said)
     account = [report.account.in_short("judged")] if report.account is not None else []
     confused = confused_in_words(report.scores)
     lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *confused, *report.notes]
@@ -39,7 +39,7 @@ def evaluate(
 def models(json: Json = False) -> Answer:
     """List the models that can be used."""
     with open_studio() as studio:
-        found, notices = studio.models_at_hand()
+        found, notices = studio.judge.models_at_hand()
     for notice in notices:
         say(notice)
     lines = [

@@ -11,7 +11,7 @@ import typer
 from ..errors import StudioError
 from ..studio.accounting import in_sentences
 from ..studio.plans import TrainRequest
-from ..training.pace import rate_in_words
+from ..training.loop.throughput import rate_in_words
 from .answers import Answer, Json, Model, duration, say
 from .checking import Dev
 from .columns import asks
@@ -19,7 +19,7 @@ from .following import Follower, stopping_politely
 from .studio import open_studio
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
     from ..studio.results import Forecast
 
 
@@ -35,7 +35,7 @@ def train(
     lr: Annotated[float | None, typer.Option(help="The highest learning rate.", show_default="chosen by the advisor")] = None,
     seed: Annotated[int | None, typer.Option(help="Decides the split, the order and dropout.", show_default="12")] = None,
     dev: Dev = None,
-    said: Asked,
+    said: ColumnChoices,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,
@@ -50,7 +50,7 @@ def train(
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
     from ..evaluation.words import confused_in_words, metric_in_words, outcome_in_words, scores_in_words
-    from ..runs.companions import is_main
+    from ..runs.running.distributed import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
     overrides |= {"folds": folds, "seeds": seeds}
@@ -60,14 +60,14 @@ def train(
         if file is None or resume is not None:
             raise StudioError("a plan is made for a file", "name the file, and leave out --resume")
         with open_studio() as studio:
-            return _planned(studio.estimate(request))
+            return _planned(studio.tune.estimate(request))
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
         told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
-        run = studio.train(request, **told) if resume is None else studio.go_on(resume, request, **told)
+        run = studio.tune.train(request, **told) if resume is None else studio.tune.go_on(resume, request, **told)
         if not is_main():
             return None
-        studio.require_no_alarm(run.id)
-        accounts = studio.accounts(run.id)
+        studio.settle.require_no_alarm(run.id)
+        accounts = studio.tune.accounts(run.id)
     tuned = None if run.model_path is None else str(out or run.model_path)
     found = {
         "run": run.id,

@@ -14,9 +14,9 @@ from ..workspace import digest_texts
 from .accounts import RowAccount, account_of
 from .findings import Finding, count
 from .language import languages_in
-from .no_answer import quoted, unanswered
-from .profile import ColumnProfile, no_text, profile_table
 from .tables import Table
+from .values.no_answer import quoted, unanswered
+from .values.profile import ColumnProfile, no_text, profile_table
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import numpy as np
 
 from ..errors import StudioError
 from ..workspace import digest_texts
-from .detection import detect_roles
+from .columns.detection import detect_roles
+from .columns.roles import KINDS, Kind, Roles
 from .findings import Finding, count, drop_rows
-from .no_answer import quoted, unanswered
-from .profile import numbers_of
-from .roles import KINDS, Kind, Roles
-from .scales import NO_LABEL, NOISE, label_key, same_class
 from .tables import Table
+from .values.no_answer import quoted, unanswered
+from .values.profile import numbers_of
+from .values.scales import NO_LABEL, NOISE, label_key, same_class
 
 __all__ = ["KINDS", "Examples", "Kind", "Roles", "build_examples", "detect_roles"]
 

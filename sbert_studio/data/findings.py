@@ -18,7 +18,7 @@ OF_SHEETS = "the sheet "
 
 @dataclass(frozen=True)
 class Mend:
-    """A change to a table that one click applies (see :func:`sbert_studio.data.mends.mend`).
+    """A change to a table that one click applies (see :func:`sbert_studio.data.doctor.mends.mend`).
 
     Attributes:
         name: the stable id of the mend, such as ``drop_rows``.

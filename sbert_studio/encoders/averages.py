@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 from ..wordvectors.weights import common_component, removal, word_weights
-from .config import EncoderConfig
 from .modules.dense import Dense
 from .modules.word_embeddings import WordEmbeddings
 from .modules.word_weights import WordWeights
+from .storage.config import EncoderConfig
 from .words import WordEncoder, WordNetwork
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..wordvectors.pretrained import PACKAGED, is_installed
 from ..workspace import Workspace
-from .adapters import load_adapter
-from .backbone import read_json
-from .bundled import BUNDLED
-from .cross import CrossEncoder, Head
-from .cross_storage import is_cross_folder, load_cross, new_cross
-from .digests import folder_stamp
+from .lora.beside import load_adapter
 from .runtime import resolve_device, resolve_precision
+from .scorers.cross import CrossEncoder, Head
+from .scorers.cross_storage import is_cross_folder, load_cross, new_cross
 from .sentence import SentenceEncoder
-from .sources import Source, fetched, find_source, require_unaltered
-from .storage import load_folder
+from .storage.backbone import read_json
+from .storage.bundled import BUNDLED
+from .storage.digests import folder_stamp
+from .storage.reading import load_folder
+from .storage.sources import Source, fetched, find_source, require_unaltered
 
 _BUDGET = 2 << 30
 

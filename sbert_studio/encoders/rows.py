@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .batching import TokenRows, unique_texts
+from .fast.batching import TokenRows, unique_texts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from .cross import CrossEncoder
+    from .scorers.cross import CrossEncoder
     from .sentence import SentenceEncoder
 
 _CHUNK = 8_192

@@ -15,21 +15,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..errors import StudioError
-from .adapters import write_head
 from .base import Encoder
-from .card import model_card
-from .config import EncoderConfig
-from .inference import encode_texts
+from .fast.inference import encode_texts
+from .lora.beside import write_head
 from .modules.dense import Dense
 from .modules.pooling import Pooling
 from .rows import TextRows
-from .saving import save_folder
+from .storage.card import model_card
+from .storage.config import EncoderConfig
+from .storage.saving import save_folder
 from .trainable import Trainable
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
-    from .card import CardFacts
+    from .storage.card import CardFacts
 
 
 class TextTokens(Protocol):
@@ -249,7 +249,7 @@ class SentenceEncoder(Trainable, Encoder):
         """Nothing: what an objective learns beside the vectors is its own."""
 
     def write_beside_adapter(self, folder: Path) -> None:
-        """What follows the backbone; see :func:`sbert_studio.encoders.adapters.write_head`."""
+        """What follows the backbone; see :func:`sbert_studio.encoders.lora.beside.write_head`."""
         write_head(self, folder)
 
     # -- text → vector ---------------------------------------------------------------------------------------------
@@ -302,9 +302,9 @@ class SentenceEncoder(Trainable, Encoder):
         return torch.from_numpy(array).to(self.device, non_blocking=True)
 
     def save(self, folder: Path, *, card: str | None = None) -> None:
-        """Write the sentence-transformers folder; see :func:`sbert_studio.encoders.saving.save_folder`."""
+        """Write the sentence-transformers folder; see :func:`sbert_studio.encoders.storage.saving.save_folder`."""
         save_folder(self, folder, card)
 
     def card(self, facts: CardFacts) -> str:
-        """The model card; see :func:`sbert_studio.encoders.card.model_card`."""
+        """The model card; see :func:`sbert_studio.encoders.storage.card.model_card`."""
         return model_card(self, facts)

@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder
-from .digests import seal
-from .lora import LoraSettings, add_lora, is_adapted, write_adapter
+from .lora.adapter import LoraSettings, add_lora, is_adapted, write_adapter
+from .storage.digests import seal
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from .card import CardFacts
     from .rows import TrainingRows
+    from .storage.card import CardFacts
 
 
 class Trainable(nn.Module, ABC):

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 
 from ..workspace import write_json
-from .lengths import capped, length_of_prompt
-from .lora import merged
+from .fast.lengths import capped, length_of_prompt
+from .fast.tokens import Tokens, with_padding
+from .lora.adapter import merged
 from .runtime import quantized
-from .saving import save_tokenizer
 from .sentence import SentenceEncoder
-from .tokens import Tokens, with_padding
+from .storage.saving import save_tokenizer
 
 if TYPE_CHECKING:
-    from .config import EncoderConfig
+    from .storage.config import EncoderConfig
 
 
 class TransformerEncoder(SentenceEncoder):

@@ -17,8 +17,8 @@ from .modules.word_weights import WordWeights
 from .sentence import SentenceEncoder
 
 if TYPE_CHECKING:
-    from .config import EncoderConfig
-    from .lora import LoraSettings
+    from .lora.adapter import LoraSettings
+    from .storage.config import EncoderConfig
 
 
 class WordNetwork(nn.Module):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..data.progress import checkpoint
-from ..data.splitting import hanging_together
+from ..data.splits.splitting import hanging_together
 
 _BLOCK = 2_000_000  # cells of a block of resamples: 16 MB a temporary
 _MOST, _FEWEST = 1000, 200

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.splitting import plain
+from ..data.splits.splitting import plain
 from .bootstrap import interval, resampled_mean
 from .clustering import evaluate_clustering
 from .report import Report

@@ -11,7 +11,7 @@ import numpy as np
 from ..data.accounts import RowAccount, account_of
 from ..data.examples import detect_roles
 from ..data.findings import Finding
-from ..data.no_answer import answered
+from ..data.values.no_answer import answered
 from ..errors import StudioError, describe_rows
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..data.scales import label_key
+from ..data.values.scales import label_key
 from ..errors import StudioError
 from .bootstrap import interval, resampled, resampled_mean
 from .pairs import judge, resampled_average_precision, resampled_decisions
@@ -16,7 +16,7 @@ from .sts import pearson, resampled_pearson, resampled_spearman, spearman
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress
-    from ..encoders.pair_scorer import PairScorer
+    from ..encoders.scorers.pair_scorer import PairScorer
 
 _NEEDS_VECTORS = ("retrieval", "categories", "transfer", "clustering")
 

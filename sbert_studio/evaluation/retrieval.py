@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..data.splitting import plain
+from ..data.splits.splitting import plain
 from .bootstrap import interval, resampled_mean
 from .report import Report
 from .similarity import normalised

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..data.accounts import account_of
 from ..data.examples import Examples, Kind, Roles, build_examples, detect_roles
-from ..data.siblings import siblings
+from ..data.splits.siblings import siblings
 from ..encoders.base import Encoder
-from ..encoders.pair_scorer import PairScorer
+from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
 from . import transfer
 from .bootstrap import drawn_together

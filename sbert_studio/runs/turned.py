@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from ..data.asked import in_one_line, scale_in_words
+from ..data.choices.column_choices import in_one_line, scale_in_words
+from ..data.columns.roles import Roles
 from ..data.questions import Option
-from ..data.roles import Roles
-from ..training.alarm import OPPOSITE
+from ..training.judging.alarm import OPPOSITE
 
 
 def with_turns(question: Mapping[str, Any], roles: Roles, *, of_held_out_file: bool = False) -> dict[str, Any]:

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
     from ..data.accounts import RowAccount
     from ..data.examples import Examples
-    from ..runs.materials import Materials
-    from ..runs.record import Run
+    from ..runs.records.record import Run
+    from ..runs.run_files import RunFiles
 
 
-def run_accounts(run: Run, materials: Materials) -> dict[str, RowAccount]:
+def run_accounts(run: Run, materials: RunFiles) -> dict[str, RowAccount]:
     """The accounts of a run's files, with the rows that it held out. In folds every row is held out once, and learned from in the end.
 
     What was found of a run that is done is kept in its folder.
     """
-    from ..training.export import HELD_OUT
+    from ..training.artifacts import HELD_OUT
 
     found = materials.accounts()
     if run.active or "data" not in found or "dev" in found or found["data"].held_out or found["data"].in_turn:
@@ -46,7 +46,7 @@ def unseen(account: RowAccount, first: Examples, held: Examples) -> RowAccount:
     import numpy as np
 
     from ..data.accounts import SHARED
-    from ..data.splitting import leaking
+    from ..data.splits.splitting import leaking
 
     return account.divided(first.lines, first.lines[~leaking(first, held)], np.array([], dtype=np.int64), SHARED)
 
@@ -63,12 +63,12 @@ def in_sentences(accounts: Mapping[str, RowAccount], *, begun: bool = True) -> t
     return tuple(f"{titles[part]}{account.in_words(verbs[part])}." for part, account in accounts.items())
 
 
-def _split(account: RowAccount, materials: Materials, held: np.ndarray) -> tuple[RowAccount, Examples | None]:
+def _split(account: RowAccount, materials: RunFiles, held: np.ndarray) -> tuple[RowAccount, Examples | None]:
     """The account once these rows were put aside, and the rows; those that share a text with them may be in neither part."""
     import numpy as np
 
     from ..data.accounts import SHARED
-    from ..training.judge import hold_out
+    from ..training.judging.evaluator import hold_out
 
     examples, _ = materials.examples()
     learned, judged_by, _ = hold_out(materials.spec(), examples, None)

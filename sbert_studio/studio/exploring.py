@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..data.no_answer import kept_as_texts
+from ..data.columns.roles import Roles
 from ..data.progress import checkpoint
-from ..data.roles import Roles
+from ..data.values.no_answer import kept_as_texts
 from ..errors import StudioError
 from .languages import foreign_notes
-from .reading import Reading
+from .part import Part
 from .results import (
     Agreement,
     ClusterInfo,
@@ -35,18 +35,24 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
-    from ..encoders.cross import CrossEncoder
+    from ..encoders.scorers.cross import CrossEncoder
     from ..explore.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
     from ..explore.search import Hit, LexicalIndex, SemanticIndex
+    from .reading import Reading
+    from .services import Services
 
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
 _POOL = 100  # how deep each ranking goes that hybrid search fuses, and how many hits are ranked again
 
 
-class Exploring(Reading):
+class Exploring(Part):
     """Texts → numbers and pictures. Vectors come from one cache, so that no control encodes a corpus twice."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def similarity(self, a: str, b: str, model: str | None = None) -> Similarity:
         """Two texts compared."""
@@ -68,7 +74,7 @@ class Exploring(Reading):
         from ..data.accounts import account_of
         from ..data.examples import build_examples, detect_roles
 
-        table = self._table(path)
+        table = self.read.table(path)
         roles = detect_roles(table)
         if len(roles.texts) < 2:
             raise StudioError("this file has one column of texts, pairs need two", "put the two texts of a pair into two columns")
@@ -111,7 +117,7 @@ class Exploring(Reading):
 
     def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
         """The corpus' vectors from the cache: (n, dim) float32, read-only."""
-        return self.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
+        return self._services.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
 
     def search(
         self,
@@ -187,7 +193,7 @@ class Exploring(Reading):
         from ..explore.projection import ProjectionParams, project
 
         encoder = self._encoder(model)
-        vectors = self.vectors.get(corpus.texts, corpus.digest, encoder, progress)
+        vectors = self._services.vectors.get(corpus.texts, corpus.digest, encoder, progress)
         base = f"{corpus.digest}-{encoder.fingerprint}"
         drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, progress)
         groups = cluster(vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=progress)
@@ -213,12 +219,12 @@ class Exploring(Reading):
         from ..explore.search import SemanticIndex
 
         key = f"{corpus.digest}-{self._encoder(model).fingerprint}"
-        return self.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)), checkpoint)
+        return self._services.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)), checkpoint)
 
     def _lexical(self, corpus: Corpus) -> LexicalIndex:
         from ..explore.search import LexicalIndex
 
-        return self.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts), checkpoint)
+        return self._services.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts), checkpoint)
 
 
 def _text(text: str, which: str) -> str:

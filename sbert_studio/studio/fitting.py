@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..workspace import existing, file_name
-from .reading import Reading
+from .part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..data.progress import Progress
+    from .reading import Reading
+    from .services import Services
 
 KINDS = {"word2vec": "skip_gram", "skipgram": "skip_gram", "cbow": "cbow", "glove": "glove"}
 
@@ -46,8 +48,12 @@ class Fitted:
         return {**self.__dict__, "model": str(self.model), "notes": list(self.notes)}
 
 
-class Fitting(Reading):
+class Fitting(Part):
     """Texts → word vectors → an encoder."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def fit(
         self,
@@ -86,7 +92,7 @@ class Fitting(Reading):
             raise StudioError(f"there is no kind of word vectors {kind!r}", f"choose one of {', '.join(known)}, or a file of them")
         if kind not in KINDS and settings:
             raise StudioError(f"the vectors of {kind} are learned already", "leave --set out")
-        table = self.read(file)
+        table = self.read.table(file)
         names = list(columns) or text_columns(table)
         if absent := [name for name in names if name not in table.columns]:
             raise StudioError(f"{table.name} has no column {absent[0]!r}", f"choose from {', '.join(table.columns[:20])}")

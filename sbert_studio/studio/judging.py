@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from .languages import foreign_notes
+from .part import Part
 from .questions import Unanswered
-from .reading import Reading
 from .results import ModelCard
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
     from ..data.examples import Roles
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
     from ..evaluation.report import Report
-    from ..runs.record import Run
+    from ..runs.records.record import Run
+    from .reading import Reading
+    from .services import Services
 
 
-class Judging(Reading):
+class Judging(Part):
     """Models → scores."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def evaluate(
         self,
@@ -33,7 +39,7 @@ class Judging(Reading):
         path: str | Path | Table,
         task: str = "auto",
         progress: Progress | None = None,
-        asked: Asked | None = None,
+        asked: ColumnChoices | None = None,
     ) -> Report:
         """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows.
 
@@ -48,7 +54,7 @@ class Judging(Reading):
         from ..data.language import languages_in
         from ..evaluation.suite import evaluate
 
-        name, table = model or self.settings.default_model, self._table(path, asked=asked)
+        name, table = model or self.settings.default_model, self.read.table(path, asked=asked)
         judged = self.catalog.load_either(name)
         roles, open_ = self._roles_to_judge_by(table, task, asked, name)
         report = evaluate(judged, table, task, progress, roles)
@@ -89,15 +95,15 @@ class Judging(Reading):
         tables = [self._model_card(name, "table", name) for name in self.catalog.tables()]
         return [*(self._model_card(name, "bundled", name) for name in self.catalog.bundled()), *tables]
 
-    def _roles_to_judge_by(self, table: Table, task: str, asked: Asked | None, model: str) -> tuple[Roles | None, list[str]]:
+    def _roles_to_judge_by(self, table: Table, task: str, asked: ColumnChoices | None, model: str) -> tuple[Roles | None, list[str]]:
         """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``."""
-        from ..data.asked import Asked, read_roles
+        from ..data.choices.column_choices import ColumnChoices, read_roles
         from ..evaluation.suite import kinds_of_task
 
-        kinds, asked = kinds_of_task(task), asked or Asked()
+        kinds, asked = kinds_of_task(task), asked or ColumnChoices()
         if kinds == ("labelled_texts",) and not replace(asked, as_read=False):
             return None, []
-        similar = self._similar(self._untuned(model))
+        similar = self.read.similar(self._untuned(model))
         said = replace(asked, as_read=False)
         try:
             reading = read_roles(table, said, (), similar)
@@ -129,7 +135,7 @@ class Judging(Reading):
 
     def _learned(self, model: str, table: Table) -> list[str]:
         """A note where rows of the table lie in the file that a run was tuned on, or a run that it began from."""
-        from ..runs.materials import Materials
+        from ..runs.run_files import RunFiles
 
         notes: list[str] = []
         known: dict[str, Run] = {}
@@ -137,7 +143,7 @@ class Judging(Reading):
             with contextlib.suppress(StudioError):
                 known = {run.id: run for run in self.store.runs()}
         while (run := known.pop(model, None)) is not None:
-            materials, model = Materials(self.workspace.run(run.id)), run.model
+            materials, model = RunFiles(self.workspace.run(run.id)), run.model
             try:
                 files = materials.learned()
             except StudioError:
@@ -152,7 +158,7 @@ class Judging(Reading):
         return notes
 
     def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelCard:
-        from ..encoders.peek import peek, peek_at
+        from ..encoders.storage.peek import peek, peek_at
 
         try:
             info = peek_at(self.catalog.resolve(name))

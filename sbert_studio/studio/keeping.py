@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..caches import give_back
 from ..errors import StudioError
-from ..runs.record import Run
+from ..runs.records.record import Run
 from ..workspace import Workspace, write_json
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Keeper:
                 continue
             words = f"a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept"
             self._studio.store.record(run.id, {"type": "notice", "message": words})
-            self._studio.stop(run.id)
+            self._studio.tune.stop(run.id)
 
     def _folders(self) -> None:
         """Keep what can be made again within its part of the disk."""
@@ -85,7 +85,7 @@ class Keeper:
     def _memory(self) -> None:
         """Return memory once a training has ended, or much was used and let go of since."""
         busy = any(run.active for run in self._studio.store.runs(status="running"))
-        from ..training.memory import resident_bytes
+        from ..training.loop.memory import resident_bytes
 
         if (self._trained and not busy) or resident_bytes() > self._resident + _GROWN:
             give_back()
@@ -118,7 +118,7 @@ def remove_old(studio: Studio, now: datetime) -> list[str]:
         due = kept_until(studio.settings, studio.workspace, run)
         if due is not None and now >= due:
             try:
-                studio.delete_run(run.id)
+                studio.tune.delete_run(run.id)
             except StudioError:
                 continue  # it was taken up again meanwhile
             gone.append(run.id)

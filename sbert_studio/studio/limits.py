@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import StudioError
-from ..runs.record import Run
+from ..runs.records.record import Run
 from ..settings import Limits
 
 _OWN = "on a machine of your own there is no such limit"

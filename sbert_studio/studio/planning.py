@@ -9,26 +9,33 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..registry import parse_params
+from .part import Part
 from .plans import FIRST, Source, TrainPlan, TrainRequest
 from .questions import from_json, of_first_stage, typed
-from .reading import Reading, existing_file
+from .reading import existing_file
 from .results import Forecast
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
-    from ..data.doctor import Diagnosis
+    from ..data.choices.column_choices import ColumnChoices
+    from ..data.doctor.diagnosis import Diagnosis
     from ..data.examples import Examples, Roles
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..training.advisor import Advice
-    from ..training.rehearsal import Estimate
+    from ..training.estimate import Estimate
+    from .reading import Reading
+    from .services import Services
 
 _SAMPLE = 2_000  # texts of each column whose length the advisor sees
 _READING = ("encoding", "delimiter", "header")
 
 
-class Planning(Reading):
+class Planning(Part):
     """Requests → plans."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def plan(
         self,
@@ -49,7 +56,7 @@ class Planning(Reading):
 
         Raises:
             StudioError: a file cannot be read, no kind of examples can be had from it, or a setting is refused. What is merely
-                uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.studio.Studio.submit` refuses.
+                uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.studio.tuning.Tuning.submit` refuses.
         """
         from ..training.spec import SHAPE
 
@@ -65,7 +72,7 @@ class Planning(Reading):
             table = self._read_again(request.data, asked, None if before is None else before.data, reading)
         judged = None if request.dev is None else self._read_again(request.dev, asked, None if before is None else before.dev, reading)
         diagnosis = before.diagnosis if before is not None and self._same_rows(before, table, judged, asked, model, own) else None
-        diagnosis = diagnosis or self._diagnosed(table, asked, judged, model, own.get("objective"), checking)
+        diagnosis = diagnosis or self.read.diagnosed(table, asked, judged, model, own.get("objective"), checking)
         data = _source(request.data, table, asked, diagnosis)
         dev, held, account = None, diagnosis.held_out, diagnosis.held_account
         if request.dev is not None and judged is not None and held is not None and account is not None:
@@ -85,10 +92,10 @@ class Planning(Reading):
         """What a run would take, by a rehearsal of a few seconds; nothing is trained and nothing kept.
 
         Raises:
-            StudioError: as :meth:`~sbert_studio.studio.Studio.submit` would; or a training is under way.
+            StudioError: as :meth:`~sbert_studio.studio.tuning.Tuning.submit` would; or a training is under way.
         """
+        from ..training.estimate import rehearse
         from ..training.fresh import fresh
-        from ..training.rehearsal import rehearse
         from ..training.spec import TrainSpec
 
         drawn = self.settled(plan)
@@ -113,20 +120,22 @@ class Planning(Reading):
         plan.require_settled()
         return plan
 
-    def _read_again(self, given: Path | str | Table, asked: Asked, known: Source | None, progress: Progress | None) -> Table:
+    def _read_again(self, given: Path | str | Table, asked: ColumnChoices, known: Source | None, progress: Progress | None) -> Table:
         """The table of a file, read only if it was not read in the same way before."""
         if not isinstance(given, str | Path):
             return given
         path = existing_file(given)
         if known is not None and known.given == path and _how(known.choices) == _how(asked):
             return known.table
-        return self.read(path, progress=progress, asked=asked)
+        return self.read.table(path, progress=progress, asked=asked)
 
-    def _same_rows(self, before: TrainPlan, table: Table, judged: Table | None, asked: Asked, model: str, own: Mapping[str, Any]) -> bool:
+    def _same_rows(
+        self, before: TrainPlan, table: Table, judged: Table | None, asked: ColumnChoices, model: str, own: Mapping[str, Any]
+    ) -> bool:
         """Whether what was found out before holds still: another setting changes nothing in the rows."""
         held = None if before.dev is None else before.dev.table
         name = before.request.model or self.settings.default_model
-        kinds, objective = self.kinds_of(own.get("objective")), before.request.overrides.get("objective")
+        kinds, objective = self.read.kinds_of(own.get("objective")), before.request.overrides.get("objective")
         read_alike = objective == own.get("objective") or (before.roles.kind in kinds if kinds else objective is None)
         return before.table is table and held is judged and before.data.choices == asked and name == model and read_alike
 
@@ -145,7 +154,7 @@ class Planning(Reading):
         if before is not None and before.earlier is not None and known is not None and known.table is table and known.choices == asked:
             diagnosis = before.earlier
         else:
-            diagnosis = self._diagnosed(table, asked, None, model, chosen.get("objective"))
+            diagnosis = self.read.diagnosed(table, asked, None, model, chosen.get("objective"))
             diagnosis = replace(diagnosis, questions=tuple(map(of_first_stage, diagnosis.questions)))
         return _source(given, table, asked, diagnosis), diagnosis
 
@@ -167,19 +176,19 @@ class Planning(Reading):
         return replace(advice, spec=advice.spec.replace(objective_params={name: checked[name] for name in given}))
 
 
-def _source(given: Path | str | Table, table: Table, asked: Asked, diagnosis: Diagnosis) -> Source:
+def _source(given: Path | str | Table, table: Table, asked: ColumnChoices, diagnosis: Diagnosis) -> Source:
     path = existing_file(given) if isinstance(given, str | Path) else given
     return Source(path, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
-def _said(asked: Asked | None, more: Mapping[str, Any] | None = None) -> Asked:
+def _said(asked: ColumnChoices | None, more: Mapping[str, Any] | None = None) -> ColumnChoices:
     """What was said of a file; whether to go on with what is uncertain says nothing of the file itself."""
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
 
-    return replace(asked or Asked(), **from_json(more or {}), as_read=False)
+    return replace(asked or ColumnChoices(), **from_json(more or {}), as_read=False)
 
 
-def _how(asked: Asked) -> Sequence[Any]:
+def _how(asked: ColumnChoices) -> Sequence[Any]:
     return [getattr(asked, name) for name in _READING]
 
 
@@ -190,9 +199,9 @@ def _columns_in_words(roles: Roles) -> tuple[str, ...]:
 
 def _by_stage(overrides: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The settings of the run; those of its first stage, whose names begin with ``first.``; and what is said of its file."""
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
 
-    said = {item.name for item in fields(Asked)}
+    said = {item.name for item in fields(ColumnChoices)}
     own: dict[str, Any] = {}
     first: dict[str, Any] = {}
     asked: dict[str, Any] = {}

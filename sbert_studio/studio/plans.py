@@ -12,8 +12,8 @@ from .questions import Unanswered
 
 if TYPE_CHECKING:
     from ..data.accounts import RowAccount
-    from ..data.asked import Asked
-    from ..data.doctor import Diagnosis
+    from ..data.choices.column_choices import ColumnChoices
+    from ..data.doctor.diagnosis import Diagnosis
     from ..data.examples import Examples, Roles
     from ..data.questions import Question
     from ..data.tables import Table
@@ -55,7 +55,7 @@ class TrainRequest:
     data: Path | str | Table | None = None
     dev: Path | str | Table | None = None
     first: Path | str | Table | None = None
-    choices: Asked | None = None
+    choices: ColumnChoices | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     model: str | None = None
     owner: str = "local"
@@ -79,7 +79,7 @@ class Source:
 
     given: Path | Table
     table: Table
-    choices: Asked
+    choices: ColumnChoices
     roles: Roles
     examples: Examples
     account: RowAccount

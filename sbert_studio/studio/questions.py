@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StudioError, describe_rows
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
     from ..data.questions import Option, Question
 
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
@@ -72,22 +72,22 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
     return Question(str(value["name"]), str(value["question"]), options, str(value.get("why", "")), rows, value.get("proposed"))
 
 
-def answered(asked: Asked | None, choice: Mapping[str, Any]) -> Asked:
+def answered(asked: ColumnChoices | None, choice: Mapping[str, Any]) -> ColumnChoices:
     """What was said of a file, with an answer's choice (see :class:`~sbert_studio.data.questions.Option`) taken up."""
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
 
-    return replace(asked or Asked(), **from_json(choice))
+    return replace(asked or ColumnChoices(), **from_json(choice))
 
 
 def from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of :class:`~sbert_studio.data.asked.Asked` that plain JSON data sets; lists become tuples.
+    """The fields of :class:`~sbert_studio.data.choices.column_choices.ColumnChoices` that plain JSON data sets; lists become tuples.
 
     Raises:
         StudioError: there is no such field.
     """
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
 
-    known = [item.name for item in fields(Asked)]
+    known = [item.name for item in fields(ColumnChoices)]
     for name in choice:
         if name not in known:
             raise StudioError(f"nothing called {name!r} can be said of a file", f"known: {', '.join(known)}")
@@ -107,7 +107,7 @@ def _first_option(option: Option) -> Option:
 
 def in_words(value: Any) -> str:
     """A chosen value as it is typed: names with commas between them, a scale as ``0-5``."""
-    from ..data.asking import NO_ORDER, in_one_line, scale_in_words
+    from ..data.choices.asking import NO_ORDER, in_one_line, scale_in_words
 
     if isinstance(value, list | tuple) and not value:
         return NO_ORDER
@@ -124,7 +124,7 @@ def typed(said: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         StudioError: a value is none of those known.
     """
-    from ..data.asked import parse_columns, parse_order, parse_scale
+    from ..data.choices.column_choices import parse_columns, parse_order, parse_scale
 
     readers: dict[str, Callable[[str], Any]] = {
         "columns": parse_columns,

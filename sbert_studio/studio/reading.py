@@ -10,15 +10,15 @@ from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..workspace import existing
 from .cards import languages_of
+from .part import Part
 from .questions import Unanswered
-from .services import Services
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
+    from ..data.columns.detection import Reading as Read
     from ..data.corpus import Corpus
-    from ..data.detection import Reading as Read
-    from ..data.doctor import Diagnosis
-    from ..data.evidence import Similar
+    from ..data.doctor.diagnosis import Diagnosis
+    from ..data.evidence.similarity import Similar
     from ..data.examples import Kind, Roles
     from ..data.findings import Finding, Mend
     from ..data.progress import Progress
@@ -29,11 +29,17 @@ NO_MODEL = "none"
 """What is given for a model where a file is to be checked without one."""
 
 
-class Reading(Services):
+class Reading(Part):
     """Files → tables, corpora, diagnoses."""
 
-    def read(self, path: str | Path, name: str | None = None, progress: Progress | None = None, asked: Asked | None = None) -> Table:
-        """A file as a table whose rows keep their spreadsheet numbers.
+    def table(
+        self,
+        path: str | Path | Table,
+        name: str | None = None,
+        progress: Progress | None = None,
+        asked: Roles | ColumnChoices | None = None,
+    ) -> Table:
+        """A file as a table whose rows keep their spreadsheet numbers; a table as it is.
 
         Args:
             asked: its encoding, its delimiter and whether it has a header, where that was said.
@@ -41,10 +47,14 @@ class Reading(Services):
         Raises:
             StudioError: there is no such file, it is too large, or it cannot be read.
         """
+        from ..data.choices.column_choices import ColumnChoices
         from ..data.tables import read_table
 
-        path = existing_file(path)
-        said: dict[str, Any] = {} if asked is None else {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
+        if not isinstance(path, str | Path):
+            return path
+        path, said = existing_file(path), dict[str, Any]()
+        if isinstance(asked, ColumnChoices):
+            said = {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
         return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20, **said)
 
     def corpus(
@@ -53,20 +63,22 @@ class Reading(Services):
         """A column of texts (the one that looks most like text where none is named) with the other columns beside it."""
         from ..data.corpus import corpus_from_table
 
-        return corpus_from_table(self._table(path, name, progress), column)
+        return corpus_from_table(self.table(path, name, progress), column)
 
     def known_corpus(self, path: Path, column: str | None = None) -> Corpus:
         """:meth:`corpus` of a file that is asked for again and again, as callers of the API do; it is read anew once it changes."""
         path = existing_file(path)
         state = path.stat()
-        return self.corpora.get((str(path), state.st_size, state.st_mtime_ns, column), lambda: self.corpus(path, column), checkpoint)
+        return self._services.corpora.get(
+            (str(path), state.st_size, state.st_mtime_ns, column), lambda: self.corpus(path, column), checkpoint
+        )
 
     def check(
         self,
         path: str | Path | Table,
         *,
         dev: str | Path | Table | None = None,
-        roles: Roles | Asked | None = None,
+        roles: Roles | ColumnChoices | None = None,
         model: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
@@ -78,9 +90,9 @@ class Reading(Services):
                 values only.
             progress: told how many rows are looked at.
         """
-        table, judged = self._table(path, asked=roles), None if dev is None else self._table(dev)
+        table, judged = self.table(path, asked=roles), None if dev is None else self.table(dev)
         name, why_not = self._loadable(model or self.settings.default_model)
-        found = self._diagnosed(table, roles, judged, name, progress=progress)
+        found = self.diagnosed(table, roles, judged, name, progress=progress)
         return found.noting("warning", f"checked by names and values only: {why_not}") if why_not else found
 
     def _loadable(self, model: str) -> tuple[str, str]:
@@ -94,18 +106,18 @@ class Reading(Services):
             return NO_MODEL, error.message
         return model, ""
 
-    def _diagnosed(
+    def diagnosed(
         self,
         table: Table,
-        roles: Roles | Asked | None,
+        roles: Roles | ColumnChoices | None,
         dev: Table | None,
         model: str,
         objective: str | None = None,
         progress: Progress | None = None,
     ) -> Diagnosis:
         """What a table is and what is wrong with it; ``objective`` decides between scores and labels where both are there."""
-        from ..data.asked import read_roles
-        from ..data.doctor import diagnose
+        from ..data.choices.column_choices import read_roles
+        from ..data.doctor.diagnosis import diagnose
         from ..data.examples import Roles
 
         kinds = self.kinds_of(objective)
@@ -113,20 +125,20 @@ class Reading(Services):
             return diagnose(table, roles if isinstance(roles, Roles) else read_roles(table, roles, kinds), dev, progress=progress)
         encoder = None if self.catalog.is_cross(model) else self.catalog.load(model)
         tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None else (None, None)
-        similar = self._similar(encoder)
+        similar = self.similar(encoder)
         read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, similar)
         languages = languages_of(self.catalog, model)
         return diagnose(table, read, dev, tokens, most, languages=languages, similar=similar, progress=progress)
 
-    def _similar(self, encoder: Encoder | None) -> Similar:
+    def similar(self, encoder: Encoder | None) -> Similar:
         """How alike texts are by an encoder; beside a cross-encoder, which reads pairs, by the one that the program came with."""
-        from ..data.evidence import similar_by
+        from ..data.evidence.similarity import similar_by
 
         return similar_by((encoder or self.catalog.load(self.settings.default_model)).encode)
 
-    def roles(self, table: Table, asked: Roles | Asked | None = None, objective: str | None = None) -> Roles:
+    def roles(self, table: Table, asked: Roles | ColumnChoices | None = None, objective: str | None = None) -> Roles:
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""
-        from ..data.asked import roles_as_asked
+        from ..data.choices.column_choices import roles_as_asked
         from ..data.examples import Roles
 
         if isinstance(asked, Roles):
@@ -143,36 +155,36 @@ class Reading(Services):
         known = PAIR_OBJECTIVES if objective in PAIR_OBJECTIVES else OBJECTIVES
         return known[objective].kinds if objective in known else ()
 
-    def heal(
-        self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: Asked, model: str | None = None
-    ) -> tuple[Table, Asked, tuple[Finding, ...]]:
+    def fix_all(
+        self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: ColumnChoices, model: str | None = None
+    ) -> tuple[Table, ColumnChoices, tuple[Finding, ...]]:
         """The table with every mend applied that its findings offer, what of ``asked`` still holds, and what was mended, in order.
 
         Raises:
             Unanswered: something about the file is to be asked first.
         """
-        from ..data.healing import heal
+        from ..data.doctor.fixing import fix_all
 
-        judged = None if dev is None else self._table(dev)
+        judged = None if dev is None else self.table(dev)
 
-        def findings(table: Table, asked: Asked) -> tuple[Finding, ...]:
+        def findings(table: Table, asked: ColumnChoices) -> tuple[Finding, ...]:
             found = self.check(table, dev=judged, roles=asked, model=model)
             if found.questions:
                 raise Unanswered.of_file(table.name, found.questions)
             return found.findings
 
-        return heal(self._table(path, asked=asked), asked, findings)
+        return fix_all(self.table(path, asked=asked), asked, findings)
 
-    def convert(self, path: str | Path | Table, name: str, roles: Roles | Asked | None = None, model: str | None = None) -> Table:
-        """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversions`).
+    def convert(self, path: str | Path | Table, name: str, roles: Roles | ColumnChoices | None = None, model: str | None = None) -> Table:
+        """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversion.conversions`).
 
         Raises:
             Unanswered: something about the file is to be asked first: a conversion would make of a guess what nobody can see any more.
             StudioError: there is no such conversion, or it does not fit.
         """
-        from ..data.conversions import converted
+        from ..data.conversion.conversions import converted
 
-        table = self._table(path)
+        table = self.table(path)
         found = self.check(table, roles=roles, model=model)
         if found.questions:
             raise Unanswered.of_file(table.name, found.questions)
@@ -180,22 +192,13 @@ class Reading(Services):
 
     def mend(self, path: str | Path | Table, mends: Mend | Iterable[Mend]) -> Table:
         """The table with mends applied, in their order."""
+        from ..data.doctor.mends import mend
         from ..data.findings import Mend
-        from ..data.mends import mend
 
-        table = self._table(path)
+        table = self.table(path)
         for one in [mends] if isinstance(mends, Mend) else mends:
             table = mend(table, one)
         return table
-
-    def _table(
-        self, path: str | Path | Table, name: str | None = None, progress: Progress | None = None, asked: Roles | Asked | None = None
-    ) -> Table:
-        from ..data.asked import Asked
-
-        if not isinstance(path, str | Path):
-            return path
-        return self.read(path, name, progress, asked if isinstance(asked, Asked) else None)
 
 
 def existing_file(path: str | Path) -> Path:

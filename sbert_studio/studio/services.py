@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
     from ..explore.search import LexicalIndex, SemanticIndex
     from ..explore.vectors import VectorStore
-    from ..runs.runner import Runner
-    from ..runs.store import Store
+    from ..runs.records.store import Store
+    from ..runs.running.runner import Runner
 
 T = TypeVar("T")
 _MODELS, _INDEXES, _WORDS, _CORPORA = 0.5, 0.17, 0.08, 0.05
@@ -85,7 +85,7 @@ class Services:
     @property
     def runner(self) -> Runner:
         """The thread that trains in the background."""
-        from ..runs.runner import Runner
+        from ..runs.running.runner import Runner
 
         return self._once("runner", lambda: Runner(self.store, self.workspace, lambda: self.catalog))
 
@@ -117,7 +117,7 @@ class Services:
         return int(part * self.settings.memory_mb * (1 << 20))
 
     def _open_store(self) -> Store:
-        from ..runs.store import Store
+        from ..runs.records.store import Store
 
         self.workspace.require_writable()
         store = Store(self.workspace.database)

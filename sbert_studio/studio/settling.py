@@ -6,19 +6,25 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..runs.record import Run
+from ..runs.records.record import Run
+from .part import Part
 from .plans import Answered, TrainRequest
 from .questions import Unanswered, answered, from_json, question_from_json
 from .starting import ALARM
-from .tuning import Tuning
 
 if TYPE_CHECKING:
     from ..data.questions import Option, Question
-    from ..runs.materials import Materials
+    from ..runs.run_files import RunFiles
+    from .services import Services
+    from .tuning import Tuning
 
 
-class Settling(Tuning):
+class Settling(Part):
     """What is decided about a run after its training."""
+
+    def __init__(self, services: Services, tune: Tuning) -> None:
+        super().__init__(services)
+        self.tune = tune
 
     def question(self, run_id: str) -> Question | None:
         """What a run asks that an alarm has stopped; ``None`` where it asks nothing."""
@@ -58,8 +64,8 @@ class Settling(Tuning):
             )
             return self.store.get(run_id)
         if ALARM in option.choice:
-            self._accept(run_id, str(option.choice[ALARM]))
-            return self.resume(run_id)
+            self.tune.accept(run_id, str(option.choice[ALARM]))
+            return self.tune.resume(run_id)
         return self._anew(run_id, question, option)
 
     def set_strength(self, run_id: str, value: float) -> Run:
@@ -68,14 +74,14 @@ class Settling(Tuning):
         Raises:
             StudioError: the strength is out of range, the run is not finished, or its model has nothing to be blended with.
         """
-        from ..runs.materials import Materials
+        from ..runs.run_files import RunFiles
         from ..training.fresh import fresh
-        from ..training.strength import set_strength
+        from ..training.judging.strength import set_strength
 
         run, folder = self.store.get(run_id), self.workspace.run(run_id)
         if run.status != "finished":
             raise StudioError(f"the run {run_id} is {run.status}", "choose a finished run")
-        materials = Materials(folder)
+        materials = RunFiles(folder)
         spec = materials.spec()
         after = set_strength(folder, spec, value, load=lambda: fresh(self.catalog, spec, materials.examples()[0]))
         self.store.record(run_id, after=after)
@@ -83,22 +89,22 @@ class Settling(Tuning):
 
     def _anew(self, run_id: str, question: Question, option: Option) -> Run:
         """A new run of the same files and settings, with the table read as the answer says; the old one is left."""
-        from ..runs.materials import Materials
+        from ..runs.run_files import RunFiles
 
-        run, materials = self.store.get(run_id), Materials(self.workspace.run(run_id))
+        run, materials = self.store.get(run_id), RunFiles(self.workspace.run(run_id))
         request = answered_request(materials, run, question, option)
-        table = self.read(materials.path("data"), materials.source()["data"]["name"], asked=request.choices)
-        new = self.submit(self.plan(request, table=table))
+        table = self.tune.read.table(materials.path("data"), materials.source()["data"]["name"], asked=request.choices)
+        new = self.tune.submit(self.tune.plan(request, table=table))
         self.store.record(run_id, status="stopped", message=f"{option.answer}: it goes on as {new.id}", hint="")
         return new
 
 
-def answered_request(materials: Materials, run: Run, question: Question, option: Option) -> TrainRequest:
+def answered_request(materials: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
     """What was asked for when the run was begun, with the answer to its question taken up."""
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
 
     told = materials.plan()
-    before = Asked(**from_json(_mapping(told, "choices", "data")))
+    before = ColumnChoices(**from_json(_mapping(told, "choices", "data")))
     source = materials.source()
     return TrainRequest(
         materials.path("data"),

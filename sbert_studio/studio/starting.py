@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..runs.record import Run, new_run_id, now
+from ..runs.records.record import Run, new_run_id, now
 from ..workspace import digest_file, file_name
 from .accounting import in_sentences, unseen
 from .plans import FIRST, Source, TrainPlan, TrainRequest
 from .reading import existing_file
 
 if TYPE_CHECKING:
-    from ..runs.materials import Given, Materials
+    from ..runs.run_files import Given, RunFiles
 
 ALARM = "accept_alarm"
 """The setting by which an alarm is answered; a run that is gone on with may be given it."""
@@ -40,7 +40,7 @@ def new_run(plan: TrainPlan) -> Run:
     )
 
 
-def write_materials(materials: Materials, plan: TrainPlan) -> None:
+def write_materials(materials: RunFiles, plan: TrainPlan) -> None:
     """All that the run needs, as files in its folder."""
     files = {part: _given(source) for part, source in plan.sources.items()}
     if plan.first is not None and plan.dev is not None:
@@ -49,7 +49,7 @@ def write_materials(materials: Materials, plan: TrainPlan) -> None:
     materials.write(plan.spec, files, reasons, _told(plan))
 
 
-def require_same(run: Run, materials: Materials, said: TrainRequest | None) -> None:
+def require_same(run: Run, materials: RunFiles, said: TrainRequest | None) -> None:
     """Find out whether what was said beside a run's id is what it began with.
 
     Raises:
@@ -90,7 +90,7 @@ def require_writable(out: Path) -> None:
 
 
 def _given(source: Source) -> Given:
-    from ..runs.materials import Given
+    from ..runs.run_files import Given
 
     asked = source.choices
     read = {"encoding": asked.encoding, "delimiter": asked.delimiter, "header": asked.header}

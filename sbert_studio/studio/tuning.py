@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
-from ..runs.record import ACTIVE, Run
+from ..runs.records.record import ACTIVE, Run
 from ..workspace import atomic_folder, file_name, write_json
 from .accounting import run_accounts
 from .keeping import kept_until
@@ -76,14 +76,14 @@ class Tuning(Planning):
         Args:
             said: what was said beside the run's id, which must be what the run began with.
         """
-        from ..runs.materials import Materials
+        from ..runs.run_files import RunFiles
 
         def begin() -> Run:
             self.store.recover()
             run = self.store.get(run_id)
-            require_same(run, Materials(self.workspace.run(run_id)), said)
+            require_same(run, RunFiles(self.workspace.run(run_id)), said)
             if said is not None and said.overrides.get(ALARM):
-                self._accept(run_id, str(said.overrides[ALARM]))
+                self.accept(run_id, str(said.overrides[ALARM]))
             return self.store.take(run_id)
 
         return self._carry_out(begin, out, emit, should_stop, began)
@@ -96,8 +96,8 @@ class Tuning(Planning):
         should_stop: Callable[[], bool],
         began: Callable[[Run], None] | None,
     ) -> Run:
-        from ..runs.companions import agreed, is_main
-        from ..runs.work import accompany, perform
+        from ..runs.running.distributed import agreed, is_main
+        from ..runs.running.work import accompany, perform
 
         if out is not None:
             require_writable(Path(out))
@@ -124,7 +124,7 @@ class Tuning(Planning):
                 shutil.copytree(run.model_path, part, dirs_exist_ok=True)
         return run
 
-    def _accept(self, run_id: str, alarm: str) -> None:
+    def accept(self, run_id: str, alarm: str) -> None:
         """Keep with the run that its owner wants it to go on in spite of this alarm."""
         run = self.store.get(run_id)
         before = str(run.spec.get(ALARM) or "")
@@ -158,9 +158,9 @@ class Tuning(Planning):
 
     def accounts(self, run_id: str) -> dict[str, RowAccount]:
         """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
-        from ..runs.materials import Materials
+        from ..runs.run_files import RunFiles
 
-        return run_accounts(self.store.get(run_id), Materials(self.workspace.run(run_id)))
+        return run_accounts(self.store.get(run_id), RunFiles(self.workspace.run(run_id)))
 
     def runs(self, owner: str | None = None) -> list[Run]:
         """The runs (of one owner), newest first. One whose process died reads as interrupted."""
@@ -208,7 +208,7 @@ class Tuning(Planning):
 
     def export(self, run_id: str, path: str | Path | None = None) -> Exported:
         """A zip of a finished run: model, adapter, spec, data digest, held-out rows, card, ``verify.py``."""
-        from ..runs.export import export_run
+        from ..runs.exports.export import export_run
 
         run = self.store.get(run_id)
         self.accounts(run_id)  # with the rows that were held out, for the card
@@ -221,13 +221,13 @@ class Tuning(Planning):
         return [run for status in ACTIVE for run in self.store.runs(status=status)]
 
     def _new_run(self, plan: TrainPlan) -> Run:
-        from ..runs.materials import Materials
+        from ..runs.run_files import RunFiles
 
         run = new_run(plan)
         require_within(self.settings.limits, run, self._active())
         folder = self.workspace.run(run.id)
         try:
-            write_materials(Materials(folder), plan)
+            write_materials(RunFiles(folder), plan)
             self.store.add(run)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)

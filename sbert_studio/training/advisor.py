@@ -11,7 +11,7 @@ from ..errors import StudioError
 from ..objectives import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL
-from .batches import SMALLEST_OF_CLASSES, require_two_classes
+from .sampling.batches import SMALLEST_OF_CLASSES, require_two_classes
 from .spec import TrainSpec
 
 if TYPE_CHECKING:

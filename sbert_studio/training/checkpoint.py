@@ -19,7 +19,7 @@ from typing import Any
 
 from torch import Tensor
 
-from ..encoders.digests import cut_short, digest_of
+from ..encoders.storage.digests import cut_short, digest_of
 from ..errors import DiskFull, StudioError, is_disk_full
 from ..workspace import atomic_folder
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from ..encoders.lora import LoraSettings
+from ..encoders.lora.adapter import LoraSettings
 from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..objectives import build_objective, build_pair_objective, objectives_of
 from ..objectives.base import Objective
-from .processes import Processes
-from .quick import quicken
+from .distributed import Processes
+from .loop.quick import quicken
 from .spec import TrainSpec
 
 if TYPE_CHECKING:

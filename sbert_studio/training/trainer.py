@@ -9,33 +9,33 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.siblings import siblings
-from ..encoders.digests import damage
+from ..data.splits.siblings import siblings
 from ..encoders.runtime import autocast_dtype, resolve_precision
+from ..encoders.storage.digests import damage
 from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..objectives.relation import Relation
 from ..workspace import write_json
 from .advisor import settled
-from .alarm import FORGETS, accepted
-from .assignment import Assignment
-from .batches import batches_for
-from .blend import MARKS, Blend, unblended
+from .artifacts import export
 from .checkpoint import Checkpoints, disk_space
-from .conclusion import concluded, noted
+from .distributed import Processes
 from .events import Asks, Event, Finished, Notice, Started, Stopped
-from .export import export
-from .general import GeneralProbe
-from .judge import Judge, hold_out, says_little
-from .loop import Loop, starting_state
-from .marks import Marks
-from .packing import pack_batches
-from .parts import Parts
+from .judging.alarm import FORGETS, accepted
+from .judging.blend import MARKS, Blend, unblended
+from .judging.conclusion import concluded, noted
+from .judging.evaluator import Evaluator, hold_out, says_little
+from .judging.general import GeneralProbe
+from .judging.marks import Marks
+from .loop.loop import Loop, starting_state
+from .loop.packing import pack_batches
+from .loop.parts import Parts
+from .loop.probe import fit_head
+from .loop.schedule import Schedule
 from .prepare import prepare
-from .probe import fit_head
-from .processes import Processes
-from .schedule import Schedule
+from .sampling.batches import batches_for
 from .spec import TrainSpec
+from .trials.assignment import Assignment
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -144,7 +144,7 @@ def train(
     rows = encoder.training_rows(learned)
     if objective.in_batch and len(rows.ids) > 1:
         objective.know(Relation.of(rows.ids, siblings(learned), processes.device))
-    judge = Judge(held, folder, learned=learned) if held is not None else None
+    judge = Evaluator(held, folder, learned=learned) if held is not None else None
     asks = bool(state.alarm) and not accepted(spec, FORGETS)
     state = state if asks else replace(state, alarm={})
     parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks)

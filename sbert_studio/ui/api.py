@@ -19,7 +19,7 @@ from .page import FILE_TYPES, Page
 from .reading import reads
 
 if TYPE_CHECKING:
-    from ..data.asked import Asked
+    from ..data.choices.column_choices import ColumnChoices
     from ..studio import Studio
 
 _FOLDERS = ("path", "model")
@@ -39,7 +39,7 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
         cosine and dot product (larger is closer), Euclidean and Manhattan distance (smaller is closer); notes where the
         model was not trained on the language of the texts.
     """
-    return studio.similarity(a, b, model or None).to_json()
+    return studio.explore.similarity(a, b, model or None).to_json()
 
 
 def search(studio: Studio, file: str, query: str, k: float, mode: str, model: str, column: str) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def search(studio: Studio, file: str, query: str, k: float, mode: str, model: st
         hits, best first, each with row, text, score and the row's other columns; the milliseconds that the search took; account: what
         became of every row of the file (read, used, held_out, left_out, reasons with row numbers); and notes.
     """
-    return studio.search(studio.known_corpus(_file(file), column or None), query, int(k), mode, model=model or None).to_json()  # type: ignore[arg-type]
+    return studio.explore.search(studio.read.known_corpus(_file(file), column or None), query, int(k), mode, model=model or None).to_json()  # type: ignore[arg-type]
 
 
 def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict
         pairs, closest first, each with both texts, both rows and the cosine; the seconds that the comparison took; account and
         notes as /search.
     """
-    return studio.mine(studio.known_corpus(_file(file), column or None), int(top), model or None).to_json()
+    return studio.explore.mine(studio.read.known_corpus(_file(file), column or None), int(top), model or None).to_json()
 
 
 def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> dict[str, Any]:
@@ -99,8 +99,8 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
     params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
-    drawn = studio.map(
-        studio.known_corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
+    drawn = studio.explore.map(
+        studio.read.known_corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
     )
     return {**drawn.to_json(), "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
 
@@ -111,7 +111,7 @@ def check(
     file: str,
     model: str = "",
     *,
-    said: Asked,
+    said: ColumnChoices,
 ) -> dict[str, Any]:
     """Find out what kind of training examples a file holds and what is wrong with it.
 
@@ -124,7 +124,7 @@ def check(
         kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit;
         whether the reading is certain, and where it is not, the questions, each with its answers and what they set.
     """
-    return studio.check(_file(file), roles=said, model=model or None).to_json()
+    return studio.read.check(_file(file), roles=said, model=model or None).to_json()
 
 
 @reads(goes_on=True)
@@ -139,7 +139,7 @@ def train(
     dev: str | None = None,
     first: str | None = None,
     *,
-    said: Asked,
+    said: ColumnChoices,
 ) -> dict[str, Any]:
     """Start tuning a model on a file of examples. It goes on in the background: poll /run with the id.
 
@@ -183,9 +183,9 @@ def train(
         owner=page.caller(),
         name=name or None,
     )
-    begun = page.studio.submit(request)
-    accounts = {part: account.to_json() for part, account in page.studio.accounts(begun.id).items()}
-    return {**begun.to_json(), "accounts": accounts, "token": page.studio.token_of(begun.id)}
+    begun = page.studio.tune.submit(request)
+    accounts = {part: account.to_json() for part, account in page.studio.tune.accounts(begun.id).items()}
+    return {**begun.to_json(), "accounts": accounts, "token": page.studio.tune.token_of(begun.id)}
 
 
 def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
@@ -199,9 +199,9 @@ def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
         the run with its status, step, scores and time; what became of every row; its new events, and the cursor for the next call.
         A run of status "asks" was stopped by an alarm: its last event holds the question, whose answers go into a new /train.
     """
-    seen = studio.run(run_id, int(after)).to_json()
+    seen = studio.tune.run(run_id, int(after)).to_json()
     # Folders of this machine are nobody's business, and a client would try to fetch what is called a path.
-    accounts = {part: account.to_json() for part, account in studio.accounts(run_id).items()}
+    accounts = {part: account.to_json() for part, account in studio.tune.accounts(run_id).items()}
     return {
         **seen,
         "accounts": accounts,
@@ -219,7 +219,7 @@ def stop(studio: Studio, run_id: str, token: str) -> dict[str, Any]:
     Returns:
         the run as it stands: one that trains ends after the step it is in, so poll /run until its status is "stopped".
     """
-    return studio.stop_with_token(run_id, token).to_json()
+    return studio.tune.stop_with_token(run_id, token).to_json()
 
 
 @reads(goes_on=True)
@@ -229,7 +229,7 @@ def evaluate(
     model: str,
     task: str,
     *,
-    said: Asked,
+    said: ColumnChoices,
 ) -> dict[str, Any]:
     """Judge a model on a file of scored pairs, triplets or labelled texts.
 
@@ -242,7 +242,7 @@ def evaluate(
     Returns:
         the task, the number of rows, the scores (correlations lie in -1 to 1), and the account of the file's rows as /search.
     """
-    return studio.evaluate(model or None, _file(file), task or "auto", asked=said).to_json()
+    return studio.judge.evaluate(model or None, _file(file), task or "auto", asked=said).to_json()
 
 
 def build(page: Page) -> None:

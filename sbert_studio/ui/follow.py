@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ended
 from ..evaluation.words import confused_in_words, metric_in_words, outcome_in_words, verdict
 from ..objectives import title_of
-from ..training.pace import rate_in_words
+from ..training.loop.throughput import rate_in_words
 from .views import Value, nothing, plain
 
 if TYPE_CHECKING:
-    from ..runs.record import Run
+    from ..runs.records.record import Run
     from ..studio.results import RunView
 
 _MOST_POINTS = 1200

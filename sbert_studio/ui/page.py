@@ -111,7 +111,7 @@ class Page:
         Args:
             reads: ``texts``, ``pairs`` (cross-encoders) or both; where nothing is said, ``texts``: what has vectors.
         """
-        found, _ = self.studio.models_at_hand(self.visitor(owner))
+        found, _ = self.studio.judge.models_at_hand(self.visitor(owner))
         cards = [card for card in found if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
         # Two runs of one name are told apart by the end of their ids.
@@ -121,9 +121,9 @@ class Page:
         """Read a corpus from a file."""
         from ..data.corpus import text_columns
 
-        read = self.studio.read(path, name, progress)
+        read = self.studio.read.table(path, name, progress)
         columns = tuple(text_columns(read))
-        corpus = self.studio.corpus(read, column)
+        corpus = self.studio.read.corpus(read, column)
         return Chosen(corpus, path, columns or read.columns, column or (columns or read.columns)[0])
 
     def sample_corpus(self, sample_id: str | None = None) -> Chosen:

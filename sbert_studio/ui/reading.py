@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ..data.asked import Asked, asked_in_words
+from ..data.choices.column_choices import ColumnChoices, asked_in_words
 from ..errors import StudioError
 from ..studio.questions import Unanswered, answers_in_words, typed
 
@@ -71,7 +71,7 @@ def _asked(
     delimiter: str = "",
     header: str = "",
     as_read: bool = False,
-) -> Asked:
+) -> ColumnChoices:
     said = [value or None for value in (kind, columns, target, group, scale, order)]
     first_row = typed({"header": header})["header"] if header else None
     return asked_in_words(*said, encoding=encoding or None, delimiter=delimiter or None, header=first_row, as_read=bool(as_read))

@@ -14,10 +14,10 @@ from openpyxl import Workbook
 
 from sbert_studio.data.accounts import LeftOut, RowAccount, account_of
 from sbert_studio.data.corpus import corpus_from_table
-from sbert_studio.data.doctor import diagnose
+from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.examples import build_examples, detect_roles
 from sbert_studio.data.findings import Finding
-from sbert_studio.data.splitting import split
+from sbert_studio.data.splits.splitting import split
 from sbert_studio.data.tables import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
@@ -142,7 +142,7 @@ def test_why_a_row_was_left_out_shows_what_stood_there() -> None:
 
 
 def _as_scores():  # type: ignore[no-untyped-def]
-    from sbert_studio.data.roles import Roles
+    from sbert_studio.data.columns.roles import Roles
 
     return Roles("scored_pairs", ("a", "b"), "score", low=0.0, high=5.0)
 

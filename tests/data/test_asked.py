@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.asked import Asked, in_one_line, parse_columns, parse_scale, roles_as_asked, scale_in_words
+from sbert_studio.data.choices.column_choices import ColumnChoices, in_one_line, parse_columns, parse_scale, roles_as_asked, scale_in_words
 from sbert_studio.data.tables import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
@@ -58,7 +58,7 @@ def test_what_the_objective_learns_from_decides_between_scores_and_labels(kinds:
     roles = roles_as_asked(both, None, kinds)  # type: ignore[arg-type]
     assert (roles.kind, roles.target) == (kind, target)
     assert ("not from 'score'" in roles.note) == (target == "label")
-    assert roles_as_asked(both, Asked(target="score"), kinds).target == "score"  # type: ignore[arg-type]
+    assert roles_as_asked(both, ColumnChoices(target="score"), kinds).target == "score"  # type: ignore[arg-type]
 
 
 def test_scores_are_never_read_as_labels_for_want_of_them() -> None:
@@ -75,7 +75,7 @@ def test_the_public_set_with_both_columns_follows_the_objective(real_data: Path)
 def test_group_and_scale_take_the_place_of_what_was_found() -> None:
     topics = table(score=SCORES, topic=["x", "y"] * 30, part=["p", "q"] * 30)
     assert roles_as_asked(topics).group == "topic"
-    assert roles_as_asked(topics, Asked(group="part")).group == "part"
-    assert roles_as_asked(topics, Asked(group="")).group is None
-    scaled = roles_as_asked(topics, Asked(scale=(0.0, 10.0)))
+    assert roles_as_asked(topics, ColumnChoices(group="part")).group == "part"
+    assert roles_as_asked(topics, ColumnChoices(group="")).group is None
+    scaled = roles_as_asked(topics, ColumnChoices(scale=(0.0, 10.0)))
     assert (scaled.low, scaled.high, scaled.note) == (0.0, 10.0, "scores 0–10, divided by 10")

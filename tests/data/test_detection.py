@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.examples import Roles, detect_roles
-from sbert_studio.data.scales import describe_scale, detect_labels, detect_scale
 from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.data.values.scales import describe_scale, detect_labels, detect_scale
 from sbert_studio.errors import StudioError
 
 N = 40

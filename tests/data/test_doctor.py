@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.data.asked import Asked, roles_as_asked
-from sbert_studio.data.checks.patient import Patient, near, near_all
-from sbert_studio.data.checks.repeats import duplicates
-from sbert_studio.data.doctor import Diagnosis, diagnose, mend
+from sbert_studio.data.choices.column_choices import ColumnChoices, roles_as_asked
+from sbert_studio.data.doctor.checks.context import CheckContext, near, near_all
+from sbert_studio.data.doctor.checks.repeats import duplicates
+from sbert_studio.data.doctor.diagnosis import Diagnosis, diagnose, mend
+from sbert_studio.data.doctor.fixing import fix_all
 from sbert_studio.data.examples import Examples, Roles, detect_roles
 from sbert_studio.data.findings import Finding, Mend
-from sbert_studio.data.healing import heal
 from sbert_studio.data.tables import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
@@ -266,7 +266,7 @@ def test_all_mends_one_after_the_other_leave_nothing_to_mend() -> None:
     second = changed(B, r14=B[0], r20=B[17])
     scores = changed(SCORES, r5="77", r14="5", r20=SCORES[17])
     table = table_from_columns("t", dict(zip(names, (first, second, scores), strict=True)))
-    mended, asked, done = heal(table, Asked(), lambda table, asked: diagnose(table, roles_as_asked(table, asked)).findings)
+    mended, asked, done = fix_all(table, ColumnChoices(), lambda table, asked: diagnose(table, roles_as_asked(table, asked)).findings)
     messages = " | ".join(finding.message for finding in done)
     for words in ("look swapped", "contradict", "garbled", "outside 0–5", "one side only", "case, blanks"):
         assert words in messages
@@ -276,9 +276,9 @@ def test_all_mends_one_after_the_other_leave_nothing_to_mend() -> None:
 
 def test_what_was_asked_of_a_column_that_is_taken_away_no_longer_holds() -> None:
     table = pairs(score=["4"] * N)
-    asked = Asked(kind="scored_pairs", target="score", scale=(0.0, 5.0))
-    mended, left, done = heal(table, asked, lambda table, asked: diagnose(table, roles_as_asked(table, asked)).findings)
-    assert (mended.columns, left, len(done)) == (("sentence1", "sentence2"), Asked(), 1)
+    asked = ColumnChoices(kind="scored_pairs", target="score", scale=(0.0, 5.0))
+    mended, left, done = fix_all(table, asked, lambda table, asked: diagnose(table, roles_as_asked(table, asked)).findings)
+    assert (mended.columns, left, len(done)) == (("sentence1", "sentence2"), ColumnChoices(), 1)
 
 
 @pytest.mark.parametrize(("rows", "severity"), [(3, "error"), (50, "warning")])
@@ -361,14 +361,14 @@ def test_keys_of_many_rows_at_once_are_those_of_one_row_after_the_other() -> Non
         roles = Roles(kind, names, None if targets is None else "t", 0.0, 1.0, **labelled)
         values = None if targets is None else targets.astype(np.float32 if kind == "scored_pairs" else np.int64)
         examples = Examples(kind, columns, values, np.arange(2, 302), roles.labels)
-        patient = Patient(table_from_columns("t", dict(zip(names, columns, strict=True))), roles, examples)
+        patient = CheckContext(table_from_columns("t", dict(zip(names, columns, strict=True))), roles, examples)
         found = {finding.message.split(" ", 2)[2]: finding.rows for finding in duplicates(patient)}
         exact, alike = plain_duplicates(patient)
         assert len(exact) > 3 and len(alike) > 3
         assert found == {"repeating an earlier row": exact, "repeating an earlier row but for case, blanks or punctuation": alike}
 
 
-def plain_duplicates(patient: Patient) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def plain_duplicates(patient: CheckContext) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The same by comparing every row with every earlier one."""
     targets, exact, alike = patient.examples.targets, [], []
     rows = list(zip(*patient.examples.texts, strict=True))

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sbert_studio.data.asked import Asked, parse_order, read_roles
+from sbert_studio.data.choices.column_choices import ColumnChoices, parse_order, read_roles
 from sbert_studio.data.examples import build_examples
-from sbert_studio.data.scales import detect_scale
 from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.values.scales import detect_scale
 from sbert_studio.training.advisor import default_objective
 
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree") for last in ("ver", "ne", "ud", "mos")]
@@ -77,7 +77,7 @@ def test_a_mark_or_nothing_makes_two_classes() -> None:
     assert len(examples) == 300
     assert not [finding for finding in findings if finding.left_out]
     assert not read_roles(table).certain
-    assert read_roles(table, Asked(target="zzz", order=parse_order("x,"))).roles.labels == ("x", "")
+    assert read_roles(table, ColumnChoices(target="zzz", order=parse_order("x,"))).roles.labels == ("x", "")
 
 
 def test_grades_far_apart_are_read_and_tied_ones_offered_both_ways() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sbert_studio.data.corpus import corpus_from_table
-from sbert_studio.data.doctor import diagnose
+from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.tables import Table, read_table
 from sbert_studio.errors import StudioError
 

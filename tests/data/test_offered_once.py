@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sbert_studio.data.asked import read_roles
-from sbert_studio.data.conversions import converted
-from sbert_studio.data.doctor import diagnose, mend
+from sbert_studio.data.choices.column_choices import read_roles
+from sbert_studio.data.conversion.conversions import converted
+from sbert_studio.data.doctor.diagnosis import diagnose, mend
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.tables import Table, table_from_columns
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.data.asked import Asked, read_roles
-from sbert_studio.data.doctor import diagnose
+from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
+from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.examples import build_examples
-from sbert_studio.data.profile import numbers_of
 from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.values.profile import numbers_of
 from tests.data.test_passed_over import _pairs, _similar
 
 
@@ -37,7 +37,7 @@ def test_plain_numbers_that_do_not_fit_as_parts_of_one_are_asked_about() -> None
     )
     (question,) = read_roles(table, similar=_similar).questions
     assert question.name == "scale" and [option.choice["scale"] for option in question.options] == [[0, 1], [0, 100]]
-    as_they_are = read_roles(table, Asked(scale=(0.0, 100.0)), similar=_similar)
+    as_they_are = read_roles(table, ColumnChoices(scale=(0.0, 100.0)), similar=_similar)
     examples, _ = build_examples(table, as_they_are.roles)
     assert as_they_are.certain and examples.targets is not None and np.isclose(examples.targets, 0.009, atol=0.009).sum() > 10
 

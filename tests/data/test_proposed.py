@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sbert_studio.data.asked import read_roles
+from sbert_studio.data.choices.column_choices import read_roles
 from sbert_studio.data.columns.reading import Reading
 from sbert_studio.data.tables import Table, table_from_columns
 

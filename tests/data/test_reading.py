@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.asked import Asked, parse_order, read_roles
-from sbert_studio.data.detection import Reading
-from sbert_studio.data.doctor import diagnose
-from sbert_studio.data.evidence import Similar, similar_by
+from sbert_studio.data.choices.column_choices import ColumnChoices, parse_order, read_roles
+from sbert_studio.data.columns.detection import Reading
+from sbert_studio.data.columns.roles import Roles
+from sbert_studio.data.doctor.diagnosis import diagnose
+from sbert_studio.data.evidence.similarity import Similar, similar_by
 from sbert_studio.data.examples import build_examples
-from sbert_studio.data.held_out import build_like
 from sbert_studio.data.questions import Option
-from sbert_studio.data.roles import Roles
+from sbert_studio.data.splits.held_out import build_like
 from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
@@ -58,8 +58,8 @@ def scored(column: str, write: object = None, **more: Sequence[str]) -> Table:
     return table_from_columns("t.csv", {**{name: found[name] for name in TEXTS}, column: cells, **more})
 
 
-def answered(option: Option) -> Asked:
-    return Asked(**{name: tuple(value) if isinstance(value, list) else value for name, value in option.choice.items()})
+def answered(option: Option) -> ColumnChoices:
+    return ColumnChoices(**{name: tuple(value) if isinstance(value, list) else value for name, value in option.choice.items()})
 
 
 def kinds_of_questions(reading: Reading) -> list[str]:
@@ -112,7 +112,7 @@ def test_known_words_against_the_model_are_asked_and_each_answer_is_taken(simila
         (("no", "yes"), False, True),
     ]
     assert question.options[1].flag == "--order yes,no"
-    assert read_roles(table, Asked(as_read=True), similar=similar).certain
+    assert read_roles(table, ColumnChoices(as_read=True), similar=similar).certain
 
 
 def test_ordered_classes_are_ordered_by_words_and_model(similar: Similar) -> None:
@@ -136,7 +136,7 @@ def test_inference_labels_are_believed_in_any_language_and_numbers_are_not(simil
 def test_relations_have_no_order(similar: Similar) -> None:
     names = ["cause", "part-of", "is-a", "example"]
     cells = [names[at % 4] for at in range(len(sample("scored_pairs.csv")["score"]))]
-    reading = read_roles(table_from_columns("t.csv", {**sample("scored_pairs.csv"), "relation": cells}), Asked(target="relation"))
+    reading = read_roles(table_from_columns("t.csv", {**sample("scored_pairs.csv"), "relation": cells}), ColumnChoices(target="relation"))
     assert (reading.roles.kind, reading.roles.ordered, reading.certain) == ("labelled_pairs", False, True)
 
 
@@ -203,22 +203,22 @@ def test_swapped_triplets_are_asked_for(similar: Similar) -> None:
 
 
 def test_a_held_out_file_follows_the_order_and_the_scale() -> None:
-    roles = read_roles(two_words("wug", "blick"), Asked(order=("wug", "blick"))).roles
+    roles = read_roles(two_words("wug", "blick"), ColumnChoices(order=("wug", "blick"))).roles
     a, b, scores = pairs()
     other = table_from_columns("dev.csv", {"text_a": a, "text_b": b, "verdict": ["1" if score > 3 else "0" for score in scores]})
     examples, _ = build_like(other, roles)
     assert examples.targets is not None
     assert examples.targets.tolist() == [int(score > 3) for score in scores]
-    turned = read_roles(scored("distance"), Asked(scale=(5.0, 0.0))).roles
+    turned = read_roles(scored("distance"), ColumnChoices(scale=(5.0, 0.0))).roles
     named = table_from_columns("dev.csv", {"text_a": a, "text_b": b, "score": [f"{score:g}" for score in scores]})
     assert build_like(named, turned)[0].targets == pytest.approx(1 - np.array(scores) / 5, abs=1e-6)
 
 
 def test_an_order_must_name_every_label_once() -> None:
     with pytest.raises(StudioError, match="does not name each label"):
-        read_roles(two_words("wug", "blick"), Asked(order=("wug", "other")))
+        read_roles(two_words("wug", "blick"), ColumnChoices(order=("wug", "other")))
     with pytest.raises(StudioError, match="have no order of labels"):
-        read_roles(scored("score"), Asked(order=("a", "b")))
+        read_roles(scored("score"), ColumnChoices(order=("a", "b")))
     assert parse_order("none") == parse_order("") == ()
     assert parse_order('no, "yes, surely"') == ("no", "yes, surely")
     with pytest.raises(StudioError, match="no order"):
@@ -237,7 +237,7 @@ def test_a_diagnosis_says_whether_it_is_certain_and_usable() -> None:
     blind = diagnose(two_words("wug", "blick"))
     told = blind.to_json()
     assert (told["certain"], [question["name"] for question in told["questions"]]) == (False, ["order"])
-    assert diagnose(two_words("wug", "blick"), Asked(as_read=True)).certain
+    assert diagnose(two_words("wug", "blick"), ColumnChoices(as_read=True)).certain
     short = diagnose(table_from_columns("t.csv", {"sentence1": ["a man sings"], "sentence2": ["someone sings"], "score": ["5"]}))
     assert not short.usable and short.to_json()["usable"] is False
 
@@ -247,7 +247,7 @@ def test_nothing_is_offered_that_would_make_a_guess_come_true(similar: Similar) 
     found = diagnose(table, similar=similar)
     assert found.questions and not found.offers
     assert all(finding.mend is None for finding in found.findings if "unlike itself" in finding.message)
-    turned = diagnose(table, Asked(scale=(5.0, 0.0)), similar=similar)
+    turned = diagnose(table, ColumnChoices(scale=(5.0, 0.0)), similar=similar)
     assert not turned.questions
     assert turned.offers
 
@@ -276,7 +276,7 @@ def test_labels_of_a_held_out_file_are_never_put_in_the_order_of_the_alphabet(si
 @pytest.mark.parametrize("names", [("x", "y", "verdict"), (*TEXTS, "label")])
 def test_known_words_of_a_held_out_file_are_laid_upon_the_labels(names: tuple[str, ...]) -> None:
     dev = held_out("0", "1", *names)
-    examples, _ = build_like(dev, read_roles(two_words("wug", "blick"), Asked(order=("wug", "blick"))).roles)
+    examples, _ = build_like(dev, read_roles(two_words("wug", "blick"), ColumnChoices(order=("wug", "blick"))).roles)
     assert examples.targets is not None
     assert examples.targets.tolist() == [int(score > 3) for score in pairs()[2]]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sbert_studio.data.examples import Examples, build_examples, detect_roles
-from sbert_studio.data.splitting import components, folds, leakage, leaking, plain, split
+from sbert_studio.data.splits.splitting import components, folds, leakage, leaking, plain, split
 from sbert_studio.data.tables import read_table
 from sbert_studio.errors import StudioError
 

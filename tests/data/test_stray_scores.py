@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sbert_studio.data.asked import Asked, read_roles
-from sbert_studio.data.doctor import diagnose
-from sbert_studio.data.scales import detect_scale, stray_scores
+from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
+from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.values.scales import detect_scale, stray_scores
 
 ROWS = 200
 WORDS = [f"w{number}" for number in range(40)]
@@ -63,7 +63,7 @@ def test_without_a_model_numbers_far_beyond_all_scores_are_asked_about(top: floa
     table = _table(top, codes, every, digits)
     (question,) = read_roles(table).questions
     assert question.name == "scale" and f"{codes[0]:g}" in question.text and "no answer" in question.text
-    out, score = (read_roles(table, Asked(scale=tuple(option.choice["scale"]))) for option in question.options)
+    out, score = (read_roles(table, ColumnChoices(scale=tuple(option.choice["scale"]))) for option in question.options)
     assert out.certain and (out.roles.low, out.roles.high) == (0, top)
     assert score.certain and (score.roles.low, score.roles.high) == (min(0, *codes), max(top, *codes))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sbert_studio.data.asked import asked_in_words, read_roles
-from sbert_studio.data.detection import read_columns
-from sbert_studio.data.forms import are_tags
+from sbert_studio.data.choices.column_choices import asked_in_words, read_roles
+from sbert_studio.data.columns.detection import read_columns
 from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.values.forms import are_tags
 
 TOPICS = ["card arrival", "top up failed", "lost phone", "exchange rate", "cash withdrawal", "age limit", "refund", "direct debit", "pin"]
 MESSAGES = [f"I would like to know what happens with number {n}, please help me." for n in range(90)]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sbert_studio.data.asked import Asked, read_roles
-from sbert_studio.data.label_words import order_by_words
+from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
+from sbert_studio.data.lexicon.label_words import order_by_words
 from sbert_studio.data.tables import Table, table_from_columns
 
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree", "pla", "mu") for last in ("ver", "ne", "ud", "mos")]
@@ -173,4 +173,4 @@ def test_a_rank_is_asked_about_without_a_model() -> None:
     columns, places = _pairs((0.97, 0.6, 0.3, 0.05))
     table = _table({**columns, "rank": [str(place + 1) for place in places]})
     assert [question.name for question in read_roles(table).questions] == ["target", "scale"]
-    assert [question.name for question in read_roles(table, Asked(target="rank")).questions] == ["scale"]
+    assert [question.name for question in read_roles(table, ColumnChoices(target="rank")).questions] == ["scale"]

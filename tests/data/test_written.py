@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from sbert_studio.data.explained import explained_direction, explained_ends, without_explanation
-from sbert_studio.data.scales import detect_scale
-from sbert_studio.data.vocabulary import is_reversed
-from sbert_studio.data.written import numbers_written
+from sbert_studio.data.lexicon.explained import explained_direction, explained_ends, without_explanation
+from sbert_studio.data.lexicon.vocabulary import is_reversed
+from sbert_studio.data.values.scales import detect_scale
+from sbert_studio.data.values.written import numbers_written
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.adapters import load_adapter
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.config import EncoderConfig
-from sbert_studio.encoders.lora import LoraSettings
-from sbert_studio.encoders.storage import load_folder
-from sbert_studio.encoders.targets import find_targets
+from sbert_studio.encoders.lora.adapter import LoraSettings
+from sbert_studio.encoders.lora.beside import load_adapter
+from sbert_studio.encoders.lora.targets import find_targets
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 

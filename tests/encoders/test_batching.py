@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sbert_studio.encoders.batching import TokenRows, length_grouped, token_batches, unique_texts
+from sbert_studio.encoders.fast.batching import TokenRows, length_grouped, token_batches, unique_texts
 
 LENGTHS = st.lists(st.integers(0, 300), max_size=200)
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import yaml
 
-from sbert_studio.encoders.card import CardFacts, Score, model_card, serving_warnings
-from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.storage.card import CardFacts, Score, model_card, serving_warnings
+from sbert_studio.encoders.storage.config import EncoderConfig
 
 from .tiny import tiny_encoder
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.encoders import bundled, hub, sources
 from sbert_studio.encoders import catalog as module
-from sbert_studio.encoders.bundled import BUNDLED, Bundled
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.storage import bundled, hub, sources
+from sbert_studio.encoders.storage.bundled import BUNDLED, Bundled
+from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import Workspace

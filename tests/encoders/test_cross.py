@@ -9,9 +9,9 @@ from sentence_transformers import CrossEncoder as Peer
 
 from sbert_studio.encoders.base import EncodingStoppedError
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.cross import CrossEncoder, Head
-from sbert_studio.encoders.cross_storage import load_cross, new_cross
-from sbert_studio.encoders.lora import LoraSettings, read_adapter
+from sbert_studio.encoders.lora.adapter import LoraSettings, read_adapter
+from sbert_studio.encoders.scorers.cross import CrossEncoder, Head
+from sbert_studio.encoders.scorers.cross_storage import load_cross, new_cross
 from sbert_studio.errors import StudioError
 
 from .tiny import TEXTS, tiny_encoder

@@ -15,10 +15,10 @@ from sentence_transformers import CrossEncoder as CrossPeer
 from sentence_transformers import SentenceTransformer
 
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.config import EncoderConfig
-from sbert_studio.encoders.cross_storage import load_cross, new_cross
-from sbert_studio.encoders.lora import LoraSettings
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.lora.adapter import LoraSettings
+from sbert_studio.encoders.scorers.cross_storage import load_cross, new_cross
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import Workspace
 
@@ -73,7 +73,7 @@ def test_a_runs_model_that_is_not_what_was_written_is_refused_by_name(
 
 
 def test_a_whole_runs_model_is_read_for_its_digests_once(catalog: Catalog, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.encoders import digests
+    from sbert_studio.encoders.storage import digests
 
     read: list[Path] = []
     real = digests.digest_file

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from sbert_studio.encoders.lora import LoraSettings, add_lora, lora_config, write_adapter
-from sbert_studio.encoders.targets import find_heads, find_targets
+from sbert_studio.encoders.lora.adapter import LoraSettings, add_lora, lora_config, write_adapter
+from sbert_studio.encoders.lora.targets import find_heads, find_targets
 from sbert_studio.errors import StudioError
 
 from .tiny import backbone_of

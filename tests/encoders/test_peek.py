@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.encoders.config import EncoderConfig
-from sbert_studio.encoders.peek import peek
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.peek import peek
 
 from .test_words import NETWORKS, encoder
 from .tiny import tiny_encoder

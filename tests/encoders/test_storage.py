@@ -12,11 +12,11 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as peer
 
-from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.modules.dense import ACTIVATIONS
 from sbert_studio.encoders.modules.pooling import POOLINGS
-from sbert_studio.encoders.saving import save_folder
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.reading import load_folder
+from sbert_studio.encoders.storage.saving import save_folder
 from sbert_studio.errors import StudioError
 
 from .tiny import BACKBONES, TEXTS, tiny_encoder

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders import inference
 from sbert_studio.encoders.base import EncodingStoppedError
-from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.fast import inference
 from sbert_studio.encoders.modules.pooling import POOLINGS
+from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 

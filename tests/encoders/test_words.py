@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.modules.recurrent import GRU, LSTM, RNN, Recurrent
 from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
 from sbert_studio.encoders.modules.word_weights import WordWeights
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.words import WordEncoder, WordNetwork
 from sbert_studio.errors import StudioError
 from sbert_studio.wordvectors.vectors import WordVectors
@@ -150,7 +150,7 @@ def test_the_card_says_where_a_network_of_ours_opens(tmp_path: Path) -> None:
 
 
 def test_an_adapter_is_refused_in_words() -> None:
-    from sbert_studio.encoders.lora import LoraSettings
+    from sbert_studio.encoders.lora.adapter import LoraSettings
 
     with pytest.raises(StudioError, match="no attention"):
         encoder("LSTM").adapt(LoraSettings())

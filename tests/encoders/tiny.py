@@ -27,7 +27,7 @@ from transformers import (
     XLNetConfig,
 )
 
-from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.transformer import TransformerEncoder
 
 _VOCABULARY = "a the cat dog sat ran on mat in park and it was red blue fast slow hello world how are you today bank card lost my"

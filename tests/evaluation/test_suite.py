@@ -107,12 +107,12 @@ def test_real_sets_are_recognised(real_data: Path) -> None:
 def test_two_labels_without_an_order_are_never_ranked(encoder) -> None:
     from dataclasses import replace
 
-    from sbert_studio.data.asked import Asked, read_roles
+    from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
     from sbert_studio.data.examples import build_examples
 
     labels = ["agrees", "quotes"] * 12
     data = table(sentence1=[f"{text} {n}" for n, text in enumerate(LEFT * 4)], sentence2=RIGHT * 4, label=labels)
-    roles = read_roles(data, Asked(kind="labelled_pairs", target="label", order=())).roles
+    roles = read_roles(data, ColumnChoices(kind="labelled_pairs", target="label", order=())).roles
     assert not roles.ordered
     examples, _ = build_examples(data, roles)
     report = evaluate_examples(encoder, examples)

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs import lease
-from sbert_studio.runs.lease import Leases
-from sbert_studio.runs.store import Store
+from sbert_studio.runs.records.store import Store
+from sbert_studio.runs.running import lease
+from sbert_studio.runs.running.lease import Leases
 
 from .test_broken_database import added
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from sbert_studio.runs.store import Store
+from sbert_studio.runs.records.store import Store
 store = Store(Path(sys.argv[1]))
 store.take(sys.argv[2])
 print("mine", flush=True)
@@ -183,7 +183,7 @@ def test_without_locks_who_slept_sees_that_the_run_was_taken(unlocked: Path, mon
 
 
 def test_without_locks_a_process_that_ends_lets_its_runs_go(unlocked: Path) -> None:
-    code = "import sys; from pathlib import Path; from sbert_studio.runs import lease; lease.fcntl = None; "
+    code = "import sys; from pathlib import Path; from sbert_studio.runs.running import lease; lease.fcntl = None; "
     code += "print(lease.Leases(Path(sys.argv[1])).take('run-0'))"
     done = subprocess.run([sys.executable, "-c", code, str(unlocked)], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
@@ -217,7 +217,7 @@ def test_without_locks_a_counter_that_moves_says_who_is_alive(tmp_path: Path, mo
 _RACE = """
 import sys, time
 from pathlib import Path
-from sbert_studio.runs import lease
+from sbert_studio.runs.running import lease
 lease.fcntl = None
 lease._SILENCE = 0.05
 leases = lease.Leases(Path(sys.argv[1]))

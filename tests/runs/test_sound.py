@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sbert_studio.runs.record import Run, new_run_id, now
-from sbert_studio.runs.row import COLUMNS, to_row
-from sbert_studio.runs.store import Store
+from sbert_studio.runs.records.record import Run, new_run_id, now
+from sbert_studio.runs.records.row import COLUMNS, to_row
+from sbert_studio.runs.records.store import Store
 
 DEEP = "[" * 5000 + "]" * 5000
 NESTED = "[" * 300 + "]" * 300

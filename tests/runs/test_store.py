@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs import migrations
-from sbert_studio.runs.processes import birth_of, is_alive, own_process
-from sbert_studio.runs.record import Run, new_run_id, now
-from sbert_studio.runs.store import Store
+from sbert_studio.runs.records import migrations
+from sbert_studio.runs.records.record import Run, new_run_id, now
+from sbert_studio.runs.records.store import Store
+from sbert_studio.runs.running.processes import birth_of, is_alive, own_process
 
 
 def _run(owner: str = "local", **values: object) -> Run:

@@ -22,7 +22,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from sbert_studio.encoders.trainable import Trainable
-from sbert_studio.training import course, pace, trainer
+from sbert_studio.training import trainer
+from sbert_studio.training.loop import throughput
+from sbert_studio.training.trials import trials
 from tests.training.tiny import labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
 from tests.training.tiny_cross import cross_spec, tiny_cross
 
@@ -46,11 +48,11 @@ def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], 
         code = 1
         try:
             torch.set_num_threads(1)
-            pace._SHOWN_EVERY = 0.0
+            throughput._SHOWN_EVERY = 0.0
             spec, examples, dev = (RUNS | COURSES)[name]()
             given: dict[str, Any] = {"folder": folder, "dev": dev, "resume": True}
             if name in COURSES:
-                course.run_course(spec, examples, lambda _: os.write(writer, b"."), never, load=lambda *_: load(), **given)
+                trials.run_trials(spec, examples, lambda _: os.write(writer, b"."), never, load=lambda *_: load(), **given)
             else:
                 trainer.train(spec, examples, lambda _: os.write(writer, b"."), never, encoder=load(), **given)
             code = 0

@@ -12,10 +12,10 @@ from encoders.tiny import tiny_encoder as tiny_of
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Step
-from sbert_studio.training.packing import pack_batches
+from sbert_studio.training.loop.packing import pack_batches
 from sbert_studio.training.prepare import prepare
-from sbert_studio.training.processes import Processes
 from sbert_studio.training.trainer import train
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder, weights

@@ -13,17 +13,17 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.data.splitting import leaking, plain
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.data.splits.splitting import leaking, plain
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.words import scores_in_words
-from sbert_studio.training.course import run_course
 from sbert_studio.training.events import Evaluated, Finished, Notice, Part, PartEnded, Started, Stopped
-from sbert_studio.training.judge import Judge
-from sbert_studio.training.members import members, summary
+from sbert_studio.training.judging.evaluator import Evaluator
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome
+from sbert_studio.training.trials.members import members, summary
+from sbert_studio.training.trials.trials import run_trials
 
 from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, weights
 
@@ -34,7 +34,7 @@ def load(spec: TrainSpec, examples: Examples, source: Path | None) -> Transforme
 
 def course(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never, **more: Any) -> Outcome:
     given: dict[str, Any] = {"dev": scored_pairs(60, seed=7), **more}
-    return run_course(
+    return run_trials(
         spec, given.pop("examples", scored_pairs()), told if told is not None else Told(), should_stop, load=load, folder=folder, **given
     )
 
@@ -60,7 +60,7 @@ def test_seeds_give_a_mean_its_spread_and_the_best_model(tmp_path: Path) -> None
     assert outcome.before["sd"] == 0
     assert outcome.steps == 3 * 16
     assert outcome.after["kept"]["score"] == max(scores)
-    assert Judge(dev)(load_folder(outcome.model))["score"] == pytest.approx(max(scores), abs=1e-6)
+    assert Evaluator(dev)(load_folder(outcome.model))["score"] == pytest.approx(max(scores), abs=1e-6)
     assert [type(event) for event in told if isinstance(event, Finished | Stopped)] == [Finished]
     assert isinstance(told[-1], Finished)
     assert not (tmp_path / "parts").exists()
@@ -129,7 +129,7 @@ def test_a_second_stage_goes_on_where_the_first_ended(tmp_path: Path) -> None:
     started = told.of(Started)
     assert [event.objective for event in started] == ["softmax", "cosine"]
     assert [event.reasons for event in started] == [("because",), ()]
-    untuned = Judge(dev)(tiny_encoder())["score"]
+    untuned = Evaluator(dev)(tiny_encoder())["score"]
     assert outcome.before["score"] == pytest.approx(untuned, abs=1e-6)
     assert told.of(Evaluated)[0].score == pytest.approx(untuned, abs=1e-6)
     second = told[next(place for place, event in enumerate(told) if isinstance(event, Part) and event.number == 2) :]
@@ -209,7 +209,7 @@ def test_scores_are_summed_up_as_papers_do() -> None:
 
 def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(tmp_path: Path) -> None:
     from sbert_studio.studio.strengths import dial
-    from sbert_studio.training.strength import set_strength
+    from sbert_studio.training.judging.strength import set_strength
 
     told, dev, spec = Told(), scored_pairs(60, seed=7), small_spec(seeds=2, learning_rate=1e-2)
     outcome = course(spec, tmp_path, told)
@@ -219,6 +219,6 @@ def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(tmp
     assert [mark["score"] for mark in shown["marks"]] == [mark["score"] for mark in best.after["strengths"]]
     for mark in shown["marks"]:
         after = set_strength(tmp_path, spec, mark["strength"], load=tiny_encoder)
-        assert Judge(dev)(load_folder(tmp_path / "model"))["score"] == pytest.approx(mark["score"], abs=1e-5)
+        assert Evaluator(dev)(load_folder(tmp_path / "model"))["score"] == pytest.approx(mark["score"], abs=1e-5)
         again = dial(outcome.before, after)
         assert again is not None and again["strength"] == mark["strength"] and again["marks"] == shown["marks"]

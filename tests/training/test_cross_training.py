@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.cross import CrossEncoder
-from sbert_studio.encoders.cross_storage import load_cross
 from sbert_studio.encoders.rows import PairRows
+from sbert_studio.encoders.scorers.cross import CrossEncoder
+from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
+from sbert_studio.training.distributed import Processes
+from sbert_studio.training.estimate import rehearse
 from sbert_studio.training.events import Evaluated, Finished, Notice, Started, Step, Stopped
 from sbert_studio.training.fresh import fresh
-from sbert_studio.training.parts import Parts
+from sbert_studio.training.loop.parts import Parts
+from sbert_studio.training.loop.steps import Steps
 from sbert_studio.training.prepare import prepare
-from sbert_studio.training.processes import Processes
-from sbert_studio.training.rehearsal import rehearse
-from sbert_studio.training.steps import Steps
 from sbert_studio.training.trainer import Outcome, train
 
 from .tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, weights

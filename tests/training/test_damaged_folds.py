@@ -10,11 +10,11 @@ import torch
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
-from sbert_studio.training.course import run_course
-from sbert_studio.training.crossfit import in_folds
 from sbert_studio.training.events import Notice, Started
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.training.trials.crossfit import in_folds
+from sbert_studio.training.trials.trials import run_trials
 
 from .test_damaged_checkpoints import cut
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder, weights
@@ -26,7 +26,7 @@ def course(folder: Path, should_stop: Callable[[], bool] = never, told: Told | N
     def load(spec: TrainSpec, examples: Examples, source: Path | None) -> torch.nn.Module:
         return tiny_encoder()
 
-    return run_course(SPEC, scored_pairs(60), Told() if told is None else told, should_stop, load=load, folder=folder)
+    return run_trials(SPEC, scored_pairs(60), Told() if told is None else told, should_stop, load=load, folder=folder)
 
 
 def stops_after(asked: int) -> Callable[[], bool]:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from sbert_studio.training.pooling import Candidate, judged_by_others, pooled
+from sbert_studio.training.judging.folded import Candidate, judged_by_others, pooled
 
 ROWS, FOLDS, MARKS, RESAMPLES = 75, 4, 7, 300
 
@@ -56,7 +56,7 @@ def test_without_resamples_the_score_of_the_others_choice_is_told() -> None:
 
 def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -> None:
     from sbert_studio.evaluation.words import gain_in_words, kept_in_words, outcome_in_words
-    from sbert_studio.training.strength import at_strength
+    from sbert_studio.training.judging.strength import at_strength
 
     before = {"metric": "cosine_spearman", "task": "sts", "rows": 60, "score": 0.6}
     marks = [{"strength": 0.0, "score": 0.6, "gain_interval": [0.0, 0.0]}, {"strength": 1.0, "score": 0.8, "gain_interval": [0.1, 0.3]}]

@@ -13,17 +13,17 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
-from sbert_studio.training import general
-from sbert_studio.training.course import run_course
 from sbert_studio.training.events import Asks, Finished, Part, Started
-from sbert_studio.training.judge import Judge
-from sbert_studio.training.pooling import Candidate, nested, pooled
+from sbert_studio.training.judging import general
+from sbert_studio.training.judging.evaluator import Evaluator
+from sbert_studio.training.judging.folded import Candidate, nested, pooled
+from sbert_studio.training.judging.strength import set_strength
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.strength import set_strength
 from sbert_studio.training.trainer import Outcome, identity_of
+from sbert_studio.training.trials.trials import run_trials
 
 from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, weights
 
@@ -34,7 +34,7 @@ def load(spec: TrainSpec, examples: Examples, source: Path | None) -> Transforme
 
 def run(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never, **more: Any) -> Outcome:
     given: dict[str, Any] = {"examples": scored_pairs(64), **more}
-    return run_course(
+    return run_trials(
         spec, given.pop("examples"), told if told is not None else Told(), should_stop, load=load, folder=folder, **given
     )  # fmt: skip
 
@@ -148,7 +148,7 @@ def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
         after = set_strength(tmp_path, spec, value, load=tiny_encoder)
         assert after["strength"] == value
         assert after["score"] == score
-        assert Judge(dev)(load_folder(tmp_path / "model"))["score"] == pytest.approx(score, abs=1e-5)
+        assert Evaluator(dev)(load_folder(tmp_path / "model"))["score"] == pytest.approx(score, abs=1e-5)
     between = set_strength(tmp_path, spec, 0.6, load=tiny_encoder)
     assert between["interpolated"]
     assert min(marks[0.5], marks[0.75]) <= between["score"] <= max(marks[0.5], marks[0.75])

@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.data.conversions import convert
+from sbert_studio.data.conversion.conversions import convert
 from sbert_studio.data.examples import Examples
-from sbert_studio.data.siblings import siblings
-from sbert_studio.data.splitting import split
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.data.splits.siblings import siblings
+from sbert_studio.data.splits.splitting import split
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.evaluation.suite import evaluate_examples
 from sbert_studio.objectives.relation import Relation
-from sbert_studio.training import pace, trainer
+from sbert_studio.training import trainer
 from sbert_studio.training.advisor import advise
+from sbert_studio.training.estimate import rehearse
 from sbert_studio.training.events import Event, Step
-from sbert_studio.training.judge import Judge
-from sbert_studio.training.rehearsal import rehearse
+from sbert_studio.training.judging.evaluator import Evaluator
+from sbert_studio.training.loop import throughput
 from sbert_studio.training.trainer import train
 
 from .test_advisor import MINILM
@@ -60,7 +61,7 @@ def test_a_stopped_run_that_is_resumed_ends_in_the_same_bits(tmp_path: Path, obj
 
 
 def test_rows_computed_some_at_a_time_give_the_same_losses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "_SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
     losses = []
     for micro in (0, 5):
         told: list[Event] = []
@@ -89,8 +90,8 @@ def test_a_rehearsal_counts_the_texts_that_the_held_out_ones_are_laid_beside() -
 
 def test_the_judge_lays_texts_beside_the_learned_ones_and_pairs_beside_nothing() -> None:
     learned, held = split(labelled_texts(100), 0.2, 3)
-    assert Judge(held, learned=learned)(tiny_encoder())["known_rows"] == len(learned)
-    assert Judge(positive_pairs(20), learned=positive_pairs(64)).known is None
+    assert Evaluator(held, learned=learned)(tiny_encoder())["known_rows"] == len(learned)
+    assert Evaluator(positive_pairs(20), learned=positive_pairs(64)).known is None
 
 
 def test_the_advisor_learns_categories_from_siblings() -> None:

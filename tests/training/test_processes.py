@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tiny_studio import write_model, write_pairs
 
-from sbert_studio.runs.store import Store
+from sbert_studio.runs.records.store import Store
 from sbert_studio.settings import launched_alone
 
 from .tiny import weights

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from sbert_studio.training.optimiser import Optimiser
-from sbert_studio.training.quick import QuickDropout, quicken
+from sbert_studio.training.loop.optimiser import Optimiser
+from sbert_studio.training.loop.quick import QuickDropout, quicken
 
 from .tiny import small_spec, tiny_encoder
 

@@ -11,16 +11,16 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.data.splitting import all_alike, folds, split
+from sbert_studio.data.splits.splitting import all_alike, folds, split
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.similarity import encode_columns, similarities
-from sbert_studio.training.alarm import below_chance
-from sbert_studio.training.course import run_course
-from sbert_studio.training.crossfit import in_folds
 from sbert_studio.training.events import Evaluated, Notice, Part, PartEnded, Started, to_json
-from sbert_studio.training.judge import Judge, hold_out
+from sbert_studio.training.judging.alarm import below_chance
+from sbert_studio.training.judging.evaluator import Evaluator, hold_out
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome
+from sbert_studio.training.trials.crossfit import in_folds
+from sbert_studio.training.trials.trials import run_trials
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder
 
@@ -38,7 +38,7 @@ def run(spec: TrainSpec, folder: Path, told: Told, examples: Examples, dev: Exam
     def load(spec: TrainSpec, examples: Examples, source: Path | None) -> torch.nn.Module:
         return tiny_encoder()
 
-    return run_course(spec, examples, told, never, load=load, folder=folder, dev=dev)  # type: ignore[arg-type]
+    return run_trials(spec, examples, told, never, load=load, folder=folder, dev=dev)  # type: ignore[arg-type]
 
 
 def said(told: Told, words: str) -> list[str]:
@@ -142,8 +142,8 @@ def test_rows_too_few_to_show_an_order_in_every_resample_say_no_opposite() -> No
     left, right = encode_columns(encoder, many.texts[:2])
     near = np.argsort(similarities(left, right)["cosine"])
     two = replace(many.take(near[[0, -1]]), targets=np.array([1.0, 0.0], np.float32))
-    assert Judge(two)(encoder)["score"] == -1
-    assert below_chance(encoder, [two], [Judge(two)(encoder)]) is None
+    assert Evaluator(two)(encoder)["score"] == -1
+    assert below_chance(encoder, [two], [Evaluator(two)(encoder)]) is None
     half = many.take(np.concatenate([near[:10], near[-10:]]))
     opposite = replace(half, targets=np.linspace(1, 0, 20, dtype=np.float32))
-    assert below_chance(encoder, [opposite], [Judge(opposite)(encoder)]) is not None
+    assert below_chance(encoder, [opposite], [Evaluator(opposite)(encoder)]) is not None

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sbert_studio.training.sampler import Sampler
-from sbert_studio.training.schedule import Schedule
+from sbert_studio.training.loop.schedule import Schedule
+from sbert_studio.training.sampling.sampler import Sampler
 
 RANDOM = np.random.default_rng(0)
 LENGTHS = RANDOM.integers(3, 60, 1003)

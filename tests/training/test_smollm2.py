@@ -14,16 +14,16 @@ from smollm2 import convert, gguf_folder
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.lora import LoraSettings
-from sbert_studio.encoders.storage import load_folder
-from sbert_studio.encoders.targets import find_targets
+from sbert_studio.encoders.lora.adapter import LoraSettings
+from sbert_studio.encoders.lora.targets import find_targets
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Step
-from sbert_studio.training.optimiser import Optimiser
-from sbert_studio.training.parts import Parts
+from sbert_studio.training.loop.optimiser import Optimiser
+from sbert_studio.training.loop.parts import Parts
+from sbert_studio.training.loop.steps import Steps
 from sbert_studio.training.prepare import prepare
-from sbert_studio.training.processes import Processes
-from sbert_studio.training.steps import Steps
 from sbert_studio.training.trainer import train
 from sbert_studio.workspace import Workspace
 

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.training.optimiser import Optimiser
-from sbert_studio.training.parts import Parts
+from sbert_studio.training.distributed import Processes
+from sbert_studio.training.estimate import rehearse
+from sbert_studio.training.loop.optimiser import Optimiser
+from sbert_studio.training.loop.parts import Parts
+from sbert_studio.training.loop.steps import Steps
 from sbert_studio.training.prepare import prepare
-from sbert_studio.training.processes import Processes
-from sbert_studio.training.rehearsal import rehearse
-from sbert_studio.training.steps import Steps
 
 from .tiny import Told, bare_sentences, scored_pairs, small_spec, tiny_encoder
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
+from sbert_studio.training.artifacts import adapter_base
 from sbert_studio.training.events import Evaluated, Finished, Notice, Saved, Started, Step, Stopped
-from sbert_studio.training.export import adapter_base
+from sbert_studio.training.loop import throughput
 from sbert_studio.training.trainer import train
 
 from .tiny import (
@@ -88,10 +89,8 @@ def test_stop_keeps_the_best_and_the_last(tmp_path: Path) -> None:
     def stop() -> bool:
         return len(told.of(Evaluated)) >= 2 and told.of(Step)[-1].step >= 11
 
-    from sbert_studio.training import pace
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pace, "_SHOWN_EVERY", 0.0)
+        patch.setattr(throughput, "_SHOWN_EVERY", 0.0)
         outcome = train(
             small_spec(epochs=4), scored_pairs(), told, stop, encoder=tiny_encoder(), folder=tmp_path, dev=scored_pairs(40, seed=5)
         )
@@ -148,7 +147,7 @@ def test_lora_is_merged_and_its_adapter_kept(tmp_path: Path) -> None:
     assert np.abs(tuned - untuned).max() > 1e-3
     assert outcome.adapter is not None
 
-    from sbert_studio.encoders.adapters import load_adapter
+    from sbert_studio.encoders.lora.beside import load_adapter
 
     unmerged = tiny_encoder()
     load_adapter(unmerged, outcome.adapter)

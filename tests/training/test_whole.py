@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
-from sbert_studio.training.course import run_course
 from sbert_studio.training.events import Part, PartEnded, Started, Step
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.whole import WholeRun
+from sbert_studio.training.trials.trials import run_trials
+from sbert_studio.training.trials.whole import WholeRun
 
 from .tiny import Told, labelled_texts, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
 
@@ -35,7 +35,7 @@ def load(spec: TrainSpec, examples: Examples, source: Path | None) -> Transforme
 )
 def test_the_bar_is_that_of_the_whole_run_and_never_falls_back(tmp_path: Path, spec: TrainSpec, examples: Examples, more: Any) -> None:
     told = Told()
-    outcome = run_course(spec, examples, told, never, load=load, folder=tmp_path, **more)
+    outcome = run_trials(spec, examples, told, never, load=load, folder=tmp_path, **more)
     assert outcome.status == "finished"
     steps = told.of(Step)
     shares = [event.run_step / event.run_steps for event in steps]

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.config import EncoderConfig
 from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
 from sbert_studio.encoders.sentence import SentenceEncoder
-from sbert_studio.encoders.storage import load_folder
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.words import WordEncoder, WordNetwork
 from sbert_studio.errors import StudioError
-from sbert_studio.training.course import run_course
 from sbert_studio.training.events import Evaluated, Part, Step
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.training.trials.trials import run_trials
 from sbert_studio.wordvectors.vectors import WordVectors
 
 from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
@@ -101,7 +101,7 @@ def load(spec: TrainSpec, examples: Examples, source: Path | None) -> SentenceEn
 def two_stages(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never) -> Outcome:
     tell = Told() if told is None else told
     dev, first = scored_pairs(60, seed=7), labelled_pairs(80, seed=30)
-    return run_course(spec, scored_pairs(), tell, should_stop, load=load, folder=folder, dev=dev, first=first)
+    return run_trials(spec, scored_pairs(), tell, should_stop, load=load, folder=folder, dev=dev, first=first)
 
 
 @pytest.mark.parametrize(

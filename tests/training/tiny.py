@@ -11,7 +11,7 @@ import torch
 from transformers import BertConfig, BertModel, BertTokenizer
 
 from sbert_studio.data.examples import Examples, Kind
-from sbert_studio.encoders.config import EncoderConfig
+from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.training.events import Event
 from sbert_studio.training.spec import TrainSpec

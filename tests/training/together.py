@@ -10,8 +10,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import torch
 
-from sbert_studio.training import pace, trainer
+from sbert_studio.training import trainer
 from sbert_studio.training.events import Notice, Step
+from sbert_studio.training.loop import throughput
 from tests.training.tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
 from tests.training.tiny_cross import cross_spec, tiny_cross
 
@@ -20,7 +21,7 @@ DATA = {"cosine": scored_pairs, "cosine+cosent": scored_pairs, "softmax": labell
 
 def main(folder: Path) -> None:
     torch.set_num_threads(1)
-    pace._SHOWN_EVERY = 0.0
+    throughput._SHOWN_EVERY = 0.0
     losses: dict[str, list[float]] = {}
     notices = set()
     for objective, data in DATA.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
-from sbert_studio.encoders.cross_storage import load_cross
+from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
 from sbert_studio.training.spec import TrainSpec
@@ -27,7 +27,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Itera
     folder = tmp_path_factory.mktemp("cross")
     with studio_at(folder / "home", model_folder) as studio:
         data = write_pairs(folder / "pairs.csv")
-        yield Page(studio), studio.train(TrainRequest(data, overrides=quick(architecture="cross", objective="auto"))).id, data
+        yield Page(studio), studio.tune.train(TrainRequest(data, overrides=quick(architecture="cross", objective="auto"))).id, data
 
 
 def names(choices: list[tuple[str, str]]) -> list[str]:

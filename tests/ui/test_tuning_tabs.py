@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tiny_studio import write_pairs
 
-from sbert_studio.data.asked import Asked
+from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
 from sbert_studio.ui.follow import Follow
@@ -66,7 +66,7 @@ def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
 def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("id,word\n" + "".join(f"{n},{n * 7}\n" for n in range(9)), encoding="utf-8")
-    draft = drafts.with_columns(page.studio, data_panel.take(page, path, None), Asked("scored_pairs"), None)
+    draft = drafts.with_columns(page.studio, data_panel.take(page, path, None), ColumnChoices("scored_pairs"), None)
     assert draft.diagnosis is None
     assert told.findings(draft)["findings"][0]["severity"] == "error"
     controls = settings_form.updates(None, tune.shown_of(draft))
@@ -124,7 +124,7 @@ def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(
     assert draft.diagnosis is not None
     number = next(n for n, found in enumerate(draft.diagnosis.findings) if found.mend)
     mended = changes.mended(page.studio, draft, number, None)
-    again = page.studio.read(data_panel.write_mended(page, page.drafts.put(mended)))
+    again = page.studio.read.table(data_panel.write_mended(page, page.drafts.put(mended)))
     assert [list(again.column(name)) for name in again.columns] == [list(mended.table.column(name)) for name in mended.table.columns]
     assert again.column("sentence1")[0].startswith("=cat")
 
@@ -134,11 +134,11 @@ def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None
     planned = drafts.planned(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax"})
     run = drafts.start(page.studio, planned, "local", "")
     page.studio.runner.wait(run.id, 300)
-    done = page.studio.run(run.id).run
+    done = page.studio.tune.run(run.id).run
     assert (done.status, done.objective, done.rows) == ("finished", "softmax", 60)
 
 
-def chosen(draft: drafts.Draft, **values: Any) -> Asked:
+def chosen(draft: drafts.Draft, **values: Any) -> ColumnChoices:
     """What the controls of the columns hold for a draft, with some changed by hand."""
     held: dict[str, Any] = dict.fromkeys(("kind", "columns", "target", "low", "high", "group"))
     if draft.diagnosis is not None:
@@ -167,8 +167,8 @@ def odd(tmp_path: Path) -> Path:
 
 def test_columns_are_chosen_by_hand_one_after_the_other(page: Page, odd: Path) -> None:
     draft = data_panel.take(page, odd, None)
-    assert drafts.with_columns(page.studio, draft, chosen(draft, kind="positive_pairs"), None).asked == Asked("positive_pairs")
-    draft = drafts.with_columns(page.studio, draft, Asked("scored_pairs"), None)
+    assert drafts.with_columns(page.studio, draft, chosen(draft, kind="positive_pairs"), None).asked == ColumnChoices("positive_pairs")
+    draft = drafts.with_columns(page.studio, draft, ColumnChoices("scored_pairs"), None)
     for values in ({"columns": ['c "c"', "one, two"]}, {"target": "points"}, {"high": 10.0}, {"group": ""}):
         draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)
     assert draft.diagnosis is not None
@@ -198,7 +198,7 @@ def test_the_printed_command_gives_the_same_roles(
 
     held = write_pairs(odd.with_name("held out.csv"), seed=7)
     draft = data_panel.take(page, odd, None).asking(dev=held)
-    draft = drafts.with_columns(page.studio, drafts.checked(page.studio, draft, None), Asked("scored_pairs"), None)
+    draft = drafts.with_columns(page.studio, drafts.checked(page.studio, draft, None), ColumnChoices("scored_pairs"), None)
     for values in ({"columns": ["$HOME", "one, two"]}, {"target": "points"}, changes):
         draft = drafts.with_columns(page.studio, draft, chosen(draft, **values), None)
     assert draft.diagnosis is not None
@@ -260,7 +260,7 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
     assert facts is not None and shown is not None and shown["scores"] is not None
     assert run_id in {name for _, name in page.model_choices(None)}
     assert run_panel.write_zip(page, run_id).stat().st_size > 1000
-    page.studio.delete_run(run_id)
+    page.studio.tune.delete_run(run_id)
     with pytest.raises(StudioError, match="no longer there"):
         run_panel.use(page, follow, None)
     assert run_id not in models.listing(page, None, "")[0]
@@ -282,7 +282,7 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
 
 def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
-    runs = [page.studio.submit(TrainRequest(pairs, overrides={"epochs": 0.2}, owner=owner)) for owner in ("local", "api")]
+    runs = [page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": 0.2}, owner=owner)) for owner in ("local", "api")]
     for forged in ("local", "api", "visitor-a", "", None, ["local"]):
         assert models.listing(shared, {"owner": forged}, "")[0] == models.listing(shared, None, "")[0]
         assert run_panel.attach(shared, {"owner": forged, "job": runs[0].id}) == Follow()
@@ -294,14 +294,14 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
     assert draft.overrides["epochs"] == 2
     assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
     assert shown["reasons"][0].startswith("2 epochs of 60 rows")
-    assert page.studio.runs() == []
+    assert page.studio.tune.runs() == []
 
 
 def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: Page, pairs: Path) -> None:
-    first, second = (page.studio.submit(TrainRequest(pairs, overrides={"epochs": epochs}, name="waits")).id for epochs in (50, 1))
-    page.studio.stop(second)
+    first, second = (page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": epochs}, name="waits")).id for epochs in (50, 1))
+    page.studio.tune.stop(second)
     _, panel, _, _ = run_panel.look(page, Follow(second))
-    page.studio.stop(first)
+    page.studio.tune.stop(first)
     page.studio.runner.wait(first, 300)
     assert (
         panel["status"] == "stopped"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..apart import Ranked
-from ..codes import CODES
-from ..evidence import Evidence
+from ..evidence.apart import Ranked
+from ..evidence.similarity import Evidence
+from ..values.codes import CODES
 
 _MOST_ROWS = 150
 _LEAST_ROWS = 4

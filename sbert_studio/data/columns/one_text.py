@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...errors import StudioError
-from .. import asking
-from ..categories import Category, find_categories
-from ..forms import is_code
-from ..profile import no_text
+from ..choices import asking
+from ..lexicon.vocabulary import is_aside, parts
 from ..questions import Option, Question
-from ..roles import Kind, Roles
-from ..targets import ENOUGH, WORTH_ASKING
-from ..vocabulary import is_aside, parts
+from ..values.forms import is_code
+from ..values.profile import no_text
+from .categories import Category, find_categories
 from .reading import Reading, View, a_name, group_of, unused
+from .roles import Kind, Roles
+from .targets import ENOUGH, WORTH_ASKING
 
 
 def _listed(text: str) -> frozenset[str]:

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...errors import StudioError
-from .. import asking
-from ..categories import find_categories
-from ..forms import is_code
-from ..name_lexicon import FIRST
-from ..pairing import SURE, Pairing, judged, pairings
+from ..choices import asking
+from ..lexicon.name_lexicon import FIRST
+from ..lexicon.vocabulary import is_aside, is_topic, parts, target_standing
 from ..questions import Question
-from ..roles import Kind, Roles
-from ..targets import ENOUGH, WORTH_ASKING, Target, find_targets
-from ..vocabulary import is_aside, is_topic, parts, target_standing
+from ..values.forms import is_code
+from .categories import find_categories
 from .one_text import categorised, main_text
+from .pairing import SURE, Pairing, judged, pairings
 from .reading import Reading, View, group_of, unused
+from .roles import Kind, Roles
 from .targeted import is_inference, with_target
+from .targets import ENOUGH, WORTH_ASKING, Target, find_targets
 from .triplets import ask_third, comparable
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..evidence import Evidence
-from ..name_lexicon import CATEGORY, GROUP, LABEL, NEGATIVE
-from ..profile import ColumnProfile
+from ..evidence.similarity import Evidence
+from ..lexicon.name_lexicon import CATEGORY, GROUP, LABEL, NEGATIVE
+from ..lexicon.vocabulary import target_standing
 from ..questions import Question
-from ..roles import Roles
 from ..tables import Table
-from ..vocabulary import target_standing
+from ..values.profile import ColumnProfile
+from .roles import Roles
 
 WORDS_OF_A_NAME = 3
 UNUSED = "not learned from: "

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import StudioError
-from .. import asking
-from ..apart import Ranked
-from ..codes import without_codes
-from ..derived import means
-from ..evidence import Evidence
-from ..explained import explained_direction, explained_scale
-from ..numbers import number_form, parse_number
-from ..ordering import Ordering, order_classes
-from ..profile import numbers_of
+from ..choices import asking
+from ..evidence.apart import Ranked
+from ..evidence.similarity import Evidence
+from ..lexicon.explained import explained_direction, explained_scale
+from ..lexicon.vocabulary import claims_likeness, either_way, is_reversed, target_standing
 from ..questions import Question
-from ..roles import Kind, Roles
-from ..scales import blank_is_a_class, classes_of, describe_labels, describe_scale, detect_scale, same_class, stray_scores
-from ..targets import reads_as_scores
-from ..vocabulary import claims_likeness, either_way, is_reversed, target_standing
-from ..written import one_scale
+from ..values.codes import without_codes
+from ..values.derived import means
+from ..values.numbers import number_form, parse_number
+from ..values.profile import numbers_of
+from ..values.scales import blank_is_a_class, classes_of, describe_labels, describe_scale, detect_scale, same_class, stray_scores
+from ..values.written import one_scale
 from .answers import unlike_their_end, usual
+from .ordering import Ordering, order_classes
 from .reading import Reading, View, group_of, unused
+from .roles import Kind, Roles
+from .targets import reads_as_scores
 
 _INFERENCE = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
 _FEW_CLASSES = 12

@@ -8,17 +8,17 @@ from dataclasses import replace
 from itertools import combinations
 
 from ...errors import StudioError
-from .. import asking
-from ..label_words import squeeze
-from ..name_lexicon import FIRST
-from ..pairing import alike_named, triplet_by_names
-from ..profile import ColumnProfile
+from ..choices import asking
+from ..lexicon.label_words import squeeze
+from ..lexicon.name_lexicon import FIRST
+from ..lexicon.triplet_words import called_bad, called_good
+from ..lexicon.vocabulary import is_anchor, is_aside, is_negative
 from ..questions import Question
-from ..roles import Kind, Roles
-from ..targets import ENOUGH, find_targets
-from ..triplet_words import called_bad, called_good
-from ..vocabulary import is_anchor, is_aside, is_negative
+from ..values.profile import ColumnProfile
+from .pairing import alike_named, triplet_by_names
 from .reading import Reading, View, group_of, unused
+from .roles import Kind, Roles
+from .targets import ENOUGH, find_targets
 
 _CLEARLY = 0.7  # the share of rows in which a negative must be the one unlike the others
 _BELONG = 0.8

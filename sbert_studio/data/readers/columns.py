@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
-from ..cells import LONGEST_CELL, clean
+from ..values.cells import LONGEST_CELL, clean
 from .rows import MOST_COLUMNS
 
 MOST_CHARACTERS = 500_000_000
@@ -87,7 +87,7 @@ def string_array(cells: Sequence[str]) -> Any:
 
 
 def refuse_long(characters: int, row: int) -> None:
-    """Raise a StudioError that names the row, if a cell of it has more than :data:`~sbert_studio.data.cells.LONGEST_CELL` characters."""
+    """Raise a StudioError that names the row, if a cell of it has more characters than ``LONGEST_CELL``."""
     if characters > LONGEST_CELL:
         message = f"a cell holds {characters:,} characters; at most {LONGEST_CELL:,} are read"
         raise StudioError(message, "cut that text, or check that its quotation marks pair up", [row])

@@ -8,7 +8,7 @@ from itertools import chain, dropwhile
 from typing import NoReturn
 
 from ...errors import StudioError
-from ..cells import LONGEST_CELL, parse_number
+from ..values.cells import LONGEST_CELL, parse_number
 from .columns import Columns, refuse_long
 from .headers import familiar_name, looks_like_names
 from .layout import Layout, lay_out

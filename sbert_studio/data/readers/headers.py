@@ -7,11 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from ..cells import parse_number
 from ..findings import Finding
-from ..forms import of_a_form
-from ..scales import NO_LABEL
-from ..vocabulary import known
+from ..lexicon.vocabulary import known
+from ..values.cells import parse_number
+from ..values.forms import of_a_form
+from ..values.scales import NO_LABEL
 
 _LONGEST_NAME = 60
 _LONGEST_IDENTIFIER = 30

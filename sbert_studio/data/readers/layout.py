@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..cells import parse_number
 from ..findings import Finding, count
-from ..label_words import squeeze
-from ..name_lexicon import IDENTIFIER
+from ..lexicon.label_words import squeeze
+from ..lexicon.name_lexicon import IDENTIFIER
 from ..questions import Option, Question, Shown
-from ..scales import NO_LABEL
+from ..values.cells import parse_number
+from ..values.scales import NO_LABEL
 from .columns import too_wide
 from .headers import familiar_name, has_header, import_ids, looks_like_names, mostly_numbers, name_columns, uncertain_header
 from .rows import MOST_COLUMNS

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.utils import rnn
 
 from ...workspace import write_json
-from ..backbone import read_json
+from ..storage.backbone import read_json
 from .base import MODULES, Module
 from .weights import load_weights, write_weights
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from ...errors import StudioError
-from ..backbone import require_safetensors
+from ..storage.backbone import require_safetensors
 
 _FILE = "model.safetensors"
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from ...errors import StudioError
 from ...wordvectors.tokens import WordTokens
 from ...workspace import write_json
-from ..backbone import read_json
+from ..storage.backbone import read_json
 from .base import MODULES, Module
 from .weights import read_weights, table_of, write_weights
 

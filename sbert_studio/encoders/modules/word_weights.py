@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...errors import StudioError
 from ...workspace import write_json
-from ..backbone import read_json
+from ..storage.backbone import read_json
 from .base import MODULES, Module
 from .weights import load_weights, table_of, write_weights
 

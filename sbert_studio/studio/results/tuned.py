@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...training.pace import rate_in_words
+from ...training.loop.throughput import rate_in_words
 
 if TYPE_CHECKING:
     from ...data.accounts import RowAccount
-    from ...runs.record import Run
-    from ...training.rehearsal import Estimate
+    from ...runs.records.record import Run
+    from ...training.estimate import Estimate
     from ...training.spec import TrainSpec
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ...data.asked import Asked
+from ...data.choices.column_choices import ColumnChoices
 from ...errors import StudioError
 from ...evaluation.report import TASK_TITLES
 from ...evaluation.words import metric_in_words
@@ -45,7 +45,7 @@ class Judged:
 
     path: Path
     name: str
-    asked: Asked = field(default_factory=Asked)
+    asked: ColumnChoices = field(default_factory=ColumnChoices)
     questions: tuple[Question, ...] = ()
 
     def answered(self, which: Any) -> Judged:
@@ -72,7 +72,7 @@ def judge_or_ask(
 
 
 def judge(
-    studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None, asked: Asked | None = None
+    studio: Studio, models: Sequence[str], path: Path, task: str, name: str, progress: Any = None, asked: ColumnChoices | None = None
 ) -> tuple[Value, Value]:
     """Each model on one file.
 
@@ -90,10 +90,10 @@ def judge(
     names = list(dict.fromkeys(name for name in models or () if name))
     if not 1 <= len(names) <= _MOST_MODELS:
         raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {_MOST_MODELS}")
-    titles = {card.name: card.title for card in studio.models_at_hand()[0]}
-    data = studio.read(path, asked=asked)
+    titles = {card.name: card.title for card in studio.judge.models_at_hand()[0]}
+    data = studio.read.table(path, asked=asked)
     show = told(progress, "Encoding") if progress is not None else None
-    reports = [(titles.get(model, model), studio.evaluate(model, data, task, show, asked)) for model in names]
+    reports = [(titles.get(model, model), studio.judge.evaluate(model, data, task, show, asked)) for model in names]
     return main_table(reports, name), all_table(reports)
 
 

@@ -16,7 +16,7 @@ from ..tuning.run_panel import look, use, write_zip
 from ..views import Value, facts, nothing, plain, view
 
 if TYPE_CHECKING:
-    from ...runs.record import Run
+    from ...runs.records.record import Run
     from ...studio import Studio
     from ...studio.results import ModelCard
 
@@ -27,7 +27,7 @@ _BLANK = nothing("Choose a model or a run to see it whole.")
 
 def blank(page: Page, owner: Any = None) -> Value:
     """What stands where nothing is chosen: what to do, and what happened to the list of runs that a person should know."""
-    notices = [sentence(notice) for notice in (*page.studio.store.notices, *page.studio.models_at_hand(page.visitor(owner))[1])]
+    notices = [sentence(notice) for notice in (*page.studio.store.notices, *page.studio.judge.models_at_hand(page.visitor(owner))[1])]
     return nothing(" ".join((*notices, "Choose a model or a run to see it whole."))) if notices else _BLANK
 
 
@@ -39,7 +39,7 @@ def listing(page: Page, owner: Any, chosen: str) -> tuple[list[str], Value]:
 
     Where the list of runs cannot be read, the runs that have a model are listed as models.
     """
-    models = {card.name: card for card in page.studio.models_at_hand(page.visitor(owner))[0]}
+    models = {card.name: card for card in page.studio.judge.models_at_hand(page.visitor(owner))[0]}
     bundled = [card for card in models.values() if not card.name.startswith("run-")]
     broken = {name for name, card in models.items() if card.damaged}
     runs = {run.id: _run_card(run, run.id in broken) for run in _runs(page, owner)}
@@ -54,7 +54,7 @@ _NO_LIMIT = 1_000_000  # tokens: a mean of words has none
 def _runs(page: Page, owner: Any) -> list[Run]:
     """The visitor's runs; none where their list cannot be read, which :func:`blank` says."""
     try:
-        return page.studio.runs(page.visitor(owner))
+        return page.studio.tune.runs(page.visitor(owner))
     except StudioError:
         return []
 
@@ -80,7 +80,7 @@ def _run_card(run: Run, damaged: bool) -> Value:
 
 def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | None, Value | None]:
     """What is known of a model or run: its facts, its run panel and its curves; ``None`` for what it does not have."""
-    card = next((card for card in page.studio.models_at_hand(page.visitor(owner))[0] if card.name == name), None)
+    card = next((card for card in page.studio.judge.models_at_hand(page.visitor(owner))[0] if card.name == name), None)
     run = next((run for run in _runs(page, owner) if run.id == name), None)
     if run is None:
         return (facts(_model_facts(card), title=card.title, notes=_notes(card)) if card else None), None, None
@@ -152,8 +152,8 @@ def build(studio: Studio, page: Page) -> None:
         return show(owner, listed[number] if 0 <= number < len(listed) else "")
 
     def on_delete(owner: Any, name: str, changes: int) -> list[Any]:
-        if name in {run.id for run in page.studio.runs(page.visitor(owner))}:
-            page.studio.delete_run(name)
+        if name in {run.id for run in page.studio.tune.runs(page.visitor(owner))}:
+            page.studio.tune.delete_run(name)
         return [*show(owner, ""), changes + 1]
 
     private = {"api_visibility": "private", "show_progress": "hidden"}

@@ -50,7 +50,7 @@ def find(
     key, chosen = page.corpus_of(key)
     reading = told(progress, "Encoding the corpus") if progress is not None else None
     again = reranker or False
-    result = page.studio.search(chosen.corpus, query, int(k), mode, rerank=again, model=model, progress=reading)  # type: ignore[arg-type]
+    result = page.studio.explore.search(chosen.corpus, query, int(k), mode, rerank=again, model=model, progress=reading)  # type: ignore[arg-type]
     caption = f"{len(result.hits)} of {len(chosen.corpus.texts):,} texts of {chosen.corpus.name} · {result.milliseconds:.0f} ms"
     return key, hits_table(chosen.corpus, result, "reranked" if again else mode, caption)
 
@@ -66,7 +66,7 @@ def more_like(page: Page, key: str | None, row: Any, k: int, model: str | None) 
     """The nearest neighbours of one text of the corpus; ``row`` comes from the browser."""
     chosen = page.corpora.get(key)
     row = row if isinstance(row, int) and not isinstance(row, bool) else -1
-    result = page.studio.neighbours(chosen.corpus, row, int(k), model)
+    result = page.studio.explore.neighbours(chosen.corpus, row, int(k), model)
     return hits_table(chosen.corpus, result, "semantic", f"Nearest to: {_short(chosen.corpus.texts[row])}")
 
 
@@ -82,7 +82,7 @@ def duplicates(page: Page, key: str | None, top: int, model: str | None, progres
     """The corpus' key and its most similar pairs."""
     key, chosen = page.corpus_of(key)
     reading = told(progress, "Encoding the corpus") if progress is not None else None
-    return key, duplicates_table(page.studio.mine(chosen.corpus, int(top), model, reading))
+    return key, duplicates_table(page.studio.explore.mine(chosen.corpus, int(top), model, reading))
 
 
 def _short(text: str) -> str:

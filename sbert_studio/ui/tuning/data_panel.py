@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ...data.asked import Asked
+from ...data.choices.column_choices import ColumnChoices
 from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
@@ -58,10 +58,10 @@ def write_mended(page: Page, key: str | None) -> Path:
     return target
 
 
-def asked(kind: Any, columns: Any, target: Any, low: Any, high: Any, group: Any) -> Asked:
+def asked(kind: Any, columns: Any, target: Any, low: Any, high: Any, group: Any) -> ColumnChoices:
     """The values of :attr:`DataPanel.parts` as one."""
     scale = (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
-    return Asked(kind or None, tuple(columns or ()) or None, target or None, group or "", scale)
+    return ColumnChoices(kind or None, tuple(columns or ()) or None, target or None, group or "", scale)
 
 
 class DataPanel:

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...data.asked import Asked
+from ...data.choices.column_choices import ColumnChoices
 from ...errors import StudioError, describe_rows
 from ...studio.plans import TrainRequest
 from ..follow import sentence
 from ..views import Value
 
 if TYPE_CHECKING:
-    from ...data.doctor import Diagnosis
+    from ...data.doctor.diagnosis import Diagnosis
     from ...data.progress import Progress
     from ...data.tables import Table
-    from ...runs.record import Run
+    from ...runs.records.record import Run
     from ...studio import Studio
     from ...studio.plans import TrainPlan
 
@@ -56,9 +56,9 @@ class Draft:
         return self.plan.diagnosis if self.plan else None
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> ColumnChoices:
         """What was said of how the file is to be read."""
-        return self.request.choices or Asked()
+        return self.request.choices or ColumnChoices()
 
     @property
     def overrides(self) -> Mapping[str, Any]:
@@ -101,7 +101,7 @@ def open_draft(
     Raises:
         StudioError: it cannot be read.
     """
-    table = studio.read(path, name, reading)
+    table = studio.read.table(path, name, reading)
     return checked(studio, Draft(name or path.name, path, table, table, TrainRequest(path)), model, checking)
 
 
@@ -109,7 +109,7 @@ def checked(studio: Studio, draft: Draft, model: str | None, progress: Progress 
     """The draft with the plan of what it now asks for; what the last plan found is kept where that still holds."""
     request = replace(draft.request, data=draft.table if draft.changes else draft.path, model=model)
     try:
-        plan = studio.plan(request, draft.plan, table=draft.table, checking=progress)
+        plan = studio.tune.plan(request, draft.plan, table=draft.table, checking=progress)
     except StudioError as error:
         rows = f" ({describe_rows(error.rows)})" if error.rows else ""
         words = " ".join(sentence(part) for part in (error.message + rows, error.hint) if part)
@@ -128,10 +128,10 @@ def planned(studio: Studio, draft: Draft, model: str | None, overrides: Mapping[
     changed = draft.asking(overrides=dict(overrides), model=model)
     if draft.plan is None:
         return changed
-    return replace(changed, plan=studio.plan(changed.request, draft.plan, table=draft.table))
+    return replace(changed, plan=studio.tune.plan(changed.request, draft.plan, table=draft.table))
 
 
-def with_columns(studio: Studio, draft: Draft, chosen: Asked, model: str | None) -> Draft:
+def with_columns(studio: Studio, draft: Draft, chosen: ColumnChoices, model: str | None) -> Draft:
     """The draft with its columns chosen by hand; another kind starts without columns and without an objective of one's own.
 
     What only repeats the group or the scale that was found is no choice, and another column of scores has a scale of its own.
@@ -153,13 +153,13 @@ def with_columns(studio: Studio, draft: Draft, chosen: Asked, model: str | None)
     return checked(studio, draft.asking(choices=asked), model)
 
 
-def shows(draft: Draft, chosen: Asked) -> bool:
+def shows(draft: Draft, chosen: ColumnChoices) -> bool:
     """Whether the columns are already what the controls hold, so that a field which was only visited changes nothing."""
     if draft.diagnosis is None:
         return False
     roles = draft.diagnosis.roles
     scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
-    return chosen == Asked(roles.kind, roles.texts, roles.target, roles.group or "", scale)
+    return chosen == ColumnChoices(roles.kind, roles.texts, roles.target, roles.group or "", scale)
 
 
 def with_first(studio: Studio, draft: Draft, path: Path | None, model: str | None) -> Draft:
@@ -170,7 +170,7 @@ def with_first(studio: Studio, draft: Draft, path: Path | None, model: str | Non
     """
     kept = {name: value for name, value in draft.overrides.items() if not name.startswith("first.")}
     asked = draft.asking(first=path, overrides=kept, model=model)
-    return replace(asked, plan=studio.plan(asked.request, draft.plan, table=draft.table)) if draft.plan else asked
+    return replace(asked, plan=studio.tune.plan(asked.request, draft.plan, table=draft.table)) if draft.plan else asked
 
 
 def start(studio: Studio, draft: Draft, owner: str, name: str) -> Run:
@@ -179,7 +179,7 @@ def start(studio: Studio, draft: Draft, owner: str, name: str) -> Run:
     Raises:
         StudioError: the columns fit no kind, a question is open, or the rows are not fit to learn from.
     """
-    return studio.submit(_plan(draft).named(owner, name.strip() or Path(draft.name).stem))
+    return studio.tune.submit(_plan(draft).named(owner, name.strip() or Path(draft.name).stem))
 
 
 def estimate(studio: Studio, draft: Draft) -> Value:
@@ -188,7 +188,7 @@ def estimate(studio: Studio, draft: Draft) -> Value:
     Raises:
         StudioError: as :func:`start` would; or a training is under way.
     """
-    found = studio.estimate(_plan(draft))
+    found = studio.tune.estimate(_plan(draft))
     spec = found.spec
     span, steps = found.in_words().split("; ")
     trainings = spec.seeds * max(1, spec.folds)
@@ -205,6 +205,6 @@ def _plan(draft: Draft) -> TrainPlan:
     return draft.plan
 
 
-def as_file(asked: Asked) -> Asked:
+def as_file(asked: ColumnChoices) -> ColumnChoices:
     """What was said of how the file itself is read; nothing of its columns."""
-    return Asked(encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)
+    return ColumnChoices(encoding=asked.encoding, delimiter=asked.delimiter, header=asked.header)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...data.asked import Asked, in_one_line, scale_in_words
+from ...data.choices.column_choices import ColumnChoices, in_one_line, scale_in_words
 from ...data.columns.reading import UNUSED
 from ...errors import StudioError, describe_rows
 from ...studio.accounting import in_sentences
@@ -91,7 +91,7 @@ def answer(studio: Studio, draft: Draft, which: Any, model: str | None) -> Draft
     own = {name: value for name, value in option.choice.items() if name not in staged}
     done = draft.asking(answered=said, overrides={**draft.overrides, **staged}, choices=answered(draft.asked, own))
     if any(name in _OF_FILE for name in own):  # the file is read anew, and what was done to its rows is undone
-        table = studio.read(draft.path, draft.original.name, asked=done.asked)
+        table = studio.read.table(draft.path, draft.original.name, asked=done.asked)
         done = replace(done.asking(changes=()), original=table, table=table)
     if "kind" in own:
         done = done.without_objective()
@@ -127,7 +127,7 @@ def command(draft: Draft, model: str, default_model: str) -> str:
     return shlex.join(words)
 
 
-def asked_in_flags(asked: Asked) -> list[str]:
+def asked_in_flags(asked: ColumnChoices) -> list[str]:
     """What was said of a file, as options of the command line."""
     words = ["--kind", asked.kind] if asked.kind else []
     words += ["--columns", in_one_line(asked.columns)] if asked.columns else []

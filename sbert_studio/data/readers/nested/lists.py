@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ...forms import count_words
-from ...label_words import squeeze
-from ...name_lexicon import NEGATIVE, POSITIVE
-from ...numbers import parse_number
-from ...vocabulary import target_standing
+from ...lexicon.label_words import squeeze
+from ...lexicon.name_lexicon import NEGATIVE, POSITIVE
+from ...lexicon.vocabulary import target_standing
+from ...values.forms import count_words
+from ...values.numbers import parse_number
 
 Part = Literal["together", "each", "abreast", "turns"]
 """What a list is for.

@@ -14,8 +14,8 @@ from itertools import zip_longest
 from typing import Any
 
 from ...findings import Finding, count
-from ...label_words import squeeze
-from ...name_lexicon import NEGATIVE
+from ...lexicon.label_words import squeeze
+from ...lexicon.name_lexicon import NEGATIVE
 from .lists import (
     DOCUMENT,
     IGNORED,

@@ -8,8 +8,8 @@ from itertools import combinations
 
 from ....errors import StudioError
 from ...findings import Finding
-from ...label_words import squeeze
-from ...name_lexicon import SCORE
+from ...lexicon.label_words import squeeze
+from ...lexicon.name_lexicon import SCORE
 from ...questions import Option, Question, Shown
 from ..layout import Layout
 from ..rows import Record

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ....errors import StudioError
-from ...vocabulary import known
+from ...lexicon.vocabulary import known
 from ..headers import looks_like_names
 
 NONE = "\x1f"

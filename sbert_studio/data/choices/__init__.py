@@ -1,0 +1,1 @@
+"""What only the owner of a table can say: the questions, and the answers."""

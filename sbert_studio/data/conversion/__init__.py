@@ -1,0 +1,1 @@
+"""Examples of one kind made into another."""

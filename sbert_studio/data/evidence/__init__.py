@@ -1,0 +1,1 @@
+"""What the untuned model's similarity says of a table."""

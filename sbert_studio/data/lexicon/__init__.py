@@ -1,0 +1,1 @@
+"""The words of columns and labels in the languages that tables come in, and what they say."""

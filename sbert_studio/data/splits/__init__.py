@@ -1,0 +1,1 @@
+"""Training and held-out parts that share no sentence."""

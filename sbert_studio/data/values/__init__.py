@@ -1,0 +1,1 @@
+"""What cells and columns hold: numbers, classes, dates, codes, and no answer."""

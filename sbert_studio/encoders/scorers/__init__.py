@@ -1,0 +1,1 @@
+"""Models that give a pair of texts a score."""

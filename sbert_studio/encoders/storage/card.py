@@ -1,0 +1,176 @@
+"""The model card that stands in a saved folder as README.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..sentence import SentenceEncoder
+
+_SERVED_POOLING = ("mean", "cls", "last")
+_SERVED_ACTIVATIONS = ("tanh", "identity")
+_USE = (
+    "```python",
+    "from sentence_transformers import SentenceTransformer",
+    "",
+    'model = SentenceTransformer("path/to/this/folder")',
+    'vectors = model.encode(["A first sentence.", "A second one."])',
+    "```",
+)
+_USE_HERE = (
+    "This model holds a module that sentence-transformers does not have: it opens in SBERT Studio only.",
+    "",
+    "```sh",
+    "sbert-studio encode texts.csv --model path/to/this/folder --out vectors.npy",
+    "```",
+)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One measured number.
+
+    Attributes:
+        dataset: what it was measured on.
+        metric: such as ``spearman_cosine``.
+        value: after tuning.
+        before: of the untuned model on the same rows.
+        rows: how many.
+        interval, before_interval: 95% bootstrap intervals, as words such as ``[0.81, 0.86]``, or nothing.
+        gain: the gain and its interval in words, or nothing.
+        task: the hub's name of the task.
+    """
+
+    dataset: str
+    metric: str
+    value: float
+    before: float | None = None
+    rows: int | None = None
+    task: str = "semantic-similarity"
+    interval: str = ""
+    before_interval: str = ""
+    gain: str = ""
+
+
+@dataclass(frozen=True)
+class CardFacts:
+    """What a card can say that the weights do not.
+
+    Attributes:
+        title: the heading.
+        base_model: a hub id.
+        language: ISO 639-1 codes.
+        license: an SPDX id in lower case.
+        scores: measured numbers.
+        training: name → value, shown as a table.
+        tags: added to the usual ones.
+    """
+
+    title: str = ""
+    base_model: str | None = None
+    language: tuple[str, ...] = ()
+    license: str | None = None
+    scores: tuple[Score, ...] = ()
+    training: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+def serving_warnings(encoder: SentenceEncoder) -> list[str]:
+    """What text-embeddings-inference would not serve of this model, in sentences; empty where it serves all."""
+    if encoder.kind != "transformer":
+        return ["text-embeddings-inference does not serve models of word vectors, and transformers.js does not run them."]
+    found = []
+    if encoder.pooling.mode not in _SERVED_POOLING:
+        found.append(f"text-embeddings-inference does not serve {encoder.pooling.mode} pooling (mean, cls and last token only).")
+    layers = encoder.layers
+    if any(layer.activation_name not in _SERVED_ACTIVATIONS for layer in layers):
+        found.append(f"text-embeddings-inference does not serve a {layers[-1].activation_name} projection (Tanh and Identity only).")
+    if layers:
+        found.append("transformers.js runs the transformer part only: apply the projection in 2_Dense yourself.")
+    return found
+
+
+def model_card(encoder: SentenceEncoder, facts: CardFacts | None = None) -> str:
+    """The card of ``encoder``: YAML front matter as the hub reads it, then how to use the model and what was measured."""
+    facts = facts or CardFacts()
+    title = facts.title or short_name(encoder.name) or "sentence encoder"
+    return "\n".join([*_front_matter(encoder, facts, title), "", *_body(encoder, facts, title), ""])
+
+
+def short_name(model: str) -> str:
+    """The last part of a model's name, which is never a path of this machine."""
+    return re.split(r"[\\/]", model)[-1]
+
+
+def quoted(value: str) -> str:
+    """A JSON string is a YAML string too, whatever it holds."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _front_matter(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
+    library = ["library_name: sentence-transformers"] if encoder.portable else []
+    lines = ["---", *library, "pipeline_tag: sentence-similarity"]
+    lines += [
+        "tags:",
+        *(f"- {quoted(tag)}" for tag in ("sentence-transformers", "sentence-similarity", "feature-extraction", *facts.tags)),
+    ]
+    base = facts.base_model or encoder.base
+    if base:
+        lines.append(f"base_model: {quoted(base)}")
+    if facts.license:
+        lines.append(f"license: {quoted(facts.license)}")
+    if facts.language:
+        lines += ["language:", *(f"- {quoted(code)}" for code in facts.language)]
+    if facts.scores:
+        lines += ["model-index:", f"- name: {quoted(title)}", "  results:"]
+    for score in facts.scores:
+        lines += ["  - task:", f"      type: {quoted(score.task)}", "    dataset:", f"      name: {quoted(score.dataset)}"]
+        lines += ["      type: custom", "    metrics:", f"    - type: {quoted(score.metric)}", f"      value: {score.value:.6f}"]
+    return [*lines, "---"]
+
+
+def _body(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
+    unit = "unit-length " if encoder.normalizes else ""
+    lines = [f"# {plain_text(title)}", ""]
+    reads = f"reads up to {encoder.max_length} tokens, {encoder.pooling.mode} pooling"
+    lines += [f"Maps a text to a {unit}vector of {encoder.dim} components; {reads}."]
+    if encoder.note:
+        lines += ["", encoder.note]
+    lines += ["", *(_USE if encoder.portable else _USE_HERE)]
+    lines += [*measured(facts), *trained(facts)]
+    warnings = serving_warnings(encoder)
+    if warnings:
+        lines += ["", "## Where it does not run", "", *(f"- {warning}" for warning in warnings)]
+    return lines
+
+
+def measured(facts: CardFacts) -> list[str]:
+    """The lines of the table of scores; none where nothing was measured."""
+    if not facts.scores:
+        return []
+    lines = ["", "## Measured", "", "| data | rows | score | before tuning | after |", "| --- | --- | --- | --- | --- |"]
+    for score in facts.scores:
+        before = "" if score.before is None else plain_text(f"{score.before:.4f}{score.before_interval}")
+        after = plain_text(f"{score.value:.4f}{score.interval}")
+        lines.append(f"| {plain_text(score.dataset)} | {score.rows or ''} | {plain_text(score.metric)} | {before} | {after} |")
+    if any(score.interval for score in facts.scores):
+        lines += ["", "In brackets: the 95% bootstrap interval over resampled rows."]
+    lines += [f"{score.gain[:1].upper()}{plain_text(score.gain[1:])}." for score in facts.scores if score.gain]
+    return lines
+
+
+def trained(facts: CardFacts) -> list[str]:
+    """The lines of the table of training settings; none where there are none."""
+    if not facts.training:
+        return []
+    lines = ["", "## Training", "", "| setting | value |", "| --- | --- |"]
+    return [*lines, *(f"| {plain_text(name)} | {plain_text(value)} |" for name, value in facts.training)]
+
+
+def plain_text(text: str) -> str:
+    """``text`` on one line, with no character that Markdown or HTML would act on."""
+    escaped = "".join(f"\\{char}" if char in r"\`*_{}[]()#!|" else char for char in " ".join(text.split()))
+    return escaped.replace("<", "&lt;").replace(">", "&gt;")

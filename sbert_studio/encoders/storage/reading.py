@@ -1,0 +1,150 @@
+"""The sentence-transformers folder, read in the old layout and the new one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from ...errors import StudioError
+from ..modules import MODULES, Module
+from ..modules.dense import Dense
+from ..modules.normalize import Normalize
+from ..modules.pooling import Pooling
+from ..modules.recurrent import Recurrent
+from ..modules.word_embeddings import WordEmbeddings
+from ..modules.word_weights import WordWeights
+from ..sentence import SentenceEncoder
+from ..transformer import TransformerEncoder
+from ..words import WordEncoder, WordNetwork
+from .backbone import load_backbone, read_json, reading
+from .config import EncoderConfig
+
+# What a transformer's module reads is set in the first of these that says anything, as sentence-transformers has it.
+_SETTINGS = tuple(
+    f"sentence_{kind}_config.json" for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+)
+_PLAIN_LENGTH = 512
+_PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
+
+
+def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu") -> SentenceEncoder:
+    """Read a sentence-transformers folder (old or new layout) or a plain transformers folder, in float32.
+
+    A plain one gets mean pooling, no normalisation, at most 512 tokens, and a note that says so.
+
+    Raises:
+        StudioError: files are missing or damaged, the weights are not safetensors, or a module is not one of ours.
+    """
+    name = name or folder.name
+    if not folder.is_dir():
+        raise StudioError(f"there is no model folder {str(folder)!r}", "check the path")
+    with reading(name):
+        encoder = _load_modules(folder, name) if (folder / "modules.json").is_file() else _load_plain(folder, name)
+    return encoder.to(device)
+
+
+def _load_plain(folder: Path, name: str) -> TransformerEncoder:
+    backbone, tokenizer = load_backbone(folder)
+    length = min(_PLAIN_LENGTH, int(tokenizer.model_max_length))
+    return TransformerEncoder(backbone, tokenizer, EncoderConfig("mean", False, max_length=length), name=name, note=_PLAIN_NOTE)
+
+
+def _load_modules(folder: Path, name: str) -> SentenceEncoder:
+    transformer, modules = _listed(folder, name)
+    pooling = next((module for module in modules if isinstance(module, Pooling)), Pooling())
+    config = EncoderConfig(pooling.mode, any(isinstance(module, Normalize) for module in modules))
+    encoder: SentenceEncoder
+    if transformer is None:
+        table, weights, recurrent = (_first(modules, kind) for kind in (WordEmbeddings, WordWeights, Recurrent))
+        encoder = WordEncoder(WordNetwork(table, weights, recurrent), config, name=name)  # type: ignore[arg-type]
+    else:
+        encoder = _load_transformer(folder, transformer, replace(config, include_prompt=not pooling.skips_prompt), name)
+    layers = [module for module in modules if isinstance(module, Dense)]
+    if layers:
+        encoder.projection = nn.Sequential(*layers)
+    return encoder
+
+
+def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, name: str) -> TransformerEncoder:
+    settings: dict[str, Any] = next((found for name in _SETTINGS if (found := read_json(transformer / name, dict, {}))), {})
+    general = read_json(folder / "config_sentence_transformers.json", dict, {})
+    prompts = {str(key): str(value) for key, value in (general.get("prompts") or {}).items()}
+    prompt = prompts.get(str(general.get("default_prompt_name")), "")
+    length = settings.get("max_seq_length")
+    backbone, tokenizer = load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")))
+    config = replace(config, max_length=None if length is None else int(length), prompt=prompt)
+    encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
+    encoder.prompts = prompts
+    return encoder
+
+
+def _first(modules: list[Module], kind: type[Module]) -> Module | None:
+    return next((module for module in modules if isinstance(module, kind)), None)
+
+
+def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
+    """Where the transformer lies, None of a model of words, and the other modules, in an order that can be read."""
+    transformer: Path | None = None
+    modules: list[Module] = []
+    for place, module in enumerate(read_json(folder / "modules.json", list)):
+        if not isinstance(module, dict):
+            raise StudioError("the model's file modules.json is damaged", "copy the folder again")
+        kind = str(module.get("type", "")).rsplit(".", 1)[-1]
+        path = inside(folder, str(module.get("path", "")))
+        if kind == "Transformer" and place == 0:
+            transformer = path
+        elif kind in MODULES and _may_follow(MODULES[kind], [type(module) for module in modules], transformer is not None):
+            modules.append(MODULES[kind].read(path))
+        elif kind != "Dropout":  # which does nothing at inference
+            raise StudioError(
+                f"the model {name!r} holds a module {kind!r} at place {place}, which cannot be read here",
+                "models of Transformer (or WordEmbeddings, WordWeights, LSTM), Pooling, Dense and Normalize, in this order, can",
+            )
+    if transformer is None and not modules:
+        raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
+    return transformer, modules
+
+
+# Each module follows one of an earlier group; of Dense layers there may be several.
+_ORDER: tuple[type[Module], ...] = (WordEmbeddings, WordWeights, Recurrent, Pooling, Dense, Normalize)
+
+
+def _may_follow(kind: type[Module], before: list[type[Module]], transformer: bool) -> bool:
+    def place(one: type[Module]) -> int:
+        return next(at for at, group in enumerate(_ORDER) if issubclass(one, group))
+
+    of_words, pooling = place(Pooling), place(kind)
+    if not before:
+        return kind is Pooling if transformer else kind is WordEmbeddings
+    if pooling > of_words:
+        return Pooling in before and (pooling > place(before[-1]) or kind is before[-1] is Dense)
+    return pooling > place(before[-1])
+
+
+def inside(folder: Path, relative: str) -> Path:
+    """A path that ``modules.json`` names.
+
+    Raises:
+        StudioError: it leads outside the model's folder.
+    """
+    path = (folder / relative).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise StudioError(f"the model names a folder {relative!r} outside its own", "do not use this model")
+    return path
+
+
+def transformer_folder(folder: Path) -> Path:
+    """Where in a model's folder the transformer itself lies: in the folder, or in one below it that ``modules.json`` names first.
+
+    Raises:
+        StudioError: ``modules.json`` is damaged, or leads outside.
+    """
+    for module in read_json(folder / "modules.json", list, [])[:1]:
+        if not isinstance(module, dict):
+            raise StudioError("the model's file modules.json is damaged", "copy the folder again")
+        return inside(folder, str(module.get("path", "")))
+    return folder

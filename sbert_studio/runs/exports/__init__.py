@@ -1,0 +1,1 @@
+"""What leaves a run: zips, scripts that verify, TensorBoard."""

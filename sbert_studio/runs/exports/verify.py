@@ -1,0 +1,130 @@
+"""The script that travels with an export and measures its scores again, with sentence-transformers alone."""
+
+from __future__ import annotations
+
+from ...training.spec import TrainSpec
+from . import verify_cross
+
+
+def script_for(spec: TrainSpec) -> str | None:
+    """The script that measures a run of ``spec`` again; none where sentence-transformers cannot open the model: one with an MLP head."""
+    if spec.architecture != "cross":
+        return SCRIPT
+    return verify_cross.SCRIPT if spec.head == "linear" else None
+
+
+SCRIPT = '''"""Measure this model again on its held-out rows: pip install sentence-transformers, then python verify.py."""
+
+import json
+import sys
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import spearmanr
+from sentence_transformers import SentenceTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import StratifiedKFold
+
+TOLERANCE = 0.0001
+HERE = Path(__file__).resolve().parent
+
+
+def cosine(u, v):
+    return (u * v).sum(axis=1) / np.clip(np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1), 1e-12, None)
+
+
+def mrr_at_10(texts, classes, vectors):
+    """Each distinct first text looks for its second texts, and those of its class, among all distinct second texts."""
+    anchors, positives = texts[0], texts[1]
+    place = [{text: row for row, text in reversed(list(enumerate(column)))} for column in (anchors, positives)]
+    queries, candidates = list(dict.fromkeys(anchors)), list(dict.fromkeys(positives))
+    u, v = (vectors[side][[place[side][text] for text in names]] for side, names in ((0, queries), (1, candidates)))
+    u, v = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (u, v))
+    wanted = {}
+    for anchor, positive in zip(anchors, positives):
+        wanted.setdefault(anchor, set()).add(candidates.index(positive))
+        if positive in place[0] and anchor in place[1] and anchor != positive:
+            wanted.setdefault(positive, set()).add(candidates.index(anchor))
+    if classes[0] is not None:
+        for anchor, mine in zip(anchors, classes):
+            wanted[anchor] |= {candidates.index(p) for p, other in zip(positives, classes) if other == mine and p != anchor}
+    total = 0.0
+    for query, scores in zip(queries, u @ v.T):
+        best = max(scores[list(wanted[query])])
+        others = [s for row, s in enumerate(scores) if row not in wanted[query] and candidates[row] != query]
+        rank = 1 + sum(s >= best for s in others)
+        total += 1 / rank if rank <= 10 else 0.0
+    return total / len(queries)
+
+
+def nearest(texts, classes, vectors, known, known_classes, known_vectors):
+    """How often the nearest text, among those that say something else, is of the same class."""
+    u, v = (x / np.clip(np.linalg.norm(x, axis=1, keepdims=True), 1e-12, None) for x in (vectors, known_vectors))
+    right = 0
+    for text, mine, scores in zip(texts, classes, u @ v.T):
+        best = {True: -np.inf, False: -np.inf}
+        for other, theirs, score in zip(known, known_classes, scores):
+            if plain(other) != plain(text):
+                best[theirs == mine] = max(best[theirs == mine], score)
+        right += best[True] > best[False]
+    return right / len(texts)
+
+
+def plain(text):
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def sorted_by_regression(classes, u, v):
+    """Accuracy of a logistic regression on (|u - v|, u * v), cross-validated."""
+    u, v = (x / np.clip(np.linalg.norm(x, axis=1, keepdims=True), 1e-12, None) for x in (u, v))
+    features, truth = np.concatenate([np.abs(u - v), u * v], axis=1).astype(np.float32), np.asarray(classes).astype(str)
+    folds = StratifiedKFold(min(5, max(np.unique(truth, return_counts=True)[1])), shuffle=True, random_state=12)
+    right = 0
+    for train, test in folds.split(features, truth):
+        centre = features[train].mean(axis=0)
+        scale = np.linalg.norm(features[train] - centre, axis=1).mean() or 1.0
+        model = LogisticRegression(C=10.0, max_iter=1000).fit((features[train] - centre) / scale, truth[train])
+        right += (model.predict((features[test] - centre) / scale) == truth[test]).sum()
+    return right / len(truth)
+
+
+def measure(metric, texts, targets, vectors, model):
+    if metric == "nearest_neighbour_accuracy":
+        known = [json.loads(line) for line in (HERE / "known.jsonl").read_text(encoding="utf-8").splitlines()]
+        beside = [row["texts"][0] for row in known]
+        found = np.asarray(model.encode(beside), dtype=np.float64)
+        return nearest(texts[0], targets, vectors[0], beside, [row["target"] for row in known], found)
+    if metric == "accuracy":
+        return sorted_by_regression(targets, vectors[0], vectors[1])
+    if metric == "cosine_spearman":
+        return float(spearmanr(cosine(vectors[0], vectors[1]), targets).statistic)
+    if metric == "cosine_average_precision":
+        return float(average_precision_score(np.asarray(targets) == 1, cosine(vectors[0], vectors[1])))
+    if metric == "cosine_accuracy":
+        near = cosine(vectors[0], vectors[1])
+        far = np.max([cosine(vectors[0], negative) for negative in vectors[2:]], axis=0)
+        return float(np.mean(near > far))
+    if metric == "mrr_at_10":
+        return mrr_at_10(texts, targets, vectors)
+    sys.exit(f"this script does not know the metric {metric}")
+
+
+def main():
+    scores = json.loads((HERE / "scores.json").read_text(encoding="utf-8"))["after"]
+    scores = scores.get("kept", scores)  # of several trainings: the one whose model this is
+    rows = [json.loads(line) for line in (HERE / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
+    model = SentenceTransformer(str(HERE / "model"), device="cpu")
+    texts = [list(column) for column in zip(*(row["texts"] for row in rows))]
+    vectors = [np.asarray(model.encode(column), dtype=np.float64) for column in texts]
+    found = measure(scores["metric"], texts, [row["target"] for row in rows], vectors, model)
+    same = abs(found - scores["score"]) <= TOLERANCE
+    verdict = "the same" if same else "DIFFERENT"
+    print(f"{scores['metric']} on {len(rows)} held-out rows: {found:.4f}, reported {scores['score']:.4f}: {verdict}")
+    sys.exit(0 if same else 1)
+
+
+if __name__ == "__main__":
+    main()
+'''

@@ -1,0 +1,1 @@
+"""The memory of all runs: the database, and its mirror in files."""

@@ -1,0 +1,1 @@
+"""Runs being carried out."""

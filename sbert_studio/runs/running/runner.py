@@ -1,0 +1,200 @@
+"""Runs in the background: one thread, a queue, a stop flag a run. No page has to stay open for it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from ...errors import StudioError
+from ...workspace import Workspace
+from ..records.record import Run, Status
+from ..records.store import Store
+from .work import perform
+
+if TYPE_CHECKING:
+    from ...encoders.catalog import Catalog
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_NICE = 10
+
+
+class Runner:
+    """Carries out submitted runs one after the other on the studio's device, in a thread that starts with the first of them.
+
+    Args:
+        catalog: called when a run begins, so that a runner that is never used loads nothing.
+    """
+
+    def __init__(self, store: Store, workspace: Workspace, catalog: Callable[[], Catalog]) -> None:
+        self._store = store
+        self._workspace = workspace
+        self._catalog = catalog
+        self._changed = threading.Condition()
+        self._queue: deque[str] = deque()
+        self._current: str | None = None
+        self._stops: dict[str, threading.Event] = {}
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._training = threading.Lock()  # held by the training, or the rehearsal, that goes on
+
+    def rehearse(self, work: Callable[[], T]) -> T:
+        """Do ``work``, a few steps of a training, in a thread that gives way as trainings do; a run that is submitted waits for it.
+
+        Raises:
+            StudioError: a training goes on. It would slow the rehearsal down, and the two would draw from one random generator.
+        """
+        if not self._training.acquire(blocking=False):
+            raise StudioError("a training is under way, beside which nothing can be measured", "estimate again when it has ended")
+        try:
+            with ThreadPoolExecutor(1, "sbert-studio-rehearsal", _step_back) as pool:
+                return pool.submit(work).result()
+        finally:
+            self._training.release()
+
+    def submit(self, run_id: str) -> None:
+        """Put a run that the store holds as queued at the end of the queue."""
+        try:
+            self._enqueue(run_id)
+        except BaseException:  # no thread could be started
+            with self._changed:
+                self._stops.pop(run_id, None)
+                if run_id in self._queue:
+                    self._queue.remove(run_id)
+            self._end(run_id, "interrupted", "the program could not begin it; resume it to try again")
+            raise
+
+    def _enqueue(self, run_id: str) -> None:
+        with self._changed:
+            self._stops[run_id] = threading.Event()
+            self._queue.append(run_id)
+            if self._thread is None or not self._thread.is_alive():
+                self._closing = False
+                self._thread = threading.Thread(target=self._work, name="sbert-studio-runner", daemon=True)
+                self._thread.start()
+                _close_at_exit(self)
+            self._changed.notify_all()
+
+    def stop(self, run_id: str) -> Run:
+        """Ask a run to stop, whichever process has it; one that still waits here is stopped at once."""
+        run = self._store.get(run_id)
+        if not run.active:
+            return run
+        refused: StudioError | None = None
+        try:
+            self._store.ask_to_stop(run_id)
+        except StudioError as error:  # which is no matter to a run of this process
+            refused = error
+        with self._changed:
+            waits, here = run_id in self._queue, run_id in self._stops
+            if waits:
+                self._queue.remove(run_id)
+                self._stops.pop(run_id, None)
+            elif here:
+                self._stops[run_id].set()
+            self._changed.notify_all()
+        if waits:
+            self._end(run_id, "stopped", "stopped before it began")
+        elif refused is not None and not here:
+            raise refused
+        return self._store.get(run_id)
+
+    def position(self, run_id: str) -> int:
+        """How many runs are before this one in the queue; 0 for the one that trains or is not here."""
+        with self._changed:
+            waiting = list(self._queue)
+            return waiting.index(run_id) + (self._current is not None) if run_id in waiting else 0
+
+    def wait(self, run_id: str, timeout: float | None = None) -> bool:
+        """Block until this runner is done with a run; ``False`` where the time ran out first."""
+        with self._changed:
+            return self._changed.wait_for(lambda: run_id not in self._stops, timeout)
+
+    def close(self, timeout: float = 20.0) -> None:
+        """Stop politely: the running one keeps its checkpoint, the waiting ones read as interrupted.
+
+        Args:
+            timeout: seconds to wait for the current step to end.
+        """
+        with self._changed:
+            thread, self._closing = self._thread, True
+            waiting = list(self._queue)
+            self._queue.clear()
+            for run_id in waiting:
+                self._stops.pop(run_id, None)
+            for stop in self._stops.values():
+                stop.set()
+            self._changed.notify_all()
+        for run_id in waiting:
+            self._end(run_id, "interrupted", "the program was closed before this run began")
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+
+    def _work(self) -> None:
+        _step_back()
+        try:
+            while (run_id := self._next()) is not None:
+                self._carry_out(run_id)
+        finally:
+            with self._changed:
+                self._thread = None
+
+    def _next(self) -> str | None:
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._queue) or self._closing)
+            self._current = None if self._closing else self._queue.popleft()
+            return self._current
+
+    def _carry_out(self, run_id: str) -> None:
+        """Train a run. Whatever happens to it, it ends with a status, and the next one can begin."""
+        try:
+            with self._changed:
+                stop = self._stops.setdefault(run_id, threading.Event())
+            with self._training:
+                perform(run_id, self._store, self._workspace, self._catalog, stop.is_set)
+            if self._closing and self._store.get(run_id).status == "stopped":
+                self._store.tell(run_id, status="interrupted", message="the program was closed; resume the run to go on")
+        except BaseException as error:
+            # Not even what usually ends a program may end this thread: the runs that wait would wait for ever.
+            log.exception("run %s ended in a way that was not foreseen", run_id)
+            what = f"something unforeseen ended the run ({type(error).__name__})"
+            self._store.tell(run_id, status="failed", message=what, hint="resume it to go on from its last checkpoint")
+        finally:
+            with self._changed:
+                self._current = None
+                self._stops.pop(run_id, None)
+                self._changed.notify_all()
+            self._store.release(run_id)
+
+    def _end(self, run_id: str, status: Status, message: str) -> None:
+        """A run that waited will not be trained here."""
+        self._store.tell(run_id, status=status, message=message)
+        self._store.release(run_id)
+
+
+def _step_back() -> None:
+    """Give way to whoever asks for a search meanwhile. On Linux a priority is a thread's own, and its workers inherit it."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+
+def _close_at_exit(runner: Runner) -> None:
+    """A thread that computes while the interpreter shuts down can crash it; it is asked to end first."""
+    reference = weakref.ref(runner)
+
+    def close() -> None:
+        alive = reference()
+        if alive is not None:
+            alive.close()
+
+    atexit.register(close)

@@ -1,0 +1,121 @@
+"""What a run leaves behind: the model's folder with its card, the adapter, and what is needed to check the scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..data.splits.siblings import siblings
+from ..encoders.storage.bundled import BUNDLED
+from ..encoders.storage.card import CardFacts, Score, short_name
+from ..encoders.trainable import Trainable
+from ..evaluation.words import gain_in_words, interval_in_words
+from ..workspace import atomic_file
+from .checkpoint import State
+from .loop.parts import Parts
+from .spec import TrainSpec
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+
+_SHOWN = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
+_OF_CROSS = ("architecture", "head")
+HELD_OUT, KNOWN = "held_out.jsonl", "known.jsonl"
+
+
+def export(parts: Parts, state: State, base: str) -> None:
+    """Write ``model/`` (LoRA merged into it), ``adapter/`` for a LoRA run, ``held_out.jsonl``, and ``known.jsonl`` where the held-out
+    texts were laid beside others.
+
+    Args:
+        parts: the encoder has the best weights; its adapter is merged.
+        base: the id of the model that the run started from, or its folder.
+    """
+    write_model(parts.spec, parts.encoder, parts.folder, base, state.before, state.after, state.step)
+    if parts.judge is not None:
+        _write_rows(parts.judge.dev, parts.folder / HELD_OUT)
+        if parts.judge.known is not None:
+            _write_rows(parts.judge.known, parts.folder / KNOWN)
+
+
+def write_model(
+    spec: TrainSpec, encoder: Trainable, folder: Path, base: str, before: Mapping[str, Any], after: Mapping[str, Any], steps: int
+) -> None:
+    """Write ``model/`` with its card, and ``adapter/`` for LoRA; each is whole or as it was.
+
+    Args:
+        encoder: has the weights that are to be kept; its adapter is merged.
+        before, after: the scores that the card tells.
+    """
+    if spec.method == "lora":
+        encoder.save_adapter(folder / "adapter", adapter_base(spec.model))
+        encoder.merge_adapter()
+    portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
+    encoder.base = encoder.base or portable
+    encoder.save(folder / "model", card=encoder.card(_facts(spec, before, after, steps, portable)))
+
+
+def adapter_base(model: str) -> str:
+    """The id of the very weights that an adapter was trained on: a hub id, a run, or a folder's name without the way to it.
+
+    Not what a tuned model's card calls its base: on the weights before that tuning the adapter would give other vectors.
+    """
+    if model in BUNDLED:
+        return BUNDLED[model].hub_id
+    path = Path(model)
+    return path.resolve().name if path.is_dir() or path.is_absolute() else model
+
+
+def _facts(spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any], steps: int, base: str | None) -> CardFacts:
+    scores: tuple[Score, ...] = ()
+    if after:
+        folds = f", each by a model that had not seen it ({after['folds']} folds)" if "folds" in after else ""
+        scores = (
+            Score(
+                f"held-out rows{folds}",
+                after["metric"],
+                after["score"],
+                before.get("score"),
+                after["rows"],
+                interval=interval_in_words(after),
+                before_interval=interval_in_words(before),
+                gain=gain_in_words(before, after),
+            ),
+        )
+    if before.get("general") and after.get("general"):
+        then, now = before["general"], after["general"]
+        scores += (
+            Score(
+                "everyday pairs (general probe)",
+                "cosine_spearman",
+                now["score"],
+                then["score"],
+                now["rows"],
+                interval=interval_in_words(now),
+                before_interval=interval_in_words(then),
+            ),
+        )
+    values = spec.to_json()
+    shown = (*_OF_CROSS, *_SHOWN) if spec.architecture == "cross" else _SHOWN
+    training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in shown]
+    training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
+    training += [("first stage", f"{spec.first['objective']}, {spec.first['epochs']:g} epochs on other rows")] if spec.first else []
+    training += [("strength", f"{after['strength']:g} (0 untuned, 1 tuned)")] if "strength" in after else []
+    training += [("alarm", f"{spec.accept_alarm}: the owner chose to go on")] if spec.accept_alarm else []
+    return CardFacts(
+        title=f"{short_name(spec.model)}, tuned with {spec.objective}",
+        base_model=base,
+        scores=scores,
+        training=tuple((name, str(value)) for name, value in [*training, ("steps", steps)]),
+    )
+
+
+def _write_rows(rows: Examples, path: Path) -> None:
+    """Rows that were judged, or that texts were laid beside, a JSON object a line: ``texts``, ``target`` (score or class) and ``line``."""
+    classes = siblings(rows) if rows.targets is None else rows.targets
+    targets = [None] * len(rows) if classes is None else classes.tolist()
+    with atomic_file(path) as part, part.open("w", encoding="utf-8") as target:
+        for texts, goal, line in zip(zip(*rows.texts, strict=True), targets, rows.lines.tolist(), strict=True):
+            target.write(json.dumps({"texts": list(texts), "target": goal, "line": line}, ensure_ascii=False) + "\n")

@@ -1,0 +1,1 @@
+"""How good the model is: before, meanwhile and after, here and elsewhere."""

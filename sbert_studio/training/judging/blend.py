@@ -1,0 +1,96 @@
+"""Between the untuned and the tuned weights: what a blend keeps of both, and where along the way the best model lies.
+
+Sources: Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", arXiv:2109.01903 (WiSE-FT); Xiao et al. 2023, "LM-Cocktail",
+arXiv:2311.13534.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..spec import TrainSpec
+
+MARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The strengths that are judged: 0 is the untuned model, 1 the tuned one."""
+TIE = 1e-4
+"""Scores no further apart are as good as each other."""
+_UP, _DOWN = "lora_B", "lora_A"
+
+
+class Blend:
+    """Weights anywhere between those that the ``learning`` parameters have now, the untuned ones, and those that they will have.
+
+    Of a LoRA adapter the one matrix is scaled that begins at zero, which is the same blend of the merged weights.
+
+    Args:
+        learning: an encoder's parameters that learn, by name.
+        untuned: the untuned weights, where ``learning`` does not have them now.
+    """
+
+    def __init__(self, learning: Mapping[str, nn.Parameter], untuned: Mapping[str, Tensor] | None = None) -> None:
+        self._learning = dict(learning)
+        source: Mapping[str, Tensor] = learning if untuned is None else untuned
+        self._untuned = {name: source[name].detach().to("cpu", copy=True) for name in learning if _UP not in name and _DOWN not in name}
+        self._tuned: dict[str, Tensor] = {}
+
+    def between(self, tuned: Mapping[str, Tensor] | None = None) -> None:
+        """Take ``tuned``, or the weights as they are now, for the tuned ones."""
+        source: Mapping[str, Tensor] = self._learning if tuned is None else tuned
+        self._tuned = {name: source[name].detach().to("cpu", copy=True) for name in self._learning}
+
+    def put(self, strength: float) -> None:
+        """Set the parameters to the blend of this strength, 0 (untuned) to 1 (tuned, to the bit)."""
+        with torch.no_grad():
+            for name, parameter in self._learning.items():
+                tuned = self._tuned[name]
+                if _DOWN in name:
+                    parameter.copy_(tuned)
+                elif _UP in name:
+                    parameter.copy_(tuned * strength)
+                else:
+                    parameter.copy_(torch.lerp(self._untuned[name], tuned, strength))
+
+
+def unblended(spec: TrainSpec) -> str:
+    """Why the model of this spec has no untuned counterpart to be blended with; nothing where it has one."""
+    if not spec.blend:
+        return "the blend was switched off"
+    if spec.architecture == "cross":
+        return "the head of a cross-encoder is new"
+    if spec.projection or spec.first.get("projection"):
+        return "the projection is new"
+    if spec.recurrent or spec.first.get("recurrent"):
+        return "the recurrent network is new"
+    if spec.first and spec.method == "lora":
+        return "the adapter of the last stage stands on the weights of the first"
+    return ""
+
+
+def marked(before: Mapping[str, Any], tuned: Mapping[str, Any], judge: Callable[[float], Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The scores at each of :data:`MARKS`: those of the untuned and of the tuned model are known, the others are judged."""
+    found = []
+    for strength in MARKS:
+        scores = dict(before) | {"gain_interval": [0.0, 0.0]} if strength == 0 else dict(tuned) if strength == 1 else dict(judge(strength))
+        found.append(scores | {"strength": strength})
+    return found
+
+
+def best(marks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The mark with the best score; of those within 0.0001 of it, the one that changes the model least."""
+    most = max(mark["score"] for mark in marks)
+    return next(mark for mark in marks if mark["score"] >= most - TIE)
+
+
+def chosen(marks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The scores of the best mark, with ``strength`` and, of all marks, ``strengths: [{"strength", "score", "general"}]``."""
+    return {**best(marks), "strengths": [in_brief(mark) for mark in marks]}
+
+
+def in_brief(mark: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a mark what the strength dial shows: ``strength, score, interval, gain_interval``, and ``general`` where it was measured."""
+    found = {name: mark[name] for name in ("strength", "score", "interval", "gain_interval") if name in mark}
+    return found | ({"general": mark["general"]["score"]} if mark.get("general") else {})

@@ -1,0 +1,77 @@
+"""The end of a training: which blend of the untuned and the tuned weights is kept, and what is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..checkpoint import State
+from ..events import Notice
+from ..loop.parts import Parts
+from ..trials.assignment import Assignment
+from .blend import MARKS, Blend, chosen, marked, unblended
+
+
+def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, reached: str) -> State:
+    """Leave the encoder with the weights that are kept, and the state with the scores of these.
+
+    That is the blend which did best on the held-out rows, or the one that others have chosen. A run that was stopped keeps the better
+    one of the untuned and the tuned model, without a further evaluation.
+
+    Args:
+        blend: knows the untuned and the best tuned weights.
+    """
+    if assignment.verdict is not None:
+        before, after = assignment.verdict
+        return replace(state, before=before, after=_measured_elsewhere(parts, blend, after))
+    if parts.judge is None or not state.after:
+        if parts.general is not None:
+            found = parts.general(parts.encoder)["score"]
+            parts.say(Notice(f"on everyday pairs the model changed from {parts.general.untuned['score']:.3f} to {found:.3f} (Spearman)"))
+        return state
+    if not assignment.blends:
+        return state
+    if why := unblended(parts.spec):
+        if state.after["score"] <= state.before["score"]:
+            parts.say(Notice(f"the tuned model is no better than the untuned one on the held-out rows, and is kept all the same: {why}"))
+        return state
+
+    def judge(strength: float) -> dict[str, Any]:
+        assert parts.judge is not None
+        blend.put(strength)
+        return parts.judge(parts.encoder) | ({"general": parts.general(parts.encoder)} if parts.general is not None else {})
+
+    if reached == "stopped":
+        ends = [{**state.before, "gain_interval": [0.0, 0.0], "strength": 0.0}, {**state.after, "strength": 1.0}]
+        after = ends[0] if state.before["score"] > state.after["score"] else ends[1]
+    else:
+        after = chosen(marked(state.before, state.after, judge))
+    blend.put(after["strength"])
+    return replace(state, after=after)
+
+
+def noted(parts: Parts, blend: Blend) -> None:
+    """Judge the blends of a training that is there to judge, and note what was found."""
+    if parts.judge is None or parts.marks is None or unblended(parts.spec):
+        return
+    for strength in MARKS[1:-1]:
+        blend.put(strength)
+        parts.marks.note(f"strength-{strength}", parts.judge(parts.encoder), parts.judge.resampled)
+
+
+def _measured_elsewhere(parts: Parts, blend: Blend, after: Any) -> dict[str, Any]:
+    """The verdict of others, with what the general probe finds at each mark; the encoder is left with the strength that they chose."""
+    found = {**after}
+    if parts.general is not None:
+        strengths = [{**mark} for mark in after.get("strengths", ())] or [{"strength": 1.0}]
+        for mark in strengths:
+            blend.put(mark["strength"])
+            same = {**parts.general.untuned, "change_interval": [0.0, 0.0]}
+            general = parts.general(parts.encoder) if mark["strength"] else same
+            mark["general"] = general["score"]
+            if mark["strength"] == after.get("strength", 1.0):
+                found["general"] = general
+        if "strengths" in after:
+            found["strengths"] = strengths
+    blend.put(after.get("strength", 1.0))
+    return found

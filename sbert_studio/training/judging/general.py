@@ -1,0 +1,92 @@
+"""What a training costs elsewhere: scored pairs of everyday language, judged before and after."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...data.samples import ASSETS
+from ...encoders.base import Encoder
+from ...evaluation.bootstrap import interval
+from ...evaluation.similarity import similarities
+from ...evaluation.sts import resampled_spearman, spearman
+
+if TYPE_CHECKING:
+    from ...encoders.trainable import Trainable
+
+PAIRS = ASSETS / "probe" / "general.csv"
+# A language counts where the untuned model gets so much of it right, or where it is the one that the model knows best.
+_KNOWN, _LEAST = 0.6, 0.2
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The pairs of one language; ``scores`` from 0 to 5, (n,) float64."""
+
+    language: str
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    scores: np.ndarray
+
+    def cosines(self, encoder: Encoder) -> np.ndarray:
+        vectors = encoder.encode([*self.left, *self.right])
+        return np.asarray(similarities(vectors[: len(self.left)], vectors[len(self.left) :])["cosine"])
+
+
+class GeneralProbe:
+    """Tells how well an encoder orders everyday pairs that have nothing to do with the training, in the languages that it knew untuned.
+
+    Attributes:
+        untuned: ``{"score", "rows", "interval", "languages": {code: score}}`` of the untuned encoder: the mean of Spearman's ρ over
+            the languages, and its 95% bootstrap interval.
+    """
+
+    def __init__(self, encoder: Encoder, parts: Sequence[_Part]) -> None:
+        self._parts = tuple(parts)
+        self.untuned, self._resampled = self._judged(encoder)
+
+    @classmethod
+    def of(cls, encoder: Trainable) -> GeneralProbe | None:
+        """The probe for an untuned encoder; none for a cross-encoder, whose head is new, or where no language is known to the model."""
+        if not isinstance(encoder, Encoder) or not PAIRS.is_file():
+            return None
+        scores = {part.language: spearman(part.cosines(encoder), part.scores) for part in _pairs()}
+        best = max(scores.values())
+        known = [part for part in _pairs() if scores[part.language] >= _KNOWN or scores[part.language] == best >= _LEAST]
+        return cls(encoder, known) if known else None
+
+    def __call__(self, encoder: Trainable) -> dict[str, Any]:
+        """As ``untuned``, of another encoder, with ``change_interval``: the 95% interval of by how much it is better (paired bootstrap)."""
+        assert isinstance(encoder, Encoder)
+        found, resampled = self._judged(encoder)
+        return {**found, "change_interval": interval(resampled - self._resampled)}
+
+    def _judged(self, encoder: Encoder) -> tuple[dict[str, Any], np.ndarray]:
+        cosines = [part.cosines(encoder) for part in self._parts]
+        scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, cosines, strict=True)}
+        # Languages have pairs of their own, so that their resamples may stand beside each other in any order.
+        resampled = np.mean([resampled_spearman(found, part.scores) for part, found in zip(self._parts, cosines, strict=True)], axis=0)
+        found = {
+            "score": float(np.mean(list(scores.values()))),
+            "rows": sum(len(part.scores) for part in self._parts),
+            "interval": interval(resampled),
+            "languages": scores,
+        }
+        return found, resampled
+
+
+@lru_cache(maxsize=1)
+def _pairs() -> tuple[_Part, ...]:
+    with PAIRS.open(encoding="utf-8", newline="") as source:
+        rows = list(csv.DictReader(source))
+    parts = []
+    for language in dict.fromkeys(row["language"] for row in rows):
+        own = [row for row in rows if row["language"] == language]
+        scores = np.array([float(row["score"]) for row in own])
+        parts.append(_Part(language, tuple(row["sentence1"] for row in own), tuple(row["sentence2"] for row in own), scores))
+    return tuple(parts)

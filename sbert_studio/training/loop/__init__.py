@@ -1,0 +1,1 @@
+"""Steps: batches through the network, gradients into weights."""

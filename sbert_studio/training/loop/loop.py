@@ -1,0 +1,267 @@
+"""The loop: a step, a word about it, an evaluation or a checkpoint where one is due, and an ear for Stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...data.questions import Question
+from ...errors import StudioError
+from ..checkpoint import Checkpoints, State, Tensors, read_state, read_tensors
+from ..events import Evaluated, Notice, Saved, Step
+from ..judging.alarm import OPPOSITE, accepted, below_chance, falls_apart
+from .parts import Parts
+from .schedule import Schedule
+from .steps import Steps
+from .throughput import Throughput
+
+_BAD_IN_A_ROW = 5
+_SECONDS_BETWEEN = 90.0
+# A checkpoint may take one part in this many of the time between two of them.
+_PATIENCE = 30
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A step that was queued, whose loss and gradient length are on their way to the host."""
+
+    step: int
+    values: Tensor
+    ready: torch.cuda.Event | None
+
+
+class Loop:
+    """Takes the steps of a run from wherever it stands.
+
+    Args:
+        parts: what the run is made of.
+        schedule: which batch each step takes.
+        precision: of the forward pass.
+        state: where it stands; a resumed run's is the checkpoint's.
+        untuned: the scores that the result is compared with; empty for those at the first step.
+        marks_to_come: blends that are judged after the last step, for the estimate of the time left.
+
+    Attributes:
+        state: kept up to date.
+        question: what only the owner of the rows can answer, once an alarm has stopped the run.
+    """
+
+    def __init__(
+        self, parts: Parts, schedule: Schedule, precision: str, state: State, untuned: Mapping[str, Any], marks_to_come: int = 0
+    ) -> None:
+        self.state = state
+        self.question: Question | None = None
+        self._known, self._marks_to_come = untuned, marks_to_come
+        self._judging: list[float] = []
+        self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
+        self._steps = Steps(parts, precision, state.micro_batch)
+        self._learning = parts.learning()
+        self._optimiser = parts.optimiser(schedule.planned)
+        self._pace = Throughput(state.rows, state.seconds)
+        self._began = time.perf_counter() - state.total_seconds
+        self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN
+        self._taken: _Taken | None = None
+
+    def resume(self) -> None:
+        """Take up weights and optimiser from the newest checkpoint, whose state this loop was given; until then the model is untuned."""
+        if self._judge is not None:
+            self._judge.mend(self._parts.encoder)
+        path = self._parts.checkpoints.newest()
+        if path is not None:
+            self._optimiser.load(dict(self._restore(path, weights_only=False).optimiser))
+
+    def restore_best(self) -> None:
+        """Put the best weights back."""
+        if self.state.best not in (-1, self.state.step):
+            self._restore(self._parts.checkpoints.at(self.state.best), weights_only=True)
+
+    def run(self, should_stop: Callable[[], bool]) -> str:
+        """Take all steps that are left.
+
+        Returns:
+            ``finished``; ``stopped`` where ``should_stop`` said so; ``asks`` where there is a ``question``.
+
+        Raises:
+            StudioError: the loss was not finite several times in a row, memory or the disk does not suffice.
+        """
+        if self._judge is not None and not self.state.before:
+            self._begin()
+            if self.question is not None:
+                return "asks"
+        for batch in self._schedule.batches(self.state.step):
+            if self._processes.any(should_stop()):
+                self._settle()
+                self._end_early()
+                return "stopped"
+            self._pace.begin()
+            step = self.state.step
+            loss, notice = self._steps.backward(batch, step)
+            norm = self._optimiser.step(step, loss)
+            self._pace.end(len(batch))
+            if notice:
+                self._parts.say(Notice(notice))
+            self._settle()
+            self._taken = self._fetch(step, loss, norm)
+            self.state = replace(self.state, step=step + 1, micro_batch=self._steps.micro_batch)
+            if self._processes.device.type == "cpu":
+                self._settle()
+            self._keep()
+            if self.question is not None:
+                return "asks"
+        self._settle()
+        self._count()
+        return "finished"
+
+    def _begin(self) -> None:
+        """Judge the untuned model, unless others have done so who tell of it; ask where the rows say the opposite of it."""
+        if self._known and self._parts.marks is not None:
+            self.state = replace(self.state, before=dict(self._known))
+            return
+        self._evaluate()
+        if self._judge is not None and not self._known and not accepted(self._parts.spec, OPPOSITE):
+            self.question = below_chance(self._parts.encoder, [self._judge.dev], [self.state.before])
+
+    def _keep(self) -> None:
+        """Judge, and write a checkpoint, where the one or the other is due."""
+        due = self._due()
+        judged = self._judge is not None and self.state.step in self._schedule.evaluations
+        if not (due or judged):
+            return
+        self._settle()
+        better = self._evaluate() if judged else False
+        if self.question is not None:
+            self.state = replace(self.state, alarm=self.question.to_json())
+        if due or self.question is not None or (better and self._parts.marks is None):
+            self._save()
+
+    def _end_early(self) -> None:
+        """Stop: the best and the last are kept; a run that was never judged is judged now.
+
+        That judgement is not in the checkpoint: an uninterrupted run would not have known it, and a resumed one must end as that does.
+        """
+        self._count()
+        if self.state.step:
+            self._save()
+            if self._judge is not None and self._parts.marks is None and self.state.best < 0:
+                self._evaluate()
+
+    def _evaluate(self) -> bool:
+        """Judge the weights as they are; whether no earlier ones were better (the untuned ones do not count)."""
+        assert self._judge is not None
+        untuned, began = self.state.step == 0, time.perf_counter()
+        scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
+        if (general := self._parts.general) is not None:
+            scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)
+        self._judging.append(time.perf_counter() - began)
+        better = not untuned and (self.state.best < 0 or scores["score"] > self.state.after["score"])
+        if untuned:
+            self.state = replace(self.state, before=dict(self._known) or scores)
+        elif better:
+            self.state = replace(self.state, after=scores, best=self.state.step)
+        if not untuned:
+            self.question = falls_apart(self._parts.spec, self.state.before, scores)
+            if self._parts.marks is not None:
+                self._parts.marks.note(f"step-{self.state.step}", scores, self._judge.resampled)
+        self._parts.say(Evaluated(self.state.step, scores["metric"], scores["score"], scores, better))
+        return better
+
+    def _due(self) -> bool:
+        """Whether a checkpoint is due. It is no matter for the weights: writing one changes nothing."""
+        if self.state.step == self._schedule.steps:
+            return self._parts.marks is None
+        if self._parts.spec.checkpoint_every:
+            return self.state.step % self._parts.spec.checkpoint_every == 0
+        return self._processes.any(time.perf_counter() - self._saved_at > self._wait)
+
+    def _count(self) -> None:
+        """Put into the state what the run has taken so far."""
+        total = time.perf_counter() - self._began
+        self.state = replace(self.state, rows=self._pace.rows, seconds=self._pace.seconds, total_seconds=total)
+
+    def _save(self) -> None:
+        start = time.perf_counter()
+        self._count()
+        if self._judge is None:
+            self.state = replace(self.state, best=self.state.step)
+        if self._processes.main:
+            encoder, objective = self._learning
+            path = self._parts.checkpoints.write(self.state, Tensors(encoder, objective, self._optimiser.tensors()))
+            self._parts.say(Saved(self.state.step, str(path)))
+        self._processes.wait()
+        self._saved_at = time.perf_counter()
+        self._wait = max(_SECONDS_BETWEEN, _PATIENCE * (self._saved_at - start))
+
+    def _restore(self, path: Path, *, weights_only: bool) -> Tensors:
+        tensors = read_tensors(path, weights_only=weights_only)
+        with torch.no_grad():
+            for learning, stored in zip(self._learning, (tensors.encoder, tensors.objective), strict=True):
+                for name, parameter in learning.items():
+                    parameter.copy_(stored[name])
+        return tensors
+
+    def _fetch(self, step: int, loss: Tensor, norm: Tensor) -> _Taken:
+        """Send loss and gradient length to the host without waiting: on a GPU they are read when the next step is queued."""
+        values = torch.stack([loss.float(), norm.float()])
+        if values.device.type != "cuda":
+            return _Taken(step, values.cpu(), None)
+        host, ready = values.to("cpu", non_blocking=True), torch.cuda.Event()  # type: ignore[no-untyped-call]
+        ready.record()
+        return _Taken(step, host, ready)
+
+    def _settle(self) -> None:
+        """Look at the last step's loss: count it if it was bad, tell of it if it is time to."""
+        if self._taken is None:
+            return
+        taken, self._taken = self._taken, None
+        if taken.ready is not None:
+            taken.ready.synchronize()
+        loss, norm = taken.values.tolist()
+        done = taken.step + 1
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            self._skipped(done, loss)
+            return
+        self.state = replace(self.state, bad=0)
+        ends = done in (1, self._schedule.steps)
+        if self._pace.shows() or ends:
+            steps, epoch, rate = self._schedule.steps, self._schedule.epoch_of(done), self._optimiser.rate(taken.step)
+            self._parts.say(Step(done, steps, epoch, loss, rate, self._pace.rate, self._left(done), norm, done, steps))
+
+    def _left(self, done: int) -> float:
+        """Seconds that this training still takes: its steps, its evaluations, and those of the blends at its end."""
+        judged = sum(step >= done for step in self._schedule.evaluations) + self._marks_to_come if self._judge is not None else 0
+        known = self._judging or ([self._judge.seconds] if self._judge is not None else [0.0])
+        return self._pace.left(self._schedule.steps - done) + judged * sum(known) / len(known)
+
+    def _skipped(self, step: int, loss: float) -> None:
+        self.state = replace(self.state, bad=self.state.bad + 1)
+        what = "loss" if not math.isfinite(loss) else "gradient"
+        if self.state.bad >= _BAD_IN_A_ROW:
+            raise StudioError(
+                f"the {what} was not a finite number {_BAD_IN_A_ROW} times in a row, up to step {step}",
+                f"lower the learning rate (it is {self._parts.spec.learning_rate:g}), or choose precision float32",
+            )
+        self._parts.say(Notice(f"the {what} of step {step} was not a finite number; the step was skipped"))
+
+
+def starting_state(checkpoints: Checkpoints, identity: str, micro_batch: int, resume: bool) -> State:
+    """The state of the newest checkpoint, or that of a run which begins.
+
+    Raises:
+        StudioError: the checkpoint is that of another spec or other examples.
+    """
+    path = checkpoints.newest() if resume else None
+    if path is None:
+        return State(identity=identity, micro_batch=micro_batch)
+    state = read_state(path)
+    if state.identity != identity:
+        raise StudioError(
+            "the checkpoint is that of a run with other settings or other data", "start a new run, or resume with the same ones"
+        )
+    return state
