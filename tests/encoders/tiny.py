@@ -27,6 +27,8 @@ from transformers import (
     XLNetConfig,
 )
 
+from sbert_studio.encoders.scorers.cross import OURS, CrossEncoder
+from sbert_studio.encoders.scorers.cross_storage import with_mlp
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.transformer import TransformerEncoder
 
@@ -120,7 +122,10 @@ def tokenizer_of(kind: str) -> Any:
         return qwen_tokenizer()
     if kind == "xlnet":
         return xlnet_tokenizer()
-    return decoder_tokenizer() if kind in DECODERS else bert_tokenizer()
+    tokenizer = decoder_tokenizer() if kind in DECODERS else bert_tokenizer()
+    if kind in _PADDED_BY_ONE:
+        tokenizer.pad_token = "[UNK]"
+    return tokenizer
 
 
 def backbone_of(kind: str, size: int) -> Any:
@@ -132,7 +137,11 @@ def backbone_of(kind: str, size: int) -> Any:
         model = T5EncoderModel(config)
     else:
         model = AutoModel.from_config(config, dtype=torch.float32)
-    # Fresh weights are so small that every text's vector is nearly the same; these differ.
+    return _apart(model)
+
+
+def _apart(model: Any) -> Any:
+    """Fresh weights are so small that every text's vector is nearly the same; these differ."""
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)
@@ -141,6 +150,16 @@ def backbone_of(kind: str, size: int) -> Any:
 
 def tiny_encoder(kind: str = "bert", config: EncoderConfig | None = None) -> TransformerEncoder:
     tokenizer = tokenizer_of(kind)
-    if kind in _PADDED_BY_ONE:
-        tokenizer.pad_token = "[UNK]"
     return TransformerEncoder(backbone_of(kind, len(tokenizer)), tokenizer, config or EncoderConfig(), name=f"tiny-{kind}")
+
+
+def tiny_cross(kind: str = "bert", *, head: str = "linear", labels: int = 1) -> CrossEncoder:
+    from transformers import AutoModelForSequenceClassification
+
+    tokenizer = tokenizer_of(kind)
+    config = backbone_of(kind, len(tokenizer)).config
+    config.num_labels = labels
+    setattr(config, OURS, {"head": head})
+    model_class = AutoModelForSequenceClassification._model_mapping[type(config)]
+    torch.manual_seed(7)
+    return CrossEncoder(_apart((with_mlp(model_class) if head == "mlp" else model_class)(config)), tokenizer, name=f"tiny-{kind}-pairs")
