@@ -211,7 +211,12 @@ def test_an_adapter_learns_and_is_merged_or_is_refused_in_words(family: Family, 
     assert np.abs(unmerged - untuned).max() > 1e-5
     model.save_adapter(tmp_path / "adapter", "owner/base")
     assert (tmp_path / "adapter" / "adapter_model.safetensors").is_file()
+    if isinstance(model, Encoder):
+        model.save(tmp_path / "unmerged")
+        assert model.adapted, "only a copy is merged into the folder"
+        np.testing.assert_allclose(answers(family.load(tmp_path / "unmerged"), TEXTS, PARTNERS), unmerged, atol=1e-5)
     model.merge_adapter()
+    assert not model.adapted and type(model.adaptable).__name__ == type(family.make().adaptable).__name__
     model.save(tmp_path / "merged")
     np.testing.assert_allclose(answers(model, TEXTS, PARTNERS), unmerged, atol=1e-5, rtol=1e-5)
     assert bits_equal(family.load(tmp_path / "merged").state_dict(), model.state_dict())
