@@ -216,12 +216,12 @@ class SentenceEncoder(Trainable, Encoder):
             raise StudioError(f"pooling {mode!r} does not fit this model's projection", "choose one mode, or a new projection")
         self.pooling = pooling
 
-    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
-        """Pool by ``pooling`` and project to the width ``projection`` from now on, where they are given."""
+    def reshape(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
+        """Pool by ``pooling`` and project to the width ``projection``, with ``activation`` behind it, from now on, where they are given."""
         if pooling:
             self.repool(pooling)
         if projection:
-            self.project(projection, seed=seed)
+            self.project(projection, activation, seed=seed)
 
     def freeze(self, precision: str = "float32") -> SentenceEncoder:
         """Make this encoder one for inference only, in ``precision`` (float32, bfloat16 or int8), and return it.

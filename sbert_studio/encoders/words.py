@@ -138,6 +138,11 @@ class WordEncoder(SentenceEncoder):
         """Let the table learn with the rest."""
         self.backbone.embeddings.emb_layer.weight.requires_grad_(True)
 
+    @property
+    def tables(self) -> Sequence[str]:
+        """The table of words."""
+        return ("backbone.embeddings.emb_layer.weight",)
+
     def convert(self, precision: str) -> None:
         """Nothing: looking up a word costs no arithmetic that could be saved."""
 

@@ -20,8 +20,9 @@ from ..modules.word_weights import WordWeights
 from ..sentence import SentenceEncoder
 from ..transformer import TransformerEncoder
 from ..words import WordEncoder, WordNetwork
-from .backbone import load_backbone, read_json, reading
+from .backbone import lacking, load_backbone, read_json, reading
 from .config import EncoderConfig
+from .digests import written
 
 # What a transformer's module reads is set in the first of these that says anything, as sentence-transformers has it.
 _SETTINGS = tuple(
@@ -42,7 +43,9 @@ def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu"
     name = name or folder.name
     if not folder.is_dir():
         raise StudioError(f"there is no model folder {str(folder)!r}", "check the path")
-    with reading(name):
+    if not (folder / "modules.json").is_file() and "modules.json" in written(folder):
+        raise lacking(folder / "modules.json")
+    with reading(name, folder):
         encoder = _load_modules(folder, name) if (folder / "modules.json").is_file() else _load_plain(folder, name)
     return encoder.to(device)
 
