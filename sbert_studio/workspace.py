@@ -60,6 +60,11 @@ class Workspace:
         """Encoders made of tables of words that packages bring."""
         return self.home / "tables"
 
+    @property
+    def fitted(self) -> Path:
+        """The folder that holds one folder a table of words that was learned or distilled."""
+        return self.home / "fitted"
+
     def run(self, run_id: str) -> Path:
         """``runs/<id>``, made if absent."""
         return self._folder("runs", key(run_id))

@@ -70,7 +70,7 @@ def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path
     finally:
         process.kill()
     with studio_at(tmp_path / "home", model) as studio:
-        left = studio.run(run["id"]).run
+        left = studio.tune.run(run["id"]).run
         assert left.status == "interrupted"
         assert "resume" in left.message
         assert list((studio.workspace.run(left.id) / "checkpoints").iterdir())

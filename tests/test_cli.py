@@ -363,7 +363,7 @@ def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path
     assert {"id", "status", "objective", "model", "created", "scores"} <= set(listed)
     assert (listed["id"], listed["status"], listed["objective"], listed["name"]) == (found["run"], "finished", "cosine", "first")
 
-    models = [model for model in ok(cli("models", "--json"))["models"] if model["kind"] != "table"]
+    models = [model for model in ok(cli("models", "--json"))["models"] if model["kind"] in ("bundled", "run")]
     assert [model["name"] for model in models] == ["all-MiniLM-L6-v2", found["run"]]
     assert models[1]["dim"] == 32
     assert models[0]["parameters"] == 22_713_216
@@ -487,7 +487,7 @@ def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere")
 
-    monkeypatch.setattr("sbert_studio.studio.Studio.similarity", full)
+    monkeypatch.setattr("sbert_studio.studio.exploring.Exploring.similarity", full)
     assert refused(cli("similarity", "a", "b", "--json")).startswith("error: the disk is full (/somewhere). hint: make room")
 
 
@@ -540,7 +540,7 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
     def stumble(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("sbert_studio.studio.Studio.similarity", stumble)
+    monkeypatch.setattr("sbert_studio.studio.exploring.Exploring.similarity", stumble)
     told = cli("similarity", "a", "b", "--json")
     assert told.code == 1
     assert told.err.count("\n") == 1
@@ -552,15 +552,15 @@ def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypa
 
 
 def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.studio import Studio
+    from sbert_studio.studio.exploring import Exploring
 
-    whole = Studio.similarity
+    whole = Exploring.similarity
 
-    def chatty(self: Studio, *arguments: Any) -> Any:
+    def chatty(self: Exploring, *arguments: Any) -> Any:
         print("hello from a library")
         return whole(self, *arguments)
 
-    monkeypatch.setattr(Studio, "similarity", chatty)
+    monkeypatch.setattr(Exploring, "similarity", chatty)
     told = cli("similarity", "cat", "dog", "--json")
     assert set(ok(told)) == {"cosine", "dot", "euclidean", "manhattan"}
     assert "hello from a library" in told.err
@@ -569,7 +569,7 @@ def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: py
 def test_every_command_explains_itself_and_takes_json(cli: Any) -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     assert set(commands) == {
-        *("app", "similarity", "encode", "search", "mine", "map", "check", "train", "fit", "strength"),
+        *("app", "similarity", "encode", "search", "mine", "map", "check", "train", "fit", "distil", "strength"),
         *("runs", "stop", "export", "evaluate", "models", "bench"),
     }
     for name in commands:
@@ -743,3 +743,26 @@ def test_word_vectors_are_learned_and_are_a_model(cli: Any, corpus: Path, tmp_pa
     assert "learned already" in refused(cli("fit", corpus, "--kind", table, "--set", "width=8", "--json"))
     assert "choose one of word2vec" in refused(cli("fit", corpus, "--kind", "fasttext", "--json"))
     assert "width" in refused(cli("fit", corpus, "--set", "width=1", "--json"))
+
+
+def test_what_is_fitted_without_a_folder_is_kept_among_the_models(cli: Any, corpus: Path, tmp_path: Path) -> None:
+    found = ok(cli("fit", corpus, "--kind", "tfidf", "--set", "dim=5", "--set", "min_count=1", "--json"))
+    assert (found["dim"], found["kind"]) == (5, "tfidf") and re.fullmatch(r"words-[0-9a-f]{10}", found["model"])
+    listed = {card["name"]: card for card in ok(cli("models", "--json"))["models"]}
+    assert (listed[found["model"]]["kind"], listed[found["model"]]["title"]) == ("fitted", "texts-tfidf")
+    hits = ok(cli("search", corpus, "cat unheard", "--model", found["model"], "--json"))
+    assert "1 of 2 words of your query is not in the model's table" in " ".join(hits["notes"])
+    assert "carry their words' weights" in refused(cli("fit", corpus, "--kind", "tfidf", "--weighting", "sif", "--json"))
+
+
+def test_an_encoder_is_distilled_into_a_table(cli: Any, corpus: Path, tmp_path: Path, tiny: Path) -> None:
+    found = ok(cli("distil", tiny, "--dim", "8", "--vocabulary", corpus, "--out", tmp_path / "static", "--json"))
+    assert (found["dim"], found["kind"], found["model"]) == (8, "static", str(tmp_path / "static")) and found["words"] == 20
+    alike = ok(cli("similarity", "cat dog", "dog cat", "--model", tmp_path / "static", "--json"))
+    assert alike["cosine"] == pytest.approx(1)
+    told = ok(cli("similarity", "cat dog", "unheard of", "--model", tmp_path / "static", "--json"))
+    assert told["notes"] == [
+        "2 of 4 words of the texts are not in the model's table and are passed over; "
+        "1 of 2 texts holds no word that it knows: a vector of zeros, whose scores say nothing."
+    ]
+    assert "no column" in refused(cli("distil", tiny, "--vocabulary", corpus, "--column", "none", "--json"))

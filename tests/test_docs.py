@@ -11,12 +11,14 @@ import typer
 
 from sbert_studio.cli.main import app
 from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.evaluation.suites import SUITES
+from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.objectives import OBJECTIVES
 from sbert_studio.registry import fields_of
 from sbert_studio.training.spec import TrainSpec
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "docs/training.md"]
+DOCUMENTS = ["README.md", "docs/training.md", "docs/evaluation.md"]
 
 
 def test_the_guide_names_every_objective_and_its_settings() -> None:
@@ -26,6 +28,13 @@ def test_the_guide_names_every_objective_and_its_settings() -> None:
         (row,) = [line for line in rows if f"`{name}`" in line.split("|")[1]]
         for field in fields_of(OBJECTIVES[name].Params):
             assert f"`{field.name}`" in row
+
+
+def test_the_guide_names_every_task_and_suite_in_its_own_words() -> None:
+    lines = (ROOT / "docs/evaluation.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| `")]
+    told = {cells[0].strip("`"): cells[1] for cells in rows}
+    assert told == {task.name: task.help for task in all_tasks()} | {name: SUITES[name].title for name in SUITES}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

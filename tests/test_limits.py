@@ -39,7 +39,7 @@ def until(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 def ended(studio: Studio, run: Run) -> Run:
     assert studio.runner.wait(run.id, 240)
-    return studio.run(run.id).run
+    return studio.tune.run(run.id).run
 
 
 @pytest.mark.parametrize(
@@ -56,44 +56,44 @@ def test_a_run_that_is_too_large_is_refused_with_its_limit(
     pairs = write_pairs(tmp_path / "pairs.csv")
     with studio_at(tmp_path / "home", model, limits=limits) as studio:
         with pytest.raises(StudioError, match=words):
-            studio.submit(request(pairs, **overrides))
-        assert studio.runs() == [] and not list(studio.workspace.runs.iterdir())
+            studio.tune.submit(request(pairs, **overrides))
+        assert studio.tune.runs() == [] and not list(studio.workspace.runs.iterdir())
     with studio_at(tmp_path / "own", model) as studio:  # a machine of one's own has no limits
-        studio.stop(studio.submit(request(pairs, **overrides)).id)
+        studio.tune.stop(studio.tune.submit(request(pairs, **overrides)).id)
 
 
 def test_a_visitor_has_one_run_at_a_time_and_a_place_in_the_queue(tmp_path: Path, model: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv")
     with studio_at(tmp_path / "home", model, limits=Limits(runs=1, queue=3)) as studio:
-        first = studio.submit(request(pairs, "visitor-1", epochs=900, evaluations_per_epoch=1))
-        until(lambda: studio.run(first.id).run.status == "running")
+        first = studio.tune.submit(request(pairs, "visitor-1", epochs=900, evaluations_per_epoch=1))
+        until(lambda: studio.tune.run(first.id).run.status == "running")
         with pytest.raises(StudioError, match=r"pairs is training, and each visitor has one run at a time"):
-            studio.submit(request(pairs, "visitor-1"))
-        waiting = [studio.submit(request(pairs, f"visitor-{number}", epochs=1)) for number in (2, 3)]
-        assert [studio.run(run.id).waiting for run in (first, *waiting)] == [0, 1, 2]
-        assert [seen.run.id for seen in studio.under_way()] == [first.id, *(run.id for run in waiting)]
+            studio.tune.submit(request(pairs, "visitor-1"))
+        waiting = [studio.tune.submit(request(pairs, f"visitor-{number}", epochs=1)) for number in (2, 3)]
+        assert [studio.tune.run(run.id).waiting for run in (first, *waiting)] == [0, 1, 2]
+        assert [seen.run.id for seen in studio.tune.under_way()] == [first.id, *(run.id for run in waiting)]
         with pytest.raises(StudioError, match="waiting for its turn"):
-            studio.submit(request(pairs, "visitor-2"))
+            studio.tune.submit(request(pairs, "visitor-2"))
         with pytest.raises(StudioError, match="3 runs are under way, and no more than 3 may wait"):
-            studio.submit(request(pairs, "visitor-4"))
-        studio.stop(waiting[0].id)
-        assert studio.run(waiting[1].id).waiting == 1
-        studio.stop(first.id)
-        assert studio.run(first.id).stopping or studio.run(first.id).run.status == "stopped"
+            studio.tune.submit(request(pairs, "visitor-4"))
+        studio.tune.stop(waiting[0].id)
+        assert studio.tune.run(waiting[1].id).waiting == 1
+        studio.tune.stop(first.id)
+        assert studio.tune.run(first.id).stopping or studio.tune.run(first.id).run.status == "stopped"
         assert ended(studio, waiting[1]).status == "finished"
-        assert not studio.run(first.id).stopping
-        assert studio.submit(request(pairs, "visitor-1")).id
+        assert not studio.tune.run(first.id).stopping
+        assert studio.tune.submit(request(pairs, "visitor-1")).id
 
 
 def test_a_run_that_trains_for_too_long_is_stopped_and_says_why(tmp_path: Path, model: Path) -> None:
     with studio_at(tmp_path / "home", model, limits=Limits(minutes=60)) as studio:
-        run = studio.submit(request(write_pairs(tmp_path / "pairs.csv"), epochs=900, evaluations_per_epoch=1))
-        until(lambda: studio.run(run.id).run.step > 2)
+        run = studio.tune.submit(request(write_pairs(tmp_path / "pairs.csv"), epochs=900, evaluations_per_epoch=1))
+        until(lambda: studio.tune.run(run.id).run.step > 2)
         Keeper(studio).look()
-        assert not studio.run(run.id).stopping
+        assert not studio.tune.run(run.id).stopping
         Keeper(studio).look(datetime.now(timezone.utc) + timedelta(minutes=61))
         assert ended(studio, run).status == "stopped"
-        notes = [event["message"] for _, event in studio.run(run.id).events if event["type"] == "notice"]
+        notes = [event["message"] for _, event in studio.tune.run(run.id).events if event["type"] == "notice"]
         assert sum("60 minutes at most" in note for note in notes) == 1
 
 
@@ -107,10 +107,10 @@ def old_run(studio: Studio, number: int, days: float, size: int = 1000) -> str:
 def test_runs_of_a_shared_page_go_on_the_day_that_was_told(tmp_path: Path, model: Path) -> None:
     with studio_at(tmp_path / "home", model, limits=Limits(keep_days=14)) as studio:
         old, young = old_run(studio, 1, 13.9), old_run(studio, 2, 2)
-        assert studio.run(young).kept_until == (NOW + timedelta(days=12)).isoformat(timespec="seconds")
+        assert studio.tune.run(young).kept_until == (NOW + timedelta(days=12)).isoformat(timespec="seconds")
         assert remove_old(studio, NOW) == []
         assert remove_old(studio, NOW + timedelta(hours=3)) == [old]
-        assert [run.id for run in studio.runs()] == [young]
+        assert [run.id for run in studio.tune.runs()] == [young]
         assert not (studio.workspace.runs / old).exists()
 
 
@@ -119,7 +119,7 @@ def test_where_runs_fill_the_disk_the_oldest_get_a_day_of_notice(tmp_path: Path,
     with studio_at(tmp_path / "home", model, limits=Limits(runs_mb=10)) as studio:
         ids = [old_run(studio, number, 10 - number, 4 * mebibyte) for number in range(4)]
         assert remove_old(studio, NOW) == []
-        told = [studio.run(run_id).kept_until for run_id in ids]
+        told = [studio.tune.run(run_id).kept_until for run_id in ids]
         assert told == [(NOW + timedelta(days=1)).isoformat(timespec="seconds")] * 2 + ["", ""]
         assert remove_old(studio, NOW + timedelta(hours=23)) == []
         assert remove_old(studio, NOW + timedelta(hours=25)) == ids[:2]
@@ -130,7 +130,7 @@ def test_on_a_machine_of_ones_own_nothing_is_removed(tmp_path: Path, model: Path
     with studio_at(tmp_path / "home", model) as studio:
         old = old_run(studio, 1, 4000)
         Keeper(studio).look(NOW)
-        assert studio.run(old).kept_until == "" and remove_old(studio, NOW) == []
+        assert studio.tune.run(old).kept_until == "" and remove_old(studio, NOW) == []
 
 
 def test_what_can_be_made_again_is_kept_within_its_part_of_the_disk(tmp_path: Path, model: Path) -> None:

@@ -42,31 +42,31 @@ def studio(home: Path, tiny: Path) -> Iterator[Studio]:
 @pytest.fixture
 def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file of scores is uncertain until its scale is told."""
-    known = Reading._diagnosed
+    known = Reading.diagnosed
 
     def diagnosed(self: Reading, table: Any, said: Any, *more: Any, **named: Any) -> Any:
         found = known(self, table, said, *more, **named)
         return replace(found, questions=() if isinstance(said, ColumnChoices) and said.scale else (WHICH_WAY,))
 
-    monkeypatch.setattr(Reading, "_diagnosed", diagnosed)
+    monkeypatch.setattr(Reading, "diagnosed", diagnosed)
 
 
 @pytest.mark.usefixtures("doubtful")
 def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    plan = studio.plan(TrainRequest(path, overrides=quick()))
+    plan = studio.tune.plan(TrainRequest(path, overrides=quick()))
     assert not plan.certain and plan.to_json()["questions"][0]["options"][1]["flag"] == "--scale 0-10"
-    for verb in (studio.submit, studio.train, studio.estimate):
+    for verb in (studio.tune.submit, studio.tune.train, studio.tune.estimate):
         with pytest.raises(Unanswered, match="Is a 5 the most alike") as caught:
             verb(plan)
         assert "--scale 0-10 (no, a 10 would be)" in str(caught.value) and caught.value.rows == (3,)
-    assert studio.runs() == []
-    answered = studio.plan(replace(plan.request, choices=ColumnChoices(scale=(0.0, 10.0))), plan)
+    assert studio.tune.runs() == []
+    answered = studio.tune.plan(replace(plan.request, choices=ColumnChoices(scale=(0.0, 10.0))), plan)
     assert answered.certain and answered.table is plan.table
-    assert studio.train(answered).status == "finished"
-    kept = studio.train(TrainRequest(path, choices=ColumnChoices(as_read=True), overrides=quick()))
+    assert studio.tune.train(answered).status == "finished"
+    kept = studio.tune.train(TrainRequest(path, choices=ColumnChoices(as_read=True), overrides=quick()))
     assert RunFiles(studio.workspace.run(kept.id)).plan()["as_read"][0]["question"] == WHICH_WAY.text
-    with zipfile.ZipFile(studio.export(kept.id).path) as archive:
+    with zipfile.ZipFile(studio.tune.export(kept.id).path) as archive:
         card = archive.read("pairs/README.md").decode()
     assert "60 rows read" in card and "Is a 5 the most alike?" in card and "--as-read" in card
 
@@ -75,14 +75,14 @@ def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studi
 def test_a_question_about_the_first_stage_is_answered_by_a_setting_of_it(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "first.csv", seed=30)
     said = TrainRequest(path, first=first, choices=ColumnChoices(scale=(0.0, 5.0)), overrides=quick())
-    (question,) = studio.plan(said).questions
+    (question,) = studio.tune.plan(said).questions
     assert question.text.startswith("In the file of the first stage: ")
     assert question.options[1].flag == "--set first.scale=0-10"
     for value in ("0-10", [0.0, 10.0]):
-        plan = studio.plan(replace(said, overrides=quick(**{"first.scale": value})))
+        plan = studio.tune.plan(replace(said, overrides=quick(**{"first.scale": value})))
         assert plan.certain and plan.first is not None and (plan.roles.high, plan.first.roles.high) == (5.0, 10.0)
-    run = studio.train(plan)
-    line = (studio.export(run.id).path, "pairs/README.md")
+    run = studio.tune.train(plan)
+    line = (studio.tune.export(run.id).path, "pairs/README.md")
     with zipfile.ZipFile(line[0]) as archive:
         assert "--set first.scale=0-10" in archive.read(line[1]).decode(), "the same training again reads both files the same"
 
@@ -90,13 +90,13 @@ def test_a_question_about_the_first_stage_is_answered_by_a_setting_of_it(studio:
 def test_rows_that_nothing_can_be_learned_from_are_not_trained_on(studio: Studio, tmp_path: Path) -> None:
     path = tmp_path / "same.csv"
     path.write_text("sentence1,sentence2,score\n" + "".join(f"cat dog,red blue {n},{n % 6}\n" for n in range(40)), encoding="utf-8")
-    for verb in (studio.submit, studio.train, studio.estimate):
+    for verb in (studio.tune.submit, studio.tune.train, studio.tune.estimate):
         with pytest.raises(StudioError, match="the same text in every row"):
             verb(TrainRequest(path, overrides=quick()))
     pairs = write_pairs(tmp_path / "pairs.csv")
     with pytest.raises(StudioError, match="the held-out file cannot be used"):
-        studio.submit(TrainRequest(pairs, dev=write_texts(tmp_path / "dev.csv"), overrides=quick()))
-    assert studio.runs() == []
+        studio.tune.submit(TrainRequest(pairs, dev=write_texts(tmp_path / "dev.csv"), overrides=quick()))
+    assert studio.tune.runs() == []
 
 
 def write_texts(path: Path) -> Path:
@@ -108,30 +108,30 @@ def test_every_row_is_accounted_for_in_the_plan_the_run_and_the_zip(studio: Stud
     path, dev = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "dev.csv", 20, seed=30)
     with path.open("a", encoding="utf-8") as target:
         target.write("cat,dog,none of it\nmat,,3\n")
-    plan = studio.plan(TrainRequest(path, dev, overrides=quick()))
+    plan = studio.tune.plan(TrainRequest(path, dev, overrides=quick()))
     account = plan.accounts["data"]
     assert (account.read, account.used, account.left_out) == (62, 60, 2)
     assert {row for reason in account.reasons for row in reason.rows} == {62, 63}
     assert (plan.accounts["dev"].read, plan.accounts["dev"].used) == (20, 20)
-    run = studio.train(plan)
-    assert studio.accounts(run.id)["data"] == account, "what is judged by stands in a file of its own"
-    held = studio.train(TrainRequest(path, overrides=quick(dev_fraction=0.2)))
-    told = studio.accounts(held.id)["data"]
+    run = studio.tune.train(plan)
+    assert studio.tune.accounts(run.id)["data"] == account, "what is judged by stands in a file of its own"
+    held = studio.tune.train(TrainRequest(path, overrides=quick(dev_fraction=0.2)))
+    told = studio.tune.accounts(held.id)["data"]
     assert (told.read, told.used + told.held_out, told.held_out) == (62, 60, held.dev_rows)
-    with zipfile.ZipFile(studio.export(run.id).path) as archive:
+    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
         data = json.loads(archive.read("pairs/data.json"))
     assert data["accounts"]["data"]["left_out"] == 2
 
 
 def test_a_run_whose_rows_an_earlier_version_drew_otherwise_is_accounted_for_by_what_it_wrote(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv", seed=10)
-    run = studio.train(TrainRequest(path, overrides=quick(dev_fraction=0.2)))
+    run = studio.tune.train(TrainRequest(path, overrides=quick(dev_fraction=0.2)))
     written = studio.workspace.run(run.id) / "held_out.jsonl"
     rows = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
     drawn = [row["line"] for row in rows]
     others = [line for line in range(2, 62) if line not in drawn][: len(rows)]
     written.write_text("".join(json.dumps({**row, "line": line}) + "\n" for row, line in zip(rows, others, strict=True)), encoding="utf-8")
-    told = studio.accounts(run.id)["data"]
+    told = studio.tune.accounts(run.id)["data"]
     assert (told.read, told.used, told.held_out, told.left_out) == (60, 60 - len(rows), len(rows), 0)
 
 
@@ -142,8 +142,8 @@ def test_rows_of_the_first_stage_that_hold_a_held_out_text_are_named(studio: Stu
     source = dev if judged == "by a file" else path
     with first.open("a", encoding="utf-8") as target:
         target.writelines(source.read_text(encoding="utf-8").splitlines(keepends=True)[1:])
-    run = studio.train(TrainRequest(path, dev if source is dev else None, first, overrides=quick(dev_fraction=0.2)))
-    account = studio.accounts(run.id)["first"]
+    run = studio.tune.train(TrainRequest(path, dev if source is dev else None, first, overrides=quick(dev_fraction=0.2)))
+    account = studio.tune.accounts(run.id)["first"]
     (told,) = account.reasons
     assert account.read == account.used + account.left_out and told.why == "shares a text with a held-out row"
     assert len(told.rows) >= run.dev_rows and min(told.rows) >= 2
@@ -152,8 +152,8 @@ def test_rows_of_the_first_stage_that_hold_a_held_out_text_are_named(studio: Stu
 
 def test_a_run_trains_the_rows_that_were_planned_and_says_so_where_they_are_damaged(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    plan = studio.plan(TrainRequest(path, overrides=quick()))
-    run = studio.train(plan)
+    plan = studio.tune.plan(TrainRequest(path, overrides=quick()))
+    run = studio.tune.train(plan)
     materials = RunFiles(studio.workspace.run(run.id))
     rows, dev = materials.examples()
     assert (rows.digest, dev, rows.lines.tolist()) == (plan.examples.digest, None, plan.examples.lines.tolist())
@@ -165,33 +165,33 @@ def test_a_run_trains_the_rows_that_were_planned_and_says_so_where_they_are_dama
 
 
 def test_a_run_of_an_earlier_version_still_opens(studio: Studio, tmp_path: Path) -> None:
-    plan = studio.plan(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
-    run = studio.train(plan)
+    plan = studio.tune.plan(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = studio.tune.train(plan)
     materials = RunFiles(studio.workspace.run(run.id))
     for name in ("plan.json", "account.json", "learned.parquet"):
         (materials.folder / name).unlink()
     assert materials.examples()[0].digest == plan.examples.digest
-    assert materials.accounts() == materials.plan() == {} == studio.accounts(run.id)
-    with zipfile.ZipFile(studio.export(run.id).path) as archive:
+    assert materials.accounts() == materials.plan() == {} == studio.tune.accounts(run.id)
+    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
         assert "## Again" in archive.read("pairs/README.md").decode()
 
 
 def test_how_a_file_is_read_goes_into_its_run(studio: Studio, tmp_path: Path) -> None:
     path = tmp_path / "alt.csv"
     path.write_bytes(write_pairs(tmp_path / "pairs.csv").read_text().replace("cat", "кот").replace(",", ";").encode("cp866"))
-    run = studio.train(TrainRequest(path, choices=ColumnChoices(encoding="cp866", delimiter=";"), overrides=quick()))
+    run = studio.tune.train(TrainRequest(path, choices=ColumnChoices(encoding="cp866", delimiter=";"), overrides=quick()))
     materials = RunFiles(studio.workspace.run(run.id))
     assert any("кот" in text for text in materials.examples()[0].texts[0])
     (materials.folder / "learned.parquet").unlink()
     assert any("кот" in text for text in materials.examples()[0].texts[0])
-    with zipfile.ZipFile(studio.export(run.id).path) as archive:
+    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
         assert "--encoding cp866" in archive.read("alt/README.md").decode()
 
 
 def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: Studio, tmp_path: Path) -> None:
     path, other = write_pairs(tmp_path / "pairs.csv"), write_pairs(tmp_path / "other.csv", seed=9)
     steps = iter([False, False, True])
-    run = studio.train(TrainRequest(path, overrides=quick(), name="mine"), should_stop=lambda: next(steps, True))
+    run = studio.tune.train(TrainRequest(path, overrides=quick(), name="mine"), should_stop=lambda: next(steps, True))
     assert run.status == "stopped"
     for said, words in (
         (TrainRequest(dev=other), "began without --dev"),
@@ -201,8 +201,8 @@ def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: 
         (TrainRequest(other), "another file"),
     ):
         with pytest.raises(StudioError, match=words):
-            studio.go_on(run.id, said)
-    assert studio.go_on(run.id, TrainRequest(path, name="mine")).status == "finished"
+            studio.tune.go_on(run.id, said)
+    assert studio.tune.go_on(run.id, TrainRequest(path, name="mine")).status == "finished"
 
 
 @pytest.mark.parametrize("out", [".", "..", "/proc/x", "/", "taken"])
@@ -214,5 +214,5 @@ def test_a_model_that_has_nowhere_to_go_is_refused_before_anything_is_trained(
     (tmp_path / "here" / "taken").write_text("a file")
     monkeypatch.chdir(tmp_path / "here")
     with pytest.raises(StudioError):
-        studio.train(TrainRequest(path, overrides=quick()), out=out)
-    assert studio.runs() == []
+        studio.tune.train(TrainRequest(path, overrides=quick()), out=out)
+    assert studio.tune.runs() == []

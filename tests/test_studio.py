@@ -36,7 +36,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Iterator[Stu
 @pytest.fixture(scope="module")
 def corpus(studio: Studio) -> Corpus:
     texts = list(dict.fromkeys(sentences(120)))
-    return studio.corpus(table_from_columns("made up", {"text": texts, "topic": [str(row % 3) for row in range(len(texts))]}))
+    return studio.read.corpus(table_from_columns("made up", {"text": texts, "topic": [str(row % 3) for row in range(len(texts))]}))
 
 
 def test_making_a_studio_loads_nothing_heavy_and_opens_nothing() -> None:
@@ -52,8 +52,8 @@ print(heavy, studio.workspace.database.exists())
 
 
 def test_similarity_is_what_the_vectors_say(studio: Studio) -> None:
-    found = studio.similarity("cat dog mat", "red blue")
-    left, right = studio.encode(["cat dog mat", "red blue"]).vectors.astype(np.float64)
+    found = studio.explore.similarity("cat dog mat", "red blue")
+    left, right = studio.explore.encode(["cat dog mat", "red blue"]).vectors.astype(np.float64)
     assert found.cosine == pytest.approx(left @ right / np.linalg.norm(left) / np.linalg.norm(right), abs=1e-6)
     assert found.dot == pytest.approx(left @ right, abs=1e-6)
     assert found.euclidean == pytest.approx(np.linalg.norm(left - right), abs=1e-6)
@@ -62,10 +62,10 @@ def test_similarity_is_what_the_vectors_say(studio: Studio) -> None:
 
 def test_a_matrix_agrees_with_the_pairs_it_holds(studio: Studio) -> None:
     texts = sentences(4)
-    matrix = studio.similarity_matrix(texts)
+    matrix = studio.explore.similarity_matrix(texts)
     for row, a in enumerate(texts):
         for column, b in enumerate(texts):
-            assert matrix[row, column] == pytest.approx(studio.similarity(a, b).cosine, abs=1e-5)
+            assert matrix[row, column] == pytest.approx(studio.explore.similarity(a, b).cosine, abs=1e-5)
 
 
 def test_a_file_of_pairs_is_compared_row_by_row_with_its_own_row_numbers(studio: Studio, tmp_path: Path) -> None:
@@ -73,31 +73,31 @@ def test_a_file_of_pairs_is_compared_row_by_row_with_its_own_row_numbers(studio:
     lines = path.read_text().splitlines()
     lines[3] = ",red blue,1.0"  # the fourth row of the file has no first text
     path.write_text("\n".join(lines))
-    found = studio.similarity_pairs(path)
+    found = studio.explore.similarity_pairs(path)
     assert found.columns == ("sentence1", "sentence2")
     assert [row.row for row in found.rows] == [2, 3, *range(5, 14)]
-    assert found.rows[2].similarity.cosine == pytest.approx(studio.similarity(found.rows[2].a, found.rows[2].b).cosine, abs=1e-5)
+    assert found.rows[2].similarity.cosine == pytest.approx(studio.explore.similarity(found.rows[2].a, found.rows[2].b).cosine, abs=1e-5)
 
 
 def test_rows_spread_from_one_line_agree_with_their_own_scores(studio: Studio, tmp_path: Path) -> None:
-    table = studio.read(write_pairs(tmp_path / "pairs.csv", 12))
-    alone = studio.similarity_pairs(table).agreement
+    table = studio.read.table(write_pairs(tmp_path / "pairs.csv", 12))
+    alone = studio.explore.similarity_pairs(table).agreement
     assert alone is not None and alone.rows == 12
-    assert studio.similarity_pairs(replace(table, lines=np.repeat(table.lines[:4], 3))).agreement == alone
+    assert studio.explore.similarity_pairs(replace(table, lines=np.repeat(table.lines[:4], 3))).agreement == alone
 
 
 def test_vectors_come_from_the_cache_the_second_time(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = studio.vectors_of(corpus)
+    first = studio.explore.vectors_of(corpus)
     encoder = studio.catalog.load(studio.settings.default_model)
     monkeypatch.setattr(type(encoder), "encode", lambda *_, **__: pytest.fail("the corpus was encoded again"))
-    assert np.array_equal(studio.vectors_of(corpus), first)
-    assert len(studio.mine(corpus, 3).pairs) == 3
+    assert np.array_equal(studio.explore.vectors_of(corpus), first)
+    assert len(studio.explore.mine(corpus, 3).pairs) == 3
 
 
 @pytest.mark.parametrize("mode", ["semantic", "lexical", "hybrid"])
 def test_search_finds_the_text_itself_first_and_no_more_than_was_asked(studio: Studio, corpus: Corpus, mode: str) -> None:
     query = max(corpus.texts, key=len)
-    found = studio.search(corpus, query, 5, mode)  # type: ignore[arg-type]
+    found = studio.explore.search(corpus, query, 5, mode)  # type: ignore[arg-type]
     assert found.hits[0].text == query
     assert len(found.hits) == 5
     scores = [hit.score for hit in found.hits]
@@ -107,21 +107,21 @@ def test_search_finds_the_text_itself_first_and_no_more_than_was_asked(studio: S
 
 
 def test_semantic_search_is_brute_force(studio: Studio, corpus: Corpus) -> None:
-    vectors = studio.vectors_of(corpus)
+    vectors = studio.explore.vectors_of(corpus)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    query = studio.encode(["river stone"]).vectors[0]
+    query = studio.explore.encode(["river stone"]).vectors[0]
     best = np.argsort(-(unit @ query), kind="stable")[:7]
-    assert [hit.row for hit in studio.search(corpus, "river stone", 7).hits] == best.tolist()
+    assert [hit.row for hit in studio.explore.search(corpus, "river stone", 7).hits] == best.tolist()
 
 
 def test_neighbours_leave_the_text_itself_out(studio: Studio, corpus: Corpus) -> None:
-    found = studio.neighbours(corpus, 5, 4)
+    found = studio.explore.neighbours(corpus, 5, 4)
     assert len(found.hits) == 4
     assert 5 not in [hit.row for hit in found.hits]
 
 
 def test_mining_names_lines_as_the_file_has_them(studio: Studio, corpus: Corpus) -> None:
-    pair = studio.mine(corpus, 1).pairs[0]
+    pair = studio.explore.mine(corpus, 1).pairs[0]
     assert (corpus.texts[pair.row_a], corpus.texts[pair.row_b]) == (pair.a, pair.b)
     assert (pair.line_a, pair.line_b) == (pair.row_a + 2, pair.row_b + 2)
 
@@ -131,12 +131,12 @@ def test_the_map_has_a_point_for_each_text_and_clusters_that_add_up(studio: Stud
     from sbert_studio.explore.projection import ProjectionParams
 
     # Few enough for principal components: compiling UMAP would take longer than all the rest.
-    corpus = studio.corpus(table_from_columns("few", {"text": list(corpus.texts[:9])}))
-    view = studio.map(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=4))
+    corpus = studio.read.corpus(table_from_columns("few", {"text": list(corpus.texts[:9])}))
+    view = studio.explore.map(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=4))
     assert view.points.shape == (len(corpus), 3)
     assert sum(cluster.size for cluster in view.clusters) == len(corpus)
     assert len({cluster.label for cluster in view.clusters}) == 4
-    again = studio.map(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=2))
+    again = studio.explore.map(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=2))
     assert again.projection_key == view.projection_key
     assert np.array_equal(again.points, view.points), "a cluster control must not move the map"
     assert view.to_json()["points"] == len(corpus)
@@ -146,25 +146,25 @@ def test_a_mended_table_can_be_checked_and_trained_on(studio: Studio, tmp_path: 
     path = write_pairs(tmp_path / "pairs.csv", 40)
     with path.open("a") as target:
         target.write("=cat dog,red blue,1.0\n,red,2.0\n")
-    diagnosis = studio.check(path)
+    diagnosis = studio.read.check(path)
     mends = [finding.mend for finding in diagnosis.findings if finding.mend and 43 in finding.rows]
     assert mends, "the row with a blank side can be left out"
-    table = studio.mend(path, mends)
+    table = studio.read.mend(path, mends)
     assert 43 not in table.lines
-    run = studio.train(TrainRequest(table, overrides=quick()))
+    run = studio.tune.train(TrainRequest(table, overrides=quick()))
     assert run.rows == len(table)
     kept = studio.workspace.run(run.id) / "data.parquet"
-    assert "=cat dog" in studio.read(kept).column("sentence1"), "what is trained on is the text, not a spreadsheet's version of it"
+    assert "=cat dog" in studio.read.table(kept).column("sentence1"), "what is trained on is the text, not a spreadsheet's version of it"
 
 
 def test_the_plan_keeps_what_the_user_chose(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    plan = studio.plan(TrainRequest(path, overrides={"epochs": 3, "batch_size": 4}))
+    plan = studio.tune.plan(TrainRequest(path, overrides={"epochs": 3, "batch_size": 4}))
     assert (plan.spec.epochs, plan.spec.batch_size, plan.spec.model) == (3.0, 4, studio.settings.default_model)
     assert plan.reasons and plan.certain
     json.dumps(plan.to_json(), allow_nan=False)
     with pytest.raises(StudioError, match="no setting 'sped'"):
-        studio.plan(TrainRequest(path, overrides={"sped": 1}))
+        studio.tune.plan(TrainRequest(path, overrides={"sped": 1}))
 
 
 def counted(verb: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
@@ -178,61 +178,65 @@ def counted(verb: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
 
 
 def test_another_setting_reads_checks_and_builds_nothing_again(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.data import doctor, tables
+    from sbert_studio.data import tables
+    from sbert_studio.data.doctor import diagnosis as doctor
 
     done: list[str] = []
     for module, name in ((tables, "read_table"), (doctor, "diagnose"), (doctor, "build_examples"), (doctor, "build_like")):
         monkeypatch.setattr(module, name, counted(getattr(module, name), done))
     path, dev, first = (write_pairs(tmp_path / f"{name}.csv", seed=seed) for seed, name in ((10, "pairs"), (20, "dev"), (30, "first")))
     request = TrainRequest(path, dev, first, overrides=quick())
-    plan = studio.plan(request)
+    plan = studio.tune.plan(request)
     assert done.count("read_table") == 3
     done.clear()
-    again = studio.plan(replace(request, overrides=quick(epochs=0.5, **{"first.epochs": 0.3})), plan)
+    again = studio.tune.plan(replace(request, overrides=quick(epochs=0.5, **{"first.epochs": 0.3})), plan)
     assert done == [], "the rows are those of the plan before"
     assert (again.spec.epochs, again.spec.first["epochs"], again.examples is plan.examples) == (0.5, 0.3, True)
-    run = studio.train(again)
+    run = studio.tune.train(again)
     assert done == [], "what is trained are the rows that were planned"
     assert run.status == "finished" and run.spec == again.spec.to_json()
-    studio.plan(replace(request, choices=ColumnChoices(scale=(0.0, 10.0))), again)
+    studio.tune.plan(replace(request, choices=ColumnChoices(scale=(0.0, 10.0))), again)
     assert "read_table" not in done and "diagnose" in done, "the same file otherwise read by its owner is looked at again"
 
 
 def test_training_in_the_foreground_writes_the_model_where_it_was_asked_to(studio: Studio, tmp_path: Path) -> None:
     out, told = tmp_path / "new" / "model", []
-    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), out=out, emit=told.append)
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), out=out, emit=told.append)
     assert run.status == "finished"
     assert type(told[0]).__name__ == "Started"
     assert type(told[-1]).__name__ == "Finished"
-    assert studio.evaluate(str(out), write_pairs(tmp_path / "test.csv", seed=5)).rows == 60
-    card = next(card for card in studio.models() if card.name == run.id)
+    assert studio.judge.evaluate(str(out), write_pairs(tmp_path / "test.csv", seed=5)).rows == 60
+    card = next(card for card in studio.judge.models() if card.name == run.id)
     assert (card.dim, card.max_length, card.pooling) == (32, 64, "mean")
     assert card.parameters == studio.catalog.load(run.id).describe()["parameters"]
 
 
 def test_training_judges_by_the_held_out_file_where_one_is_given(studio: Studio, tmp_path: Path) -> None:
     dev = write_pairs(tmp_path / "dev.csv", 23, seed=9)
-    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), dev=dev, overrides=quick()))
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), dev=dev, overrides=quick()))
     assert run.dev_rows == run.after["rows"] == 23
-    assert run.after["score"] == pytest.approx(studio.evaluate(run.id, dev).to_json()["cosine"]["spearman"], abs=1e-6)
+    assert run.after["score"] == pytest.approx(studio.judge.evaluate(run.id, dev).to_json()["cosine"]["spearman"], abs=1e-6)
 
 
 def test_a_report_on_the_rows_that_a_model_learned_says_so(studio: Studio, tmp_path: Path) -> None:
     path, other = write_pairs(tmp_path / "pairs.csv", 50), write_pairs(tmp_path / "other.csv", 20, seed=7)
-    run = studio.train(TrainRequest(path, overrides=quick(epochs=0.2), name="Mine"))
+    run = studio.tune.train(TrainRequest(path, overrides=quick(epochs=0.2), name="Mine"))
     mixed = tmp_path / "mixed.csv"
     mixed.write_text(other.read_text() + "".join(path.read_text().splitlines(keepends=True)[1:4]))
-    again = studio.train(TrainRequest(other, model=run.id, overrides=quick(epochs=0.2), name="Again"))
-    assert studio.evaluate(None, path).notes == studio.evaluate(run.id, other).notes == ()
-    assert studio.evaluate(run.id, path).notes[-1].startswith("50 of these 50 rows are in the file that Mine was tuned on")
-    assert studio.evaluate(run.id, mixed).notes[-1].startswith("3 of these 23 rows")
-    assert ["Again" in studio.evaluate(again.id, mixed).notes[-2], "Mine" in studio.evaluate(again.id, mixed).notes[-1]] == [True, True]
+    again = studio.tune.train(TrainRequest(other, model=run.id, overrides=quick(epochs=0.2), name="Again"))
+    assert studio.judge.evaluate(None, path).notes == studio.judge.evaluate(run.id, other).notes == ()
+    assert studio.judge.evaluate(run.id, path).notes[-1].startswith("50 of these 50 rows are in the file that Mine was tuned on")
+    assert studio.judge.evaluate(run.id, mixed).notes[-1].startswith("3 of these 23 rows")
+    assert ["Again" in studio.judge.evaluate(again.id, mixed).notes[-2], "Mine" in studio.judge.evaluate(again.id, mixed).notes[-1]] == [
+        True,
+        True,
+    ]
 
 
 def test_a_tuned_model_can_be_tuned_on(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    first = studio.train(TrainRequest(path, overrides=quick()))
-    second = studio.train(TrainRequest(path, overrides=quick(), model=first.id))
+    first = studio.tune.train(TrainRequest(path, overrides=quick()))
+    second = studio.tune.train(TrainRequest(path, overrides=quick(), model=first.id))
     assert second.model == first.id
     assert second.before["score"] == pytest.approx(first.after["score"], abs=1e-6)
 
@@ -240,16 +244,16 @@ def test_a_tuned_model_can_be_tuned_on(studio: Studio, tmp_path: Path) -> None:
 def test_resuming_refuses_another_file_or_other_settings(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     steps = iter([False, False, True])
-    run = studio.train(TrainRequest(path, overrides=quick()), should_stop=lambda: next(steps, True))
+    run = studio.tune.train(TrainRequest(path, overrides=quick()), should_stop=lambda: next(steps, True))
     assert run.status == "stopped"
     with pytest.raises(StudioError, match="another file"):
-        studio.go_on(run.id, TrainRequest(write_pairs(tmp_path / "other.csv", 10)))
+        studio.tune.go_on(run.id, TrainRequest(write_pairs(tmp_path / "other.csv", 10)))
     with pytest.raises(StudioError, match="began with epochs"):
-        studio.go_on(run.id, TrainRequest(path, overrides={"epochs": 9}))
-    done = studio.go_on(run.id, TrainRequest(path, overrides={"epochs": 1, "learning_rate": "1e-3", "objective": "auto"}))
+        studio.tune.go_on(run.id, TrainRequest(path, overrides={"epochs": 9}))
+    done = studio.tune.go_on(run.id, TrainRequest(path, overrides={"epochs": 1, "learning_rate": "1e-3", "objective": "auto"}))
     assert (done.id, done.status, done.step) == (run.id, "finished", done.steps)
     with pytest.raises(StudioError, match="cannot be resumed"):
-        studio.go_on(run.id)
+        studio.tune.go_on(run.id)
 
 
 def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, tmp_path: Path, tiny: Path) -> None:
@@ -258,53 +262,53 @@ def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, 
     occupied.mkdir()
     (occupied / "thesis.doc").write_text("dear")
     refused = [
-        lambda: studio.similarity(" ", "a"),
-        lambda: studio.similarity_matrix([]),
-        lambda: studio.encode([]),
-        lambda: studio.search(corpus, " "),
-        lambda: studio.search(corpus, "cat", 0),
-        lambda: studio.search(corpus, "cat", mode="psychic"),  # type: ignore[arg-type]
-        lambda: studio.neighbours(corpus, len(corpus)),
-        lambda: studio.neighbours(corpus, -1),
-        lambda: studio.mine(corpus, 0),
-        lambda: studio.read(tmp_path / "absent.csv"),
-        lambda: studio.read(tmp_path),
-        lambda: studio.corpus(pairs, column="nothing"),
-        lambda: studio.evaluate("no such/model at all", pairs),
-        lambda: studio.evaluate(str(tiny), pairs, task="astrology"),
-        lambda: studio.train(TrainRequest()),
-        lambda: studio.train(TrainRequest(pairs, overrides={"objective": "alchemy"})),
-        lambda: studio.train(TrainRequest(pairs, overrides=quick()), out=occupied),
-        lambda: studio.train(TrainRequest(pairs, overrides=quick()), out=pairs),
-        lambda: studio.submit(TrainRequest(pairs, overrides={"epochs": -1})),
-        lambda: studio.run("../../etc/passwd"),
-        lambda: studio.export("run-0000000000"),
+        lambda: studio.explore.similarity(" ", "a"),
+        lambda: studio.explore.similarity_matrix([]),
+        lambda: studio.explore.encode([]),
+        lambda: studio.explore.search(corpus, " "),
+        lambda: studio.explore.search(corpus, "cat", 0),
+        lambda: studio.explore.search(corpus, "cat", mode="psychic"),  # type: ignore[arg-type]
+        lambda: studio.explore.neighbours(corpus, len(corpus)),
+        lambda: studio.explore.neighbours(corpus, -1),
+        lambda: studio.explore.mine(corpus, 0),
+        lambda: studio.read.table(tmp_path / "absent.csv"),
+        lambda: studio.read.table(tmp_path),
+        lambda: studio.read.corpus(pairs, column="nothing"),
+        lambda: studio.judge.evaluate("no such/model at all", pairs),
+        lambda: studio.judge.evaluate(str(tiny), pairs, task="astrology"),
+        lambda: studio.tune.train(TrainRequest()),
+        lambda: studio.tune.train(TrainRequest(pairs, overrides={"objective": "alchemy"})),
+        lambda: studio.tune.train(TrainRequest(pairs, overrides=quick()), out=occupied),
+        lambda: studio.tune.train(TrainRequest(pairs, overrides=quick()), out=pairs),
+        lambda: studio.tune.submit(TrainRequest(pairs, overrides={"epochs": -1})),
+        lambda: studio.tune.run("../../etc/passwd"),
+        lambda: studio.tune.export("run-0000000000"),
     ]
-    before = len(studio.runs())
+    before = len(studio.tune.runs())
     for verb in refused:
         with pytest.raises(StudioError):
             verb()
-    assert len(studio.runs()) == before, "what is refused leaves no run behind"
-    assert sorted(path.name for path in studio.workspace.runs.iterdir()) == sorted(run.id for run in studio.runs())
+    assert len(studio.tune.runs()) == before, "what is refused leaves no run behind"
+    assert sorted(path.name for path in studio.workspace.runs.iterdir()) == sorted(run.id for run in studio.tune.runs())
 
 
 def test_where_strangers_reach_the_page_no_folder_can_be_named(home: Path, tiny: Path) -> None:
     with Studio(Settings(home=home, host="0.0.0.0", device="cpu")) as studio, pytest.raises(StudioError, match="there is no model"):
-        studio.similarity("a", "b", str(tiny))
+        studio.explore.similarity("a", "b", str(tiny))
 
 
 def test_results_are_plain_json(studio: Studio, corpus: Corpus, tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv", 12)
     results = [
-        studio.similarity("cat", "dog"),
-        studio.similarity_pairs(pairs),
-        studio.encode(["cat"]),
-        studio.search(corpus, "cat", 2),
-        studio.mine(corpus, 2),
-        studio.check(pairs),
-        studio.evaluate(None, pairs),
-        *studio.models(),
-        *(studio.run(run.id) for run in studio.runs()),
+        studio.explore.similarity("cat", "dog"),
+        studio.explore.similarity_pairs(pairs),
+        studio.explore.encode(["cat"]),
+        studio.explore.search(corpus, "cat", 2),
+        studio.explore.mine(corpus, 2),
+        studio.read.check(pairs),
+        studio.judge.evaluate(None, pairs),
+        *studio.judge.models(),
+        *(studio.tune.run(run.id) for run in studio.tune.runs()),
     ]
     for result in results:
         json.dumps(result.to_json(), allow_nan=False)

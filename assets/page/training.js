@@ -35,6 +35,24 @@
       ...(value.rows || []).map((words) => el("p", { class: "sb-note" }, words)));
   };
 
+  // Word vectors while they are made: one phase after the other, each with what it counts.
+  views.job = (root) => (value) => {
+    const share = value.status === "finished" ? 1 : value.total ? Math.min(1, value.done / value.total) : 0;
+    const facts = value.live && value.status === "running" ? [
+      ["Phase", value.phase || "–"],
+      [value.unit ? value.unit[0].toUpperCase() + value.unit.slice(1) : "Step", value.done ? `${grouped(value.done)}${value.total ? ` of ${grouped(value.total)}` : ""}` : "–"],
+      ["Rate", value.rate ? `${value.rate < 10 ? number(value.rate, 1) : grouped(Math.round(value.rate))}/s` : "–"],
+      ["Time left", duration(value.left)], ["Time", duration(value.seconds)],
+    ] : value.seconds ? [["Time", duration(value.seconds)]] : [];
+    root.replaceChildren(
+      el("div", { class: "sb-run-head" }, el("div", {}, el("strong", {}, value.title), ...(value.status === "queued" ? [el("p", { class: "sb-dim" }, value.phase)] : [])),
+        el("span", { class: `sb-badge sb-${value.status}` }, value.badge)),
+      el("div", { class: "sb-progress", role: "progressbar", "aria-label": "word vectors", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
+        el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
+      ...(facts.length ? [el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact))))] : []),
+      ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []));
+  };
+
   // What waits or trains beside the run that is followed; each row can be followed and stopped.
   views.runs = (root, host) => (value) => {
     const button = (words, what, row, off) => el("button", { type: "button", class: "sb-small-button", disabled: off, "aria-label": `${words} ${row.name}`,

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
+from ..bench.works import BENCHMARKS
 from .answers import Answer, Json, Model, progress
 from .studio import open_studio
 
 
 def bench(
     *,
-    work: Annotated[str, typer.Argument(metavar="WORK", help="encode, train, search or startup.")],
+    work: Annotated[str, typer.Argument(metavar="WORK", help=", ".join(BENCHMARKS))],
     peer: Annotated[str, typer.Option(help="The library to measure beside.")] = "sentence-transformers",
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Texts, or pairs with a score.", show_default="a bundled set")] = None,
     test: Annotated[Path | None, typer.Option(metavar="FILE", help="train: judge both sides' models on these scored pairs.")] = None,
@@ -28,14 +29,13 @@ def bench(
     json: Json = False,
 ) -> Answer:
     """Measure our speed and a peer's, in turn (A B A B), on the same work. A ratio above 1: ours is faster."""
-    from ..studio.bench_options import BenchOptions
-    from ..studio.benching import bench
+    from ..bench.base import BenchOptions
 
     options = BenchOptions(
         work, peer, data, test, limit, repeats, precision, batch_size=batch_size, epochs=epochs, learning_rate=lr, seed=seed, model=model
     )
     with open_studio() as studio, progress(f"bench {work}", "rounds") as show:
-        found = bench(studio, options, show)
+        found = studio.bench.run(options, show)
     return Answer(found.to_json(), [[name, value] for name, value in found.to_json().items()])
 
 

@@ -59,13 +59,13 @@ def check(
     mended: Sequence[Finding] = ()
     with open_studio() as studio:
         with progress("reading", "bytes") as show:
-            table = studio.read(file, progress=show, asked=said)
+            table = studio.read.table(file, progress=show, asked=said)
         if mend:
-            table, said, mended = studio.fix_all(table, dev=dev, asked=said, model=model)
+            table, said, mended = studio.read.fix_all(table, dev=dev, asked=said, model=model)
         if convert:
-            table, said = studio.convert(table, convert, said, model), asked(as_read=said.as_read)
+            table, said = studio.read.convert(table, convert, said, model), asked(as_read=said.as_read)
         with progress("checking", "rows") as show:
-            found = studio.check(table, dev=dev, roles=said, model=model, progress=show)
+            found = studio.read.check(table, dev=dev, roles=said, model=model, progress=show)
         if out is not None:
             if out.suffix.lower() == ".parquet":
                 table.to_parquet(out)

@@ -34,7 +34,7 @@ def similarity(
                 raise StudioError("two texts are needed", 'write sbert-studio similarity "one text" "another", or give --pairs FILE')
             if out is not None:
                 raise StudioError("--out goes with --pairs", "leave it out, or give a file of pairs")
-            found = studio.similarity(a, b, model)
+            found = studio.explore.similarity(a, b, model)
             tell(None, "", found.notes)
             return Answer(found.to_json(), [[name, value] for name, value in found.to_json().items() if name != "notes"])
         if a is not None:
@@ -42,7 +42,7 @@ def similarity(
         if out is not None:
             require_room(out, pairs)
         with progress("encoding") as show:
-            scores = studio.similarity_pairs(pairs, model, show)
+            scores = studio.explore.similarity_pairs(pairs, model, show)
     if out is not None:
         scores.to_csv(out)
     tell(scores.account, "compared", scores.notes)
@@ -64,10 +64,10 @@ def encode(
 ) -> Answer:
     """Turn a column of texts into vectors: one for each row below the header, blank ones too (NaN where there is no text)."""
     with open_studio() as studio:
-        corpus = studio.corpus(file, column)
+        corpus = studio.read.corpus(file, column)
         require_room(out, file)
         with progress("encoding") as show:
-            found = studio.encode(corpus, model, precision, show)
+            found = studio.explore.encode(corpus, model, precision, show)
     import numpy as np
 
     from ..data.findings import count
@@ -88,10 +88,10 @@ def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many hits.")] = 10,
     mode: Annotated[str, typer.Option(help="semantic, lexical or hybrid.")] = "semantic",
-    rerank: Annotated[bool, typer.Option("--rerank", help="Rank the best hits again by a cross-encoder.")] = False,
+    rerank: Annotated[bool, typer.Option("--rerank", help="Rank the best hits again by a cross- or poly-encoder.")] = False,
     reranker: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="That cross-encoder: a run, a folder or a hub id.", show_default="SBERT_STUDIO_RERANKER"),
+        typer.Option(metavar="MODEL", help="That model: a run, a folder or a hub id.", show_default="SBERT_STUDIO_RERANKER"),
     ] = None,
     column: Column = None,
     model: Model = None,
@@ -99,9 +99,9 @@ def search(
 ) -> Answer:
     """Find the texts nearest to a query."""
     with open_studio() as studio:
-        corpus = studio.corpus(file, column)
+        corpus = studio.read.corpus(file, column)
         with progress("encoding") as show:
-            found = studio.search(corpus, query, k, mode=mode, rerank=reranker or rerank, model=model, progress=show)  # type: ignore[arg-type]
+            found = studio.explore.search(corpus, query, k, mode=mode, rerank=reranker or rerank, model=model, progress=show)  # type: ignore[arg-type]
     tell(found.account, "searched", found.notes)
     hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
     return Answer(found.to_json(), hits or ["nothing was found"])
@@ -116,9 +116,9 @@ def mine(
 ) -> Answer:
     """Find the most similar pairs of texts."""
     with open_studio() as studio:
-        corpus = studio.corpus(file, column)
+        corpus = studio.read.corpus(file, column)
         with progress("encoding") as show:
-            found = studio.mine(corpus, top, model, show)
+            found = studio.explore.mine(corpus, top, model, show)
     tell(found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:
@@ -142,10 +142,10 @@ def map(
     from ..ui.plots import map_html
 
     with open_studio() as studio:
-        corpus = studio.corpus(file, column)
+        corpus = studio.read.corpus(file, column)
         require_room(out, file)
         with progress("drawing", "steps") as show:
-            view = studio.map(corpus, ProjectionParams(seed=-1 if seed is None else seed), grouping, model, show)
+            view = studio.explore.map(corpus, ProjectionParams(seed=-1 if seed is None else seed), grouping, model, show)
     map_html(view, corpus.texts, corpus.fields, out)
     tell(view.account, "drawn", view.notes)
     found = [[number(cluster.size), cluster.label] for cluster in view.clusters]

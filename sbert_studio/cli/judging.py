@@ -8,44 +8,80 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..evaluation.report import TASKS
+from ..errors import StudioError
+from ..evaluation.suites import SUITES
+from ..evaluation.tasks import TASKS
 from ..evaluation.words import confused_in_words
+from ..workspace import existing
 from .answers import Answer, Json, progress, say
 from .columns import asks
+from .judged import evaluation_in_lines
 from .studio import open_studio
 
 if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
 
+_LIST = ", ".join(SUITES) + "."
+
 
 @asks
 def evaluate(
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
-    data: Annotated[Path, typer.Option(metavar="FILE", help="Pairs with a score or label, triplets, or texts with a label.")],
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL...", help="Bundled names, run ids, folders or hub ids. Files among them are judged by, as --data."),
+    ],
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="Pairs with a score or label, triplets, texts with a label, or a folder of them; may be repeated."
+        ),
+    ] = None,
     task: Annotated[str, typer.Option(help=f"auto, {', '.join(TASKS[:-1])} or {TASKS[-1]}.")] = "auto",
+    suite: Annotated[str | None, typer.Option(metavar="NAME", help="Judge by a suite's files, which lie under --data: " + _LIST)] = None,
     said: ColumnChoices,
     json: Json = False,
 ) -> Answer:
-    """Judge a model on a file. What is uncertain of the file is asked, and answered by the same options as for a training."""
+    """Judge models on files, and compare them. What is uncertain of a file is asked, and answered by the same options as for a training."""
+    named = [name for name in models if not _is_file(name)]
+    files = [*(data or ()), *(Path(name) for name in models if _is_file(name))]
+    if not files and not suite:
+        raise StudioError("there is nothing to judge by", "name a file with --data, or a suite with --suite")
+    if not named:
+        raise StudioError("no model is named", "name one before the files")
     with open_studio() as studio, progress("encoding") as show:
-        report = studio.evaluate(model, data, task, show, said)
+        if suite or len(named) > 1 or len(files) > 1 or files[0].is_dir():
+            found = studio.judge.evaluate_all(named, files, task, suite or "", show, said)
+            return Answer(found.to_json(), evaluation_in_lines(found))
+        report = studio.judge.evaluate(named[0], files[0], task, show, said)
     account = [report.account.in_short("judged")] if report.account is not None else []
     confused = confused_in_words(report.scores)
     lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *confused, *report.notes]
     return Answer(report.to_json(), lines)
 
 
+def _is_file(name: str) -> bool:
+    found = existing(name)
+    return found is not None and found.is_file()
+
+
 def models(json: Json = False) -> Answer:
     """List the models that can be used."""
     with open_studio() as studio:
-        found, notices = studio.models_at_hand()
+        found, notices = studio.judge.models_at_hand()
     for notice in notices:
         say(notice)
     lines = [
         [card.name, card.kind, "damaged", "", "", f"{card.title}: {card.damaged}"]
         if card.damaged
-        else [card.name, card.kind, f"{card.dim}-d" if card.dim else "pairs", f"{card.parameters / 1e6:.1f} M", card.pooling, card.title]
+        else [
+            card.name,
+            card.kind,
+            f"{card.dim}-d" if card.reads == "texts" else "pairs",
+            f"{card.parameters / 1e6:.1f} M",
+            card.pooling,
+            card.title,
+        ]
         for card in found
     ]
     return Answer({"models": [card.to_json() for card in found], "notices": notices}, lines)

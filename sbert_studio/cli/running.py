@@ -36,12 +36,12 @@ def runs(
 
     with open_studio() as studio:
         gone = _cleaned(studio, clean) if clean is not None else []
-        turns = {seen.run.id: seen for seen in studio.under_way()}
-        found = [(run, bytes_of_run(studio, run.id)) for run in studio.runs()]
+        turns = {seen.run.id: seen for seen in studio.tune.under_way()}
+        found = [(run, bytes_of_run(studio, run.id)) for run in studio.tune.runs()]
         damaged = {
             run.id: "its folder is gone" for run, _ in found if not (run.active or (studio.workspace.home / "runs" / run.id).is_dir())
         }
-        damaged |= {card.name: card.damaged for card in studio.models() if card.damaged}
+        damaged |= {card.name: card.damaged for card in studio.judge.models() if card.damaged}
         notices = studio.store.notices
     for notice in notices:
         say(notice)
@@ -67,9 +67,9 @@ def runs(
 def stop(run: RunId, json: Json = False) -> Answer:
     """Stop a run that waits or trains, whichever program has it; what it has learned is kept."""
     with open_studio() as studio:
-        before = studio.run(run).run
-        studio.stop(run)
-        seen = studio.run(run)
+        before = studio.tune.run(run).run
+        studio.tune.stop(run)
+        seen = studio.tune.run(run)
     if not before.active:
         words = f"{run} had ended before: {before.status}"
     else:
@@ -80,14 +80,15 @@ def stop(run: RunId, json: Json = False) -> Answer:
 def export(
     run: RunId,
     out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
+    kind: Annotated[str, typer.Option(help="What goes in: all, model or adapter.")] = "all",
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:
-    """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py."""
+    """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py; or a part of it."""
     require_room(out)
     with open_studio() as studio:
-        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.set_strength(run, strength))
-        found = studio.export(run, out)
+        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.settle.set_strength(run, strength))
+        found = studio.tune.export(run, out, kind)
     data = found.to_json() | ({} if strength is None else {"strength": strength})
     return Answer(data, [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"])
 
@@ -99,7 +100,7 @@ def strength(
 ) -> Answer:
     """Set how much of the tuning a finished run's model has: a blend of untuned and tuned weights, without training."""
     with open_studio() as studio:
-        found = studio.set_strength(run, value)
+        found = studio.settle.set_strength(run, value)
     data = {"run": found.id, "model": str(found.model_path), "before": dict(found.before), "after": dict(found.after)}
     return Answer(data, _scores(found))
 
@@ -132,10 +133,10 @@ def _cleaned(studio: Studio, days: int) -> list[tuple[Run, int]]:
     from ..studio.keeping import bytes_of_run
 
     before = datetime.now(timezone.utc) - timedelta(days=days)
-    old = [run for run in studio.runs() if not run.active and datetime.fromisoformat(run.created) <= before]
+    old = [run for run in studio.tune.runs() if not run.active and datetime.fromisoformat(run.created) <= before]
     sized = [(run, bytes_of_run(studio, run.id)) for run in old]
     for run, _ in sized:
-        studio.delete_run(run.id)
+        studio.tune.delete_run(run.id)
     return sized
 
 

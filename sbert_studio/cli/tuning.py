@@ -60,14 +60,14 @@ def train(
         if file is None or resume is not None:
             raise StudioError("a plan is made for a file", "name the file, and leave out --resume")
         with open_studio() as studio:
-            return _planned(studio.estimate(request))
+            return _planned(studio.tune.estimate(request))
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
         told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
-        run = studio.train(request, **told) if resume is None else studio.go_on(resume, request, **told)
+        run = studio.tune.train(request, **told) if resume is None else studio.tune.go_on(resume, request, **told)
         if not is_main():
             return None
-        studio.require_no_alarm(run.id)
-        accounts = studio.accounts(run.id)
+        studio.settle.require_no_alarm(run.id)
+        accounts = studio.tune.accounts(run.id)
     tuned = None if run.model_path is None else str(out or run.model_path)
     found = {
         "run": run.id,

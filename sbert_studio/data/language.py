@@ -10,6 +10,7 @@ from dataclasses import dataclass
 _SAMPLE = 1_000
 _MANY = 20
 _FOREIGN = 0.2
+_NAMED = 4
 _ADVICE = "Choose a multilingual model by its hub id, such as paraphrase-multilingual-MiniLM-L12-v2."
 NAMES = {
     "en": "English", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ru": "Russian or another Cyrillic language", "ar": "Arabic",
@@ -107,5 +108,5 @@ def foreign_note(found: Counter[str], known: Sequence[str] | None, what: str = "
         return ""
     looks = what if 2 * foreign.total() > found.total() - found[""] else f"Some of {what[0].lower()}{what[1:]}"
     language = NAMES.get(foreign.most_common(1)[0][0], "another language")
-    names = " and ".join(NAMES.get(code, code) for code in known)
+    names = " and ".join(NAMES.get(code, code) for code in known) if len(known) <= _NAMED else f"{len(known)} other languages"
     return f"{looks} look like {language}, but the model was trained on {names}: its scores say little about them. {_ADVICE}"

@@ -144,13 +144,13 @@ def read_table(
     Raises:
         StudioError: the file is absent, empty, binary, damaged, too large, or holds no rows.
     """
-    from .readers.formats import read_content
+    from .readers.content import read_content
 
     path = Path(path)
     if max_bytes is not None and path.is_file() and path.stat().st_size > max_bytes:
         size, limit = path.stat().st_size / 2**20, max_bytes / 2**20
         raise StudioError(f"{path.name} has {size:,.0f} MiB; at most {limit:,.0f} MiB are accepted", "give a smaller file")
-    content = read_content(path, progress=progress, encoding=encoding, delimiter=delimiter, header=header)
+    content = read_content(path, name=name, progress=progress, encoding=encoding, delimiter=delimiter, header=header)
     return Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..wordvectors.weights import common_component, removal, word_weights
+from ..wordvectors.weights import SIF_A, common_component, removal, word_weights
 from .modules.dense import Dense
 from .modules.word_embeddings import WordEmbeddings
 from .modules.word_weights import WordWeights
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
 
 def averaged(
-    vectors: WordVectors, texts: Sequence[str] = (), *, weighting: str = "plain", common: int = 0, progress: Progress | None = None
+    vectors: WordVectors,
+    texts: Sequence[str] = (),
+    *,
+    weighting: str = "plain",
+    common: int = 0,
+    normalize: bool = False,
+    a: float = SIF_A,
+    progress: Progress | None = None,
 ) -> WordEncoder:
     """The encoder whose vector of a text is the (weighted) mean of its words' vectors.
 
@@ -30,6 +37,8 @@ def averaged(
         texts: those of the training alone, to which TF-IDF weights and the common components are fitted.
         weighting: ``plain``, ``tfidf`` or ``sif`` (Arora et al. 2017, equation 3).
         common: how many common components are taken away, by a linear layer (Arora et al. 2017, algorithm 1, lines 4 to 6).
+        normalize: whether a text's vector is brought to length 1.
+        a: of SIF.
 
     Raises:
         StudioError: the weighting is unknown, or there are no texts to fit it to.
@@ -37,13 +46,14 @@ def averaged(
     embeddings = WordEmbeddings.of(vectors)
     weights = None
     if weighting != "plain":
-        found = word_weights(weighting, vectors, texts)
+        found = word_weights(weighting, vectors, texts, a)
         padded = np.concatenate([np.ones(len(embeddings.words) - len(vectors), np.float32), found])
         weights = WordWeights(embeddings.words.words, padded)
     encoder = WordEncoder(WordNetwork(embeddings, weights), EncoderConfig("mean", False), name=vectors.name)
     if common:
         matrix, bias = removal(common_component(encoder.encode(texts, progress=progress), common))
         encoder.projection = nn.Sequential(_linear(matrix, bias))
+    encoder.normalizes = normalize
     return encoder
 
 

@@ -12,6 +12,8 @@ from ..data.progress import StoppedError
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
+    from ..wordvectors.tokens import Coverage
+    from .sentence import TextTokens
 
 
 class EncodingStoppedError(StoppedError):
@@ -24,10 +26,12 @@ class Encoder(ABC):
     Attributes:
         name: what the catalogue calls it.
         normalizes: whether its vectors have unit length.
+        tokens: texts → the ids that it reads; None where nobody can say.
     """
 
     name: str
     normalizes: bool
+    tokens: TextTokens | None = None
 
     @property
     @abstractmethod
@@ -43,6 +47,15 @@ class Encoder(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """16 hex digits that change with the weights, the configuration and the precision."""
+
+    @property
+    def memory(self) -> int:
+        """About the bytes that it takes in memory; 0 where it is not kept there."""
+        return 0
+
+    def coverage(self, texts: Sequence[str]) -> Coverage | None:
+        """How many words of ``texts`` it knows; None of an encoder that reads every word."""
+        return None
 
     @abstractmethod
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from ..caches import LruCache
 from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..wordvectors.pretrained import PACKAGED, is_installed
 from ..workspace import Workspace
+from .foreign import FOREIGN, load_foreign
+from .foreign import is_installed as has_package
 from .lora.beside import load_adapter
 from .runtime import resolve_device, resolve_precision
 from .scorers.cross import CrossEncoder, Head
 from .scorers.cross_storage import is_cross_folder, load_cross, new_cross
+from .scorers.poly import PolyEncoder
+from .scorers.poly_storage import is_poly_folder, new_poly, with_codes
 from .sentence import SentenceEncoder
 from .storage.backbone import read_json
 from .storage.bundled import BUNDLED
@@ -21,7 +26,12 @@ from .storage.digests import folder_stamp
 from .storage.reading import load_folder
 from .storage.sources import Source, fetched, find_source, require_unaltered
 
+if TYPE_CHECKING:
+    from .base import Encoder
+
 _BUDGET = 2 << 30
+Shared = SentenceEncoder | CrossEncoder | PolyEncoder
+Kind = TypeVar("Kind", SentenceEncoder, CrossEncoder, PolyEncoder)
 
 
 class Catalog:
@@ -38,7 +48,7 @@ class Catalog:
         self.workspace = workspace
         self.device = resolve_device(device)
         self.allow_folders = allow_folders
-        self._models: LruCache[SentenceEncoder | CrossEncoder] = LruCache(budget, _weight)
+        self._models: LruCache[Encoder | CrossEncoder | PolyEncoder] = LruCache(budget, lambda model: model.memory)
 
     @staticmethod
     def bundled() -> list[str]:
@@ -50,6 +60,11 @@ class Catalog:
         """The names of the tables of words whose packages are installed."""
         return [name for name in PACKAGED if is_installed(name)]
 
+    @staticmethod
+    def foreign() -> list[str]:
+        """The names of the frozen encoders whose packages are installed."""
+        return [name for name in FOREIGN if has_package(name)]
+
     def resolve(self, name: str, *, allow_folders: bool | None = None) -> Source:
         """Where ``name`` leads; nothing is loaded or fetched.
 
@@ -58,18 +73,20 @@ class Catalog:
         """
         return find_source(name, self.workspace, self.allow_folders if allow_folders is None else allow_folders)
 
-    def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> SentenceEncoder:
+    def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> Encoder:
         """The shared encoder ``name``, for inference only, from memory where it is resident.
 
         Raises:
-            StudioError: as :meth:`resolve`; or it cannot be fetched or read; or it is a cross-encoder.
+            StudioError: as :meth:`resolve`; or it cannot be fetched or read; or it scores pairs.
         """
         source = self.resolve(name, allow_folders=allow_folders)
         precision = resolve_precision(precision, self.device)
+        if source.kind == "foreign":
+            return cast("Encoder", self._models.get((source.name,), lambda: load_foreign(source.name), checkpoint))
         folder = fetched(source)
         _refuse_cross(source, folder)
-        key = (str(folder), folder_stamp(folder), precision)
-        return cast(SentenceEncoder, self._models.get(key, lambda: self._read(source, folder).freeze(precision), checkpoint))
+        _refuse_poly(source, folder)
+        return self._kept(folder, precision, lambda: self._read(source, folder).freeze(precision))
 
     def load_cross(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder:
         """The shared cross-encoder ``name``, for inference only, from memory where it is resident.
@@ -79,17 +96,46 @@ class Catalog:
         """
         source = self.resolve(name, allow_folders=allow_folders)
         folder = fetched(source)
-        key = (str(folder), folder_stamp(folder), "cross")
-        return cast(CrossEncoder, self._models.get(key, lambda: load_cross(folder, source.name, self.device), checkpoint))
+        return self._kept(folder, "cross", lambda: load_cross(folder, source.name, self.device))
 
-    def load_either(self, name: str, *, allow_folders: bool | None = None) -> SentenceEncoder | CrossEncoder:
-        """The shared encoder or cross-encoder ``name``, for inference only.
+    def load_poly(self, name: str, *, allow_folders: bool | None = None) -> PolyEncoder:
+        """The shared poly-encoder ``name``, for inference only, from memory where it is resident.
+
+        Raises:
+            StudioError: as :meth:`load`; or it is no poly-encoder.
+        """
+        source = self.resolve(name, allow_folders=allow_folders)
+        folder = fetched(source)
+        return self._kept(folder, "poly", lambda: with_codes(self._read(source, folder), folder).freeze())
+
+    def load_scorer(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder | PolyEncoder:
+        """The shared model ``name`` that scores pairs, of whichever family, for inference only.
+
+        Raises:
+            StudioError: as :meth:`load`; or it scores no pairs.
+        """
+        load = self.load_poly if self.is_poly(name, allow_folders=allow_folders) else self.load_cross
+        return load(name, allow_folders=allow_folders)
+
+    def load_either(self, name: str, *, allow_folders: bool | None = None) -> Encoder | CrossEncoder | PolyEncoder:
+        """The shared model ``name``, of whichever family, for inference only.
 
         Raises:
             StudioError: as :meth:`resolve`; or it cannot be fetched or read.
         """
-        load = self.load_cross if self.is_cross(name, allow_folders=allow_folders) else self.load
-        return load(name, allow_folders=allow_folders)
+        if self.is_cross(name, allow_folders=allow_folders) or self.is_poly(name, allow_folders=allow_folders):
+            return self.load_scorer(name, allow_folders=allow_folders)
+        return self.load(name, allow_folders=allow_folders)
+
+    def load_within(self, name: str, *, allow_folders: bool | None = None) -> Encoder:
+        """The shared encoder ``name``, or, of a poly-encoder, the encoder within it.
+
+        Raises:
+            StudioError: as :meth:`load`.
+        """
+        if self.is_poly(name, allow_folders=allow_folders):
+            return self.load_poly(name, allow_folders=allow_folders).encoder
+        return self.load(name, allow_folders=allow_folders)
 
     def is_cross(self, name: str, *, allow_folders: bool | None = None) -> bool:
         """Whether ``name`` is a cross-encoder, which reads pairs and has no vectors; an id of the hub is fetched.
@@ -97,7 +143,25 @@ class Catalog:
         Raises:
             StudioError: as :meth:`resolve`; or it cannot be fetched.
         """
-        return is_cross_folder(fetched(self.resolve(name, allow_folders=allow_folders)))
+        source = self.resolve(name, allow_folders=allow_folders)
+        return source.kind != "foreign" and is_cross_folder(fetched(source))
+
+    def require_trainable(self, name: str, *, allow_folders: bool | None = None) -> None:
+        """Refuse a model that cannot be tuned; an id of the hub is fetched.
+
+        Raises:
+            StudioError: as :meth:`resolve`; or it is frozen, or cannot be fetched.
+        """
+        fetched(self.resolve(name, allow_folders=allow_folders))
+
+    def is_poly(self, name: str, *, allow_folders: bool | None = None) -> bool:
+        """Whether ``name`` is a poly-encoder; an id of the hub is fetched.
+
+        Raises:
+            StudioError: as :meth:`resolve`; or it cannot be fetched.
+        """
+        source = self.resolve(name, allow_folders=allow_folders)
+        return source.kind != "foreign" and is_poly_folder(fetched(source))
 
     def load_fresh_cross(
         self, name: str, *, head: Head = "linear", labels: int = 1, seed: int = 12, allow_folders: bool | None = None
@@ -120,6 +184,19 @@ class Catalog:
         encoder.base = source.base
         return encoder
 
+    def load_fresh_poly(self, name: str, *, codes: int, seed: int = 12, allow_folders: bool | None = None) -> PolyEncoder:
+        """A new float32 poly-encoder of its owner's own, to be trained: on the encoder ``name``, with new codes drawn from ``seed``.
+
+        Where ``name`` is a poly-encoder with as many codes, its codes are kept.
+
+        Raises:
+            StudioError: as :meth:`load`; or the encoder pools in several ways at once.
+        """
+        source = self.resolve(name, allow_folders=allow_folders)
+        folder = fetched(source)
+        _refuse_cross(source, folder)
+        return new_poly(self._read(source, folder), folder, codes=codes, seed=seed)
+
     def load_fresh(self, name: str, *, allow_folders: bool | None = None) -> SentenceEncoder:
         """A new float32 encoder of its owner's own, to be trained.
 
@@ -129,7 +206,12 @@ class Catalog:
         source = self.resolve(name, allow_folders=allow_folders)
         folder = fetched(source)
         _refuse_cross(source, folder)
+        _refuse_poly(source, folder)
         return self._read(source, folder)
+
+    def _kept(self, folder: Path, how: str, read: Callable[[], Kind]) -> Kind:
+        """What ``read`` gives, from memory where it is resident."""
+        return cast(Kind, self._models.get((str(folder), folder_stamp(folder), how), read, checkpoint))
 
     def _read(self, source: Source, folder: Path) -> SentenceEncoder:
         require_unaltered(source, folder)
@@ -149,13 +231,13 @@ class Catalog:
         return encoder
 
 
-def _weight(model: SentenceEncoder | CrossEncoder) -> int:
-    """The bytes of a model's weights, and about what its vocabulary takes beside them."""
-    held = [*model.parameters(), *model.buffers()]
-    return sum(tensor.numel() * tensor.element_size() for tensor in held) + (32 << 20)
-
-
 def _refuse_cross(source: Source, folder: Path) -> None:
     if is_cross_folder(folder):
         what = f"{source.name} is a cross-encoder: it reads pairs and has no vectors"
         raise StudioError(what, "use it for re-ranking or in Evaluate; tuning goes on with the architecture cross")
+
+
+def _refuse_poly(source: Source, folder: Path) -> None:
+    if is_poly_folder(folder):
+        what = f"{source.name} is a poly-encoder: it scores pairs, a query in several vectors with a candidate in one"
+        raise StudioError(what, "use it for re-ranking or in Evaluate; tuning goes on with the architecture poly")

@@ -53,6 +53,9 @@ class TextTokens(Protocol):
     def counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has when nothing is cut."""
 
+    def words(self) -> list[str]:
+        """The whole words of the vocabulary, in its order."""
+
 
 class SentenceEncoder(Trainable, Encoder):
     """Token vectors → pooling → projection → normalisation.
@@ -72,6 +75,7 @@ class SentenceEncoder(Trainable, Encoder):
     kind: ClassVar[str]
     adapts = "backbone"
     backbone: Any
+    tokens: TextTokens
     projection: nn.Sequential | None
 
     def __init__(
@@ -273,7 +277,10 @@ class SentenceEncoder(Trainable, Encoder):
 
         Padding may stand on either side.
         """
-        vectors: Tensor = self.pooling(*self.token_vectors(batch))
+        return self.finished(self.pooling(*self.token_vectors(batch)))
+
+    def finished(self, vectors: Tensor) -> Tensor:
+        """Pooled vectors (…, hidden_size · modes), projected and normalised: (…, dim) float32."""
         if self.projection is not None:
             vectors = self.projection(vectors).float()
         return functional.normalize(vectors, dim=-1) if self.normalizes else vectors

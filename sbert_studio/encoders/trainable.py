@@ -17,8 +17,11 @@ from .storage.digests import seal
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
+    from ..wordvectors.tokens import Coverage
     from .rows import TrainingRows
     from .storage.card import CardFacts
+
+_VOCABULARY = 32 << 20  # bytes
 
 
 class Trainable(nn.Module, ABC):
@@ -30,9 +33,11 @@ class Trainable(nn.Module, ABC):
         name: what the catalogue calls it.
         base: the portable id of the model that it was made from.
         adapts: the name of the attribute that holds :attr:`adaptable`.
+        blank: whether the untuned model knows nothing of likeness, its scores being those of a new head.
     """
 
     adapts: ClassVar[str]
+    blank: ClassVar[bool] = False
     name: str
     base: str | None
 
@@ -48,6 +53,16 @@ class Trainable(nn.Module, ABC):
     def device(self) -> torch.device:
         """Where the weights lie."""
         return next(self.parameters()).device
+
+    @property
+    def memory(self) -> int:
+        """The bytes of its weights, and about what its vocabulary takes beside them."""
+        held = [*self.parameters(), *self.buffers()]
+        return sum(tensor.numel() * tensor.element_size() for tensor in held) + _VOCABULARY
+
+    def coverage(self, texts: Sequence[str]) -> Coverage | None:
+        """How many words of ``texts`` it knows; None of a model that reads every word."""
+        return None
 
     @property
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
@@ -17,6 +17,7 @@ from .modules.word_weights import WordWeights
 from .sentence import SentenceEncoder
 
 if TYPE_CHECKING:
+    from ..wordvectors.tokens import Coverage
     from .lora.adapter import LoraSettings
     from .storage.config import EncoderConfig
 
@@ -73,6 +74,10 @@ class WordIds:
     def counts(self, texts: Sequence[str]) -> list[int]:
         """How many known words each text has."""
         return [len(self._embeddings.words.ids(text)) for text in texts]
+
+    def words(self) -> list[str]:
+        """The words of the table but padding, in its order."""
+        return list(self._embeddings.words.words[1:])
 
 
 class WordEncoder(SentenceEncoder):
@@ -154,8 +159,8 @@ class WordEncoder(SentenceEncoder):
         """
         raise StudioError("a model of word vectors has no attention that adapters could sit in", "tune it with the method full")
 
-    def coverage(self, texts: Sequence[str]) -> Any:
-        """How many words of ``texts`` the table knows; see :class:`~sbert_studio.wordvectors.tokens.Coverage`."""
+    def coverage(self, texts: Sequence[str]) -> Coverage:
+        """How many words of ``texts`` the table knows."""
         return self.backbone.embeddings.words.coverage(texts)
 
     def write_input(self, folder: Path) -> list[tuple[str, str]]:

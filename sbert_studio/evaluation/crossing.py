@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -12,48 +12,6 @@ from .bootstrap import interval, resampled, resampled_mean
 from .pairs import judge, resampled_average_precision, resampled_decisions
 from .report import Report
 from .sts import pearson, resampled_pearson, resampled_spearman, spearman
-
-if TYPE_CHECKING:
-    from ..data.examples import Examples
-    from ..data.progress import Progress
-    from ..encoders.scorers.pair_scorer import PairScorer
-
-_NEEDS_VECTORS = ("retrieval", "categories", "transfer", "clustering")
-
-
-def evaluate_cross(model: PairScorer, examples: Examples, task: str, progress: Progress | None = None) -> Report:
-    """Judge a cross-encoder on examples.
-
-    Args:
-        task: ``sts``, ``pairs``, ``triplets`` or ``classes``.
-
-    Raises:
-        StudioError: the task needs vectors, or is not one for a model of this kind; a score is not a finite number.
-    """
-    refuse_vectors(task)
-    if (model.labels > 1) != (task == "classes"):
-        if model.labels > 1:
-            raise StudioError(
-                f"this model sorts pairs into classes ({', '.join(model.class_names)}) and has no score", "choose the task classes"
-            )
-        raise StudioError("this model gives a pair one score and knows no classes", "choose the task sts or pairs")
-    if task == "triplets":
-        return _triplets(model, examples, progress)
-    scores = _scores(model, list(zip(examples.texts[0], examples.texts[1], strict=True)), progress)
-    targets = cast(np.ndarray, examples.targets)
-    if task == "classes":
-        return evaluate_classes(scores.argmax(axis=1), _places(examples.labels, model.class_names)[targets])
-    if task == "pairs":
-        return evaluate_labels(scores, targets)
-    return evaluate_scores(scores, targets if targets.dtype.kind == "f" else targets / max(1, len(examples.labels) - 1))
-
-
-def refuse_vectors(task: str) -> None:
-    """Raises:
-    StudioError: the task compares vectors, which a cross-encoder does not have.
-    """
-    if task in _NEEDS_VECTORS:
-        raise StudioError(f"{task} needs a vector of each text, and a cross-encoder has none", "judge it on pairs with a score or a label")
 
 
 def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
@@ -119,26 +77,18 @@ def evaluate_classes(found: np.ndarray, truth: np.ndarray) -> Report:
     return Report("classes", len(truth), scores, resampled=drawn[:, 0])
 
 
-def _triplets(model: PairScorer, examples: Examples, progress: Progress | None) -> Report:
-    """The share of triplets whose positive scores higher than each negative; a tie counts against the model."""
-    anchors, others = examples.texts[0], examples.texts[1:]
-    pairs = [pair for column in others for pair in zip(anchors, column, strict=True)]
-    scores = _scores(model, pairs, progress).reshape(len(others), -1)
+def evaluate_triplet_scores(scores: np.ndarray) -> Report:
+    """The share of triplets whose positive scores higher than each negative; a tie counts against the model.
+
+    Args:
+        scores: (columns, n): of each anchor with its positive, then with its negatives.
+    """
     right = (scores[0] > scores[1:].max(axis=0)).astype(np.float64)
     drawn = resampled_mean(right)
     return Report("triplets", len(right), {"pair": {"accuracy": float(right.mean())}, "interval": interval(drawn)}, resampled=drawn)
 
 
-def _scores(model: PairScorer, pairs: list[tuple[str, str]], progress: Progress | None) -> np.ndarray:
-    scores = model.predict(pairs, progress=progress)
-    if not np.isfinite(scores).all():
-        raise StudioError(
-            "the model returns scores that are not finite numbers", "its training diverged: lower the learning rate and train it again"
-        )
-    return scores
-
-
-def _places(labels: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
+def places_of_labels(labels: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
     """For each label of the rows, which class of the model it is, by name.
 
     Raises:
@@ -151,3 +101,16 @@ def _places(labels: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:
             f"the label {labels[found.index(-1)]!r} is none of the model's classes: {', '.join(known)}", "give pairs with these labels"
         )
     return np.asarray(found, np.int64)
+
+
+def require_finite(scores: np.ndarray) -> np.ndarray:
+    """``scores`` as they are.
+
+    Raises:
+        StudioError: one is not a finite number, as those of a diverged model are.
+    """
+    if not np.isfinite(scores).all():
+        raise StudioError(
+            "the model returns scores that are not finite numbers", "its training diverged: lower the learning rate and train it again"
+        )
+    return scores

@@ -9,10 +9,11 @@ import importlib
 import pkgutil
 
 from .base import OBJECTIVES, Objective, objectives_for
-from .build import build_objective
+from .build import ARCHITECTURES, build_objective, objectives_of
 from .cached import cached_backward
 from .matryoshka import Matryoshka
-from .pair_scores import PAIR_OBJECTIVES, build_pair_objective, objectives_of
+from .pair_scores import PAIR_OBJECTIVES, build_pair_objective
+from .poly_scores import POLY_OBJECTIVES, build_poly_objective
 
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")
@@ -20,16 +21,19 @@ for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
 
 def title_of(name: str) -> str:
     """What people call the objective; its name where it is none of this version's."""
-    return next((known[name].title for known in (OBJECTIVES, PAIR_OBJECTIVES) if name in known), name)
+    return next((known[name].title for known in ARCHITECTURES.values() if name in known), name)
 
 
 __all__ = [
+    "ARCHITECTURES",
     "OBJECTIVES",
     "PAIR_OBJECTIVES",
+    "POLY_OBJECTIVES",
     "Matryoshka",
     "Objective",
     "build_objective",
     "build_pair_objective",
+    "build_poly_objective",
     "cached_backward",
     "objectives_for",
     "objectives_of",

@@ -14,6 +14,7 @@ from ..errors import StudioError
 from ..registry import Registry
 from .gather import gather_rows, process_count
 from .relation import Relation
+from .similarity import cosine, unit
 
 if TYPE_CHECKING:
     from ..data.examples import Kind
@@ -106,6 +107,14 @@ class Objective(nn.Module, ABC):
             ids = None if ids is None else [gather_rows(column) for column in ids]
         with torch.autocast(columns[0].device.type, enabled=False):
             return self.loss(columns, targets, ids)
+
+    def alike(self, left: Tensor, right: Tensor) -> Tensor:
+        """How alike the two sides of each pair are, (b, dim) each → (b,): the cosine, unless a family of models scores pairs otherwise."""
+        return cosine(left, right)
+
+    def all_alike(self, anchors: Tensor, candidates: Tensor) -> Tensor:
+        """The same of every anchor (a, dim) with every candidate (c, dim): (a, c)."""
+        return unit(anchors) @ unit(candidates).T
 
     @abstractmethod
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:

@@ -1,13 +1,23 @@
-"""A name and plain settings → an objective, as a training spec has them."""
+"""A name and plain settings → an objective, as a training spec has them; and which architecture learns by which."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..registry import parse_params
+from ..registry import Registry, parse_params
 from .base import OBJECTIVES, Objective
 from .matryoshka import Matryoshka
+from .pair_scores import PAIR_OBJECTIVES
+from .poly_scores import POLY_OBJECTIVES
+
+ARCHITECTURES: Mapping[str, Registry[Objective]] = {"siamese": OBJECTIVES, "cross": PAIR_OBJECTIVES, "poly": POLY_OBJECTIVES}
+"""An architecture's name → the objectives that it learns by: those of vectors, of whole pairs, of a query's vectors and a candidate's."""
+
+
+def objectives_of(architecture: str) -> Registry[Objective]:
+    """The objectives that an architecture learns by."""
+    return ARCHITECTURES[architecture]
 
 
 def build_objective(name: str, values: Mapping[str, Any], *, dim: int, labels: int = 0, matryoshka_dims: Sequence[int] = ()) -> Objective:

@@ -11,7 +11,6 @@ from torch import Tensor
 from ..registry import setting
 from .base import OBJECTIVES, Objective
 from .cosent import ranking_loss
-from .similarity import cosine
 
 
 @OBJECTIVES.register("cosine+cosent")
@@ -33,7 +32,7 @@ class CosineAndCoSENT(Objective):
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: the two sides of the pairs."""
         assert targets is not None
-        similarities = cosine(columns[0], columns[1])
+        similarities = self.alike(columns[0], columns[1])
         regression = F.mse_loss(similarities, self.graded(targets, similarities))
         weight: float = self.params.cosine_weight
         return weight * regression + ranking_loss(self.params.scale * similarities, targets)

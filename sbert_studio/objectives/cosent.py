@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ..registry import setting
 from .base import OBJECTIVES, Objective
-from .similarity import cosine
 
 
 @OBJECTIVES.register("cosent")
@@ -34,7 +33,7 @@ class CoSENT(Objective):
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: the two sides of the pairs."""
         assert targets is not None
-        return ranking_loss(self.params.scale * cosine(columns[0], columns[1]), targets)
+        return ranking_loss(self.params.scale * self.alike(columns[0], columns[1]), targets)
 
 
 def ranking_loss(scores: Tensor, targets: Tensor) -> Tensor:

@@ -8,7 +8,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .base import OBJECTIVES, Objective
-from .similarity import cosine
 
 
 @OBJECTIVES.register("cosine")
@@ -24,5 +23,5 @@ class Cosine(Objective):
 
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: the two sides of the pairs."""
-        similarities = cosine(columns[0], columns[1])
+        similarities = self.alike(columns[0], columns[1])
         return F.mse_loss(similarities, self.graded(targets, similarities))

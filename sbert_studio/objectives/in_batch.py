@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +14,9 @@ from ..registry import setting
 from .base import OBJECTIVES, Objective
 from .relation import Relation
 from .similarity import unit
+
+if TYPE_CHECKING:
+    from ..data.examples import Kind
 
 
 @OBJECTIVES.register("in_batch")
@@ -25,7 +29,7 @@ class InBatch(Objective):
 
     title = "In-batch negatives"
     summary = "Each anchor should find its own positive among those of the whole batch; for pairs and triplets without scores."
-    kinds = ("positive_pairs", "triplets")
+    kinds: tuple[Kind, ...] = ("positive_pairs", "triplets")
     in_batch = True
     whole_batch = True
     needs_targets = False
@@ -39,11 +43,18 @@ class InBatch(Objective):
 
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: anchors, positives, then any number of columns of hard negatives."""
-        forward = in_batch_loss(columns, ids, self.params.scale, self.relation)
+        return self.of_rows(columns, ids)
+
+    def of_rows(self, columns: Sequence[Tensor], ids: Sequence[Tensor] | None, rows: Tensor | None = None) -> Tensor:
+        """The loss over the anchors of ``rows``, (b,) bool, or over all of them; the texts of the others are candidates too."""
+        forward = self._one_way(columns, ids, rows)
         if not self.params.symmetric:
             return forward
-        exchanged = None if ids is None else (ids[1], ids[0])
-        return (forward + in_batch_loss((columns[1], columns[0]), exchanged, self.params.scale, self.relation)) / 2
+        return (forward + self._one_way((columns[1], columns[0]), None if ids is None else (ids[1], ids[0]), rows)) / 2
+
+    def _one_way(self, columns: Sequence[Tensor], ids: Sequence[Tensor] | None, rows: Tensor | None) -> Tensor:
+        scores = self.params.scale * self.all_alike(columns[0], torch.cat(list(columns[1:])))
+        return own_among_all(scores, ids, self.relation, rows)
 
 
 def in_batch_loss(columns: Sequence[Tensor], ids: Sequence[Tensor] | None, scale: float, relation: Relation | None = None) -> Tensor:
@@ -55,11 +66,21 @@ def in_batch_loss(columns: Sequence[Tensor], ids: Sequence[Tensor] | None, scale
         scale: the inverse of the temperature.
         relation: which texts belong together by all rows, in this batch or not.
     """
-    anchors, candidates = unit(columns[0]), unit(torch.cat(list(columns[1:])))
-    scores = scale * anchors @ candidates.T
+    return own_among_all(scale * unit(columns[0]) @ unit(torch.cat(list(columns[1:]))).T, ids, relation)
+
+
+def own_among_all(scores: Tensor, ids: Sequence[Tensor] | None, relation: Relation | None = None, rows: Tensor | None = None) -> Tensor:
+    """Cross-entropy of each anchor's own candidate, the one of its row, in scores (b, candidates); see :func:`in_batch_loss`.
+
+    Args:
+        rows: the anchors that have a positive, (b,) bool; ``None`` for all. Without any the loss is 0.
+    """
     if ids is not None:
         scores = scores.masked_fill(false_negatives(ids, relation), -torch.inf)
-    return F.cross_entropy(scores, torch.arange(len(anchors), device=scores.device))
+    own = torch.arange(len(scores), device=scores.device)
+    if rows is not None:
+        scores, own = scores[rows], own[rows]
+    return F.cross_entropy(scores, own) if len(own) else scores.new_zeros(()) * scores.sum()
 
 
 def false_negatives(ids: Sequence[Tensor], relation: Relation | None = None) -> Tensor:

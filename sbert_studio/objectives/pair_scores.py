@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..errors import StudioError
 from ..registry import Registry, parse_params, setting
-from .base import OBJECTIVES, Objective
+from .base import Objective
 
 PAIR_OBJECTIVES: Registry[Objective] = Registry("objective of a cross-encoder")
 
@@ -108,11 +108,6 @@ class CrossEntropy(PairObjective):
         """Columns: one, the logits (b, labels)."""
         assert targets is not None  # forward has refused it
         return F.cross_entropy(columns[0], targets.long())
-
-
-def objectives_of(architecture: str) -> Registry[Objective]:
-    """The objectives that an architecture learns by: those of vectors (``siamese``), or of whole pairs (``cross``)."""
-    return PAIR_OBJECTIVES if architecture == "cross" else OBJECTIVES
 
 
 def build_pair_objective(name: str, values: Mapping[str, Any], *, labels: int = 0, head: str = "linear") -> PairObjective:

@@ -15,7 +15,11 @@ _LANGUAGE = re.compile(r"^language:[ \t]*(\S.*|(?:\n[ \t]*-[ \t]*\S+)+)", re.MUL
 
 def languages_of(catalog: Catalog, name: str) -> tuple[str, ...] | None:
     """The languages that the model's card names, or its base model's where that is bundled; ``None`` where nothing says."""
+    from ..encoders.foreign import FOREIGN
+
     source = catalog.resolve(name)
+    if source.kind == "foreign":
+        return FOREIGN[source.name].languages
     found = _card_languages(source.path)
     if not found and source.base is not None and (base := catalog.resolve(source.base)).kind == "bundled":
         found = _card_languages(base.path)

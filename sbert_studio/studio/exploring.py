@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,8 +14,8 @@ from ..data.columns.roles import Roles
 from ..data.progress import checkpoint
 from ..data.values.no_answer import kept_as_texts
 from ..errors import StudioError
-from .languages import foreign_notes
-from .reading import Reading
+from .languages import foreign_notes, unknown_notes
+from .part import Part
 from .results import (
     Agreement,
     ClusterInfo,
@@ -35,23 +35,32 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
-    from ..encoders.scorers.cross import CrossEncoder
+    from ..encoders.scorers.pair_scorer import PairScorer
     from ..explore.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
     from ..explore.search import Hit, LexicalIndex, SemanticIndex
+    from .reading import Reading
+    from .services import Services
 
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
 _POOL = 100  # how deep each ranking goes that hybrid search fuses, and how many hits are ranked again
 
 
-class Exploring(Reading):
+class Exploring(Part):
     """Texts → numbers and pictures. Vectors come from one cache, so that no control encodes a corpus twice."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def similarity(self, a: str, b: str, model: str | None = None) -> Similarity:
         """Two texts compared."""
-        vectors = self._encoder(model).encode([_text(a, "first"), _text(b, "second")])
-        return replace(_compare(vectors[:1], vectors[1:])[0], notes=self.language_notes([a, b], model))
+        encoder = self._encoder(model)
+        vectors = encoder.encode([_text(a, "first"), _text(b, "second")])
+        foreign, found = self.language_notes([a, b], model), encoder.coverage([a, b])
+        doubtful = bool(foreign) or (found is not None and found.empty > 0)
+        return replace(_compare(vectors[:1], vectors[1:])[0], notes=(*foreign, *unknown_notes(found, 2)), doubtful=doubtful)
 
     def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, what: str = "The texts") -> tuple[str, ...]:
         """A sentence where the texts are in a language that the model was not trained on."""
@@ -60,15 +69,34 @@ class Exploring(Reading):
         found = languages_in(texts) if isinstance(texts, Sequence) else texts.languages
         return foreign_notes(self.catalog, model or self.settings.default_model, found, what)
 
+    def reading_notes(self, texts: Sequence[str] | Corpus, model: str | None = None) -> tuple[str, ...]:
+        """:meth:`language_notes`, and a sentence where the model is a table that does not know all their words."""
+        return (*self.language_notes(texts, model), *self._unknown(texts, model))
+
+    def _unknown(self, texts: Sequence[str] | Corpus, model: str | None, what: str = "the texts") -> tuple[str, ...]:
+        encoder = self._encoder(model)
+        if isinstance(texts, Sequence):
+            return unknown_notes(encoder.coverage(texts), len(texts), what)
+        if encoder.coverage(()) is None:
+            return ()
+
+        def count() -> Coverage:
+            return encoder.coverage(texts.texts) or Coverage(0, 0, 0)
+
+        from ..wordvectors.tokens import Coverage
+
+        found = self._services.coverages.get((texts.digest, encoder.fingerprint), count, checkpoint)
+        return unknown_notes(found, len(texts.texts), what)
+
     def _notes(self, corpus: Corpus, model: str | None) -> tuple[str, ...]:
-        return (*corpus.repeats(), *kept_as_texts(corpus.notes), *self.language_notes(corpus, model))
+        return (*corpus.repeats(), *kept_as_texts(corpus.notes), *self.reading_notes(corpus, model))
 
     def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
         """Every row of a file of pairs compared that has both its texts; with the scores or labels that it holds, as far as it does."""
         from ..data.accounts import account_of
         from ..data.examples import build_examples, detect_roles
 
-        table = self._table(path)
+        table = self.read.table(path)
         roles = detect_roles(table)
         if len(roles.texts) < 2:
             raise StudioError("this file has one column of texts, pairs need two", "put the two texts of a pair into two columns")
@@ -79,7 +107,7 @@ class Exploring(Reading):
         rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
         account = account_of(table, findings, examples.lines)
         agreement = _agreement(table, roles, np.array([one.cosine for one in found]))
-        notes = (*kept_as_texts(findings), *self.language_notes([*lefts, *rights], model))
+        notes = (*kept_as_texts(findings), *self.reading_notes([*lefts, *rights], model))
         return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]), account, agreement, notes)
 
     def similarity_matrix(self, texts: Sequence[str], model: str | None = None) -> np.ndarray:
@@ -107,11 +135,11 @@ class Exploring(Reading):
         rate, account = len(vectors) / max(seconds, 1e-9), RowAccount(len(found), len(found))
         if not isinstance(texts, Sequence):
             vectors, account = _aligned(vectors, texts), texts.account
-        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.language_notes(texts, model))
+        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.reading_notes(texts, model))
 
     def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
         """The corpus' vectors from the cache: (n, dim) float32, read-only."""
-        return self.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
+        return self._services.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
 
     def search(
         self,
@@ -127,8 +155,8 @@ class Exploring(Reading):
         """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused.
 
         Args:
-            rerank: read the query and each of the best hits together with this cross-encoder (``True``: that of the settings), and
-                rank by its score.
+            rerank: rank the best hits again by this model's score of the query with each (``True``: by that of the settings). A
+                cross-encoder reads every pair whole; a poly-encoder reads the corpus once, and then the query alone.
         """
         from ..explore.search import fuse
 
@@ -138,17 +166,19 @@ class Exploring(Reading):
         semantic = None if mode == "lexical" else self._semantic(corpus, model, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus)
         reader = self._reader(rerank)
+        again = self._again(corpus, reader, progress) if reader else None
         start = time.perf_counter()
-        depth = max(k, _POOL) if mode == "hybrid" or reader else k
+        depth = max(k, _POOL) if mode == "hybrid" or again else k
         rankings = []
         if semantic:
             rankings.append(semantic.search(self._encoder(model).encode([query])[0], depth))
         if lexical:
             rankings.append(lexical.search(query, depth))
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
-        found = _result(corpus, _reranked(corpus, query, hits[:depth], reader) if reader else hits, k, start)
+        found = _result(corpus, again(query, hits[:depth]) if again else hits, k, start)
         foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if semantic else ()
-        return replace(found, notes=(*corpus.repeats(), *foreign))
+        unknown = (*self._unknown(corpus, model), *self._unknown([query], model, "your query")) if semantic else ()
+        return replace(found, notes=(*corpus.repeats(), *foreign, *unknown))
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
@@ -187,7 +217,7 @@ class Exploring(Reading):
         from ..explore.projection import ProjectionParams, project
 
         encoder = self._encoder(model)
-        vectors = self.vectors.get(corpus.texts, corpus.digest, encoder, progress)
+        vectors = self._services.vectors.get(corpus.texts, corpus.digest, encoder, progress)
         base = f"{corpus.digest}-{encoder.fingerprint}"
         drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, progress)
         groups = cluster(vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=progress)
@@ -199,26 +229,46 @@ class Exploring(Reading):
     def _encoder(self, model: str | None) -> Encoder:
         return self.catalog.load(model or self.settings.default_model)
 
-    def _reader(self, rerank: bool | str) -> CrossEncoder | None:
-        """The cross-encoder to rank by; only that of the settings may be a folder where strangers reach the page."""
+    def _reader(self, rerank: bool | str) -> PairScorer | None:
+        """The model to rank by; only that of the settings may be a folder where strangers reach the page.
+
+        Raises:
+            StudioError: it cannot be read, or cannot rank.
+        """
         if not rerank:
             return None
-        return (
-            self.catalog.load_cross(rerank)
-            if isinstance(rerank, str)
-            else self.catalog.load_cross(self.settings.reranker, allow_folders=True)
-        )
+        named = isinstance(rerank, str)
+        name = rerank if isinstance(rerank, str) else self.settings.reranker
+        reader = self.catalog.load_scorer(name, allow_folders=None if named else True)
+        if reader.labels > 1:
+            raise StudioError(f"{reader.name} sorts pairs into classes and cannot rank", "choose a cross-encoder with a single score")
+        return reader
+
+    def _again(self, corpus: Corpus, reader: PairScorer, progress: Progress | None) -> Callable[[str, Sequence[Hit]], list[Hit]]:
+        """A query and hits → the hits by the reader's scores, the highest first; what it makes of the corpus comes from the cache."""
+        of = reader.candidates
+        vectors = None if of is None else self._services.vectors.get(corpus.texts, corpus.digest, of, progress)
+
+        def ranked(query: str, hits: Sequence[Hit]) -> list[Hit]:
+            rows = [hit.row for hit in hits]
+            if vectors is None:
+                scores = reader.predict([(query, corpus.texts[row]) for row in rows])
+            else:
+                scores = reader.against([query], vectors[rows])[0]
+            return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
+
+        return ranked
 
     def _semantic(self, corpus: Corpus, model: str | None, progress: Progress | None = None) -> SemanticIndex:
         from ..explore.search import SemanticIndex
 
         key = f"{corpus.digest}-{self._encoder(model).fingerprint}"
-        return self.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)), checkpoint)
+        return self._services.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)), checkpoint)
 
     def _lexical(self, corpus: Corpus) -> LexicalIndex:
         from ..explore.search import LexicalIndex
 
-        return self.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts), checkpoint)
+        return self._services.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts), checkpoint)
 
 
 def _text(text: str, which: str) -> str:
@@ -239,14 +289,6 @@ def _compare(left: np.ndarray, right: np.ndarray) -> list[Similarity]:
 
     found = measures(left, right)
     return [Similarity(*(float(found[name][row]) for name in MEASURES)) for row in range(len(left))]
-
-
-def _reranked(corpus: Corpus, query: str, hits: Sequence[Hit], reader: CrossEncoder) -> list[Hit]:
-    """``hits`` by the score of the cross-encoder, the highest first."""
-    scores = reader.predict([(query, corpus.texts[hit.row]) for hit in hits])
-    if scores.ndim > 1:
-        raise StudioError(f"{reader.name} sorts pairs into classes and cannot rank", "choose a cross-encoder with a single score")
-    return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
 
 
 def _result(corpus: Corpus, hits: Sequence[Hit], k: int, start: float) -> SearchResult:

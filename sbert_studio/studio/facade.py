@@ -1,17 +1,40 @@
-"""Studio: one object with every verb."""
+"""Studio: one object with every verb, in parts."""
 
 from __future__ import annotations
 
+from ..settings import Settings
+from .benching import Benching
+from .evaluating import Evaluating
 from .exploring import Exploring
 from .fitting import Fitting
-from .judging import Judging
 from .reading import Reading
+from .services import Services
 from .settling import Settling
+from .tuning import Tuning
 
 
-class Studio(Exploring, Fitting, Settling, Judging, Reading):
+class Studio(Services):
     """Every verb, over one set of services. Making it loads no model, opens no database and imports nothing heavy.
 
     Verbs may be called from several threads at once. Each raises :class:`~sbert_studio.errors.StudioError` for what a
     user can mend. ``model`` is a bundled name, a run id, a folder or a hub id; ``None`` stands for the default model.
+
+    Attributes:
+        read: files → tables, corpora, diagnoses.
+        explore: texts → numbers and pictures.
+        words: texts, or an encoder → word vectors.
+        tune: plans → runs → models.
+        settle: what is decided about a run after its training.
+        judge: models → scores.
+        bench: work → how much faster than a peer.
     """
+
+    def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
+        super().__init__(settings, allow_folders=allow_folders)
+        self.read = Reading(self)
+        self.explore = Exploring(self, self.read)
+        self.words = Fitting(self, self.read)
+        self.tune = Tuning(self, self.read)
+        self.settle = Settling(self, self.tune)
+        self.judge = Evaluating(self, self.read)
+        self.bench = Benching(self, self.read)

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import StudioError
-from .languages import foreign_notes
+from ..errors import StudioError, ended
+from .fitted import fitted_models
+from .languages import foreign_notes, unknown_notes
+from .part import Part
 from .questions import Unanswered
-from .reading import Reading
 from .results import ModelCard
 
 if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
+    from ..data.evidence.similarity import Similar
     from ..data.examples import Roles
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
     from ..evaluation.report import Report
     from ..runs.records.record import Run
+    from .reading import Reading
+    from .services import Services
 
 
-class Judging(Reading):
+class Judging(Part):
     """Models → scores."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def evaluate(
         self,
@@ -44,30 +52,27 @@ class Judging(Reading):
             Unanswered: the file can be read in more than one way, such as a scale that looks reversed.
             StudioError: the file cannot be read, or does not hold what the task needs.
         """
-        from ..data.corpus import text_columns
-        from ..data.language import languages_in
         from ..evaluation.suite import evaluate
 
-        name, table = model or self.settings.default_model, self._table(path, asked=asked)
+        name, table = model or self.settings.default_model, self.read.table(path, asked=asked)
         judged = self.catalog.load_either(name)
-        roles, open_ = self._roles_to_judge_by(table, task, asked, name)
+        roles, open_ = self._roles_to_judge_by(table, task, asked, lambda: self.read.similar(self._untuned(name)))
         report = evaluate(judged, table, task, progress, roles)
-        read = [note.in_words() for note in table.notes if note.severity != "info"]
-        texts = [text for column in text_columns(table)[:3] for text in table.column(column)]
-        foreign = foreign_notes(self.catalog, name, languages_in(texts))
-        return replace(report, notes=(*open_, *read, *report.notes, *foreign, *self._learned(name, table)))
+        return replace(report, notes=(*open_, *of_reading(table), *report.notes, *self._of_model(name, table, roles)))
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
-        """The bundled models and the finished runs (of one owner), newest first; none of them is loaded.
+        """The models at hand, the finished runs and the tables of words (of one owner), newest first; none of them is loaded.
 
         One that is damaged says so in its card.
         """
         done = [
             run for run in self.store.runs(owner) if run.model_path is not None and (run.status == "finished" or run.model_path.is_dir())
         ]
-        return self._at_hand() + [
-            self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done
-        ]
+        return (
+            self._at_hand()
+            + [self._model_card(run.id, "run", run.name, {"before": dict(run.before), "after": dict(run.after)}) for run in done]
+            + self._fitted_cards(owner)
+        )
 
     def models_at_hand(self, owner: str | None = None) -> tuple[list[ModelCard], list[str]]:
         """(:meth:`models`, notices): where the list of runs cannot be read, the runs' folders that hold a model, and a notice of why.
@@ -78,26 +83,55 @@ class Judging(Reading):
             return self.models(owner), []
         except StudioError as error:
             if owner not in (None, "local"):
-                return self._at_hand(), [f"{error.message}; your own models are listed again once it can be read"]
+                return self._at_hand() + self._fitted_cards(owner), [
+                    f"{error.message}; your own models are listed again once it can be read"
+                ]
             folders = sorted(self.workspace.home.glob("runs/run-*/model"))
             cards = self._at_hand()
             cards += [self._model_card(folder.parent.name, "run", folder.parent.name) for folder in folders]
-            return cards, [f"{error.message}; the runs are listed by their folders"]
+            return cards + self._fitted_cards(owner), [f"{error.message}; the runs are listed by their folders"]
 
     def _at_hand(self) -> list[ModelCard]:
-        """The models that came with the program, and the tables of words that are installed."""
-        tables = [self._model_card(name, "table", name) for name in self.catalog.tables()]
-        return [*(self._model_card(name, "bundled", name) for name in self.catalog.bundled()), *tables]
+        """The models that came with the program, and the encoders and tables of words whose packages are installed."""
+        kinds = {"bundled": self.catalog.bundled(), "foreign": self.catalog.foreign(), "table": self.catalog.tables()}
+        return [self._model_card(name, kind, name) for kind, names in kinds.items() for name in names]
 
-    def _roles_to_judge_by(self, table: Table, task: str, asked: ColumnChoices | None, model: str) -> tuple[Roles | None, list[str]]:
-        """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``."""
+    def _fitted_cards(self, owner: str | None) -> list[ModelCard]:
+        """The tables of words (of one owner) that were made here."""
+        found = fitted_models(self.workspace, owner)
+        return [
+            replace(
+                self._model_card(one.id, "fitted", one.name), note=" ".join(ended(f"{note[:1].upper()}{note[1:]}") for note in one.notes)
+            )
+            for one in found
+        ]
+
+    def _of_model(self, model: str, table: Table, roles: Roles | None = None) -> list[str]:
+        """What is to be known of a model on a table: a language that it was not trained on, words that it does not know, rows that it
+        was tuned on."""
+        from ..data.corpus import text_columns
+        from ..data.language import languages_in
+
+        columns = text_columns(table)[:3] if roles is None else roles.texts
+        texts = [text for column in columns for text in table.column(column) if text.strip()]
+        unknown = unknown_notes(self.catalog.load_either(model).coverage(texts), len(texts))
+        return [*foreign_notes(self.catalog, model, languages_in(texts)), *unknown, *self._learned(model, table)]
+
+    def _roles_to_judge_by(
+        self, table: Table, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]
+    ) -> tuple[Roles | None, list[str]]:
+        """What the columns are, ``None`` where a task of texts finds its own; and what was left open with ``as_read``.
+
+        Args:
+            evidence: gives what tells how alike texts are, once it is needed.
+        """
         from ..data.choices.column_choices import ColumnChoices, read_roles
         from ..evaluation.suite import kinds_of_task
 
         kinds, asked = kinds_of_task(task), asked or ColumnChoices()
         if kinds == ("labelled_texts",) and not replace(asked, as_read=False):
             return None, []
-        similar = self._similar(self._untuned(model))
+        similar = evidence()
         said = replace(asked, as_read=False)
         try:
             reading = read_roles(table, said, (), similar)
@@ -123,7 +157,7 @@ class Judging(Reading):
         while (earlier := known.pop(model, None)) is not None:
             model = earlier
         try:
-            return None if self.catalog.is_cross(model) else self.catalog.load(model)
+            return None if self.catalog.is_cross(model) else self.catalog.load_within(model)
         except StudioError:
             return None
 
@@ -158,4 +192,10 @@ class Judging(Reading):
             info = peek_at(self.catalog.resolve(name))
         except StudioError:
             info = peek(None)
-        return ModelCard(name=name, kind=kind, title=title, scores=scores or {}, **asdict(info))
+        note = "Frozen: it is used and judged as it is, and cannot be tuned." if kind == "foreign" else ""
+        return ModelCard(name=name, kind=kind, title=title, note=note, scores=scores or {}, **asdict(info))
+
+
+def of_reading(table: Table) -> list[str]:
+    """What reading a file brought up that is more than a remark."""
+    return [note.in_words() for note in table.notes if note.severity != "info"]

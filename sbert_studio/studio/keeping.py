@@ -14,6 +14,7 @@ from ..caches import give_back
 from ..errors import StudioError
 from ..runs.records.record import Run
 from ..workspace import Workspace, write_json
+from .fitted import remove_old_fitted
 
 if TYPE_CHECKING:
     from ..settings import Settings
@@ -53,7 +54,14 @@ class Keeper:
     def look(self, now: datetime | None = None) -> None:
         """Do once what there is to do."""
         now = now or datetime.now(timezone.utc)
-        for task in (lambda: self._end_long(now), lambda: remove_old(self._studio, now), self._folders, self._also, self._memory):
+        for task in (
+            lambda: self._end_long(now),
+            lambda: remove_old(self._studio, now),
+            lambda: self._fitted(now),
+            self._folders,
+            self._also,
+            self._memory,
+        ):
             try:
                 task()
             except Exception:
@@ -72,7 +80,10 @@ class Keeper:
                 continue
             words = f"a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept"
             self._studio.store.record(run.id, {"type": "notice", "message": words})
-            self._studio.stop(run.id)
+            self._studio.tune.stop(run.id)
+
+    def _fitted(self, now: datetime) -> None:
+        remove_old_fitted(self._studio.workspace, self._studio.settings.limits, now)
 
     def _folders(self) -> None:
         """Keep what can be made again within its part of the disk."""
@@ -118,7 +129,7 @@ def remove_old(studio: Studio, now: datetime) -> list[str]:
         due = kept_until(studio.settings, studio.workspace, run)
         if due is not None and now >= due:
             try:
-                studio.delete_run(run.id)
+                studio.tune.delete_run(run.id)
             except StudioError:
                 continue  # it was taken up again meanwhile
             gone.append(run.id)

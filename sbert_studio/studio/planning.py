@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..registry import parse_params
+from .part import Part
 from .plans import FIRST, Source, TrainPlan, TrainRequest
 from .questions import from_json, of_first_stage, typed
-from .reading import Reading, existing_file
+from .reading import existing_file, existing_folder
 from .results import Forecast
 
 if TYPE_CHECKING:
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
     from ..data.tables import Table
     from ..training.advisor import Advice
     from ..training.estimate import Estimate
+    from .reading import Reading
+    from .services import Services
 
 _SAMPLE = 2_000  # texts of each column whose length the advisor sees
 _READING = ("encoding", "delimiter", "header")
 
 
-class Planning(Reading):
+class Planning(Part):
     """Requests → plans."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
 
     def plan(
         self,
@@ -49,7 +56,7 @@ class Planning(Reading):
 
         Raises:
             StudioError: a file cannot be read, no kind of examples can be had from it, or a setting is refused. What is merely
-                uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.studio.Studio.submit` refuses.
+                uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.studio.tuning.Tuning.submit` refuses.
         """
         own, chosen_first, asked_first = _by_stage(request.overrides)
         if request.first is None and (chosen_first or asked_first):
@@ -63,7 +70,7 @@ class Planning(Reading):
             table = self._read_again(request.data, asked, None if before is None else before.data, reading)
         judged = None if request.dev is None else self._read_again(request.dev, asked, None if before is None else before.dev, reading)
         diagnosis = before.diagnosis if before is not None and self._same_rows(before, table, judged, asked, model, own) else None
-        diagnosis = diagnosis or self._diagnosed(table, asked, judged, model, own.get("objective"), checking)
+        diagnosis = diagnosis or self.read.diagnosed(table, asked, judged, model, own.get("objective"), checking)
         data = _source(request.data, table, asked, diagnosis)
         dev, held, account = None, diagnosis.held_out, diagnosis.held_account
         if request.dev is not None and judged is not None and held is not None and account is not None:
@@ -73,7 +80,7 @@ class Planning(Reading):
         first = earlier = None
         if request.first is not None:
             first, earlier = self._first_stage(request.first, asked_first, chosen_first, model, before, reading)
-            shared: dict[str, Any] = {name: own[name] for name in ("architecture", "head") if name in own}
+            shared: dict[str, Any] = {name: own[name] for name in ("architecture", "head", "codes") if name in own}
             stage = self._advise(earlier.examples, model, {**shared, **chosen_first})
             spec = spec.replace(first=stage.spec.to_json())
             reasons = (*(f"First stage: {reason}" for reason in stage.reasons), *reasons)
@@ -83,7 +90,7 @@ class Planning(Reading):
         """What a run would take, by a rehearsal of a few seconds; nothing is trained and nothing kept.
 
         Raises:
-            StudioError: as :meth:`~sbert_studio.studio.Studio.submit` would; or a training is under way.
+            StudioError: as :meth:`~sbert_studio.studio.tuning.Tuning.submit` would; or a training is under way.
         """
         from ..training.estimate import rehearse
         from ..training.fresh import fresh
@@ -115,10 +122,12 @@ class Planning(Reading):
         """The table of a file, read only if it was not read in the same way before."""
         if not isinstance(given, str | Path):
             return given
+        if existing_folder(given) is not None:
+            return self.read.table(given, progress=progress)
         path = existing_file(given)
         if known is not None and known.given == path and _how(known.choices) == _how(asked):
             return known.table
-        return self.read(path, progress=progress, asked=asked)
+        return self.read.table(path, progress=progress, asked=asked)
 
     def _same_rows(
         self, before: TrainPlan, table: Table, judged: Table | None, asked: ColumnChoices, model: str, own: Mapping[str, Any]
@@ -126,7 +135,7 @@ class Planning(Reading):
         """Whether what was found out before holds still: another setting changes nothing in the rows."""
         held = None if before.dev is None else before.dev.table
         name = before.request.model or self.settings.default_model
-        kinds, objective = self.kinds_of(own.get("objective")), before.request.overrides.get("objective")
+        kinds, objective = self.read.kinds_of(own.get("objective")), before.request.overrides.get("objective")
         read_alike = objective == own.get("objective") or (before.roles.kind in kinds if kinds else objective is None)
         return before.table is table and held is judged and before.data.choices == asked and name == model and read_alike
 
@@ -145,7 +154,7 @@ class Planning(Reading):
         if before is not None and before.earlier is not None and known is not None and known.table is table and known.choices == asked:
             diagnosis = before.earlier
         else:
-            diagnosis = self._diagnosed(table, asked, None, model, chosen.get("objective"))
+            diagnosis = self.read.diagnosed(table, asked, None, model, chosen.get("objective"))
             diagnosis = replace(diagnosis, questions=tuple(map(of_first_stage, diagnosis.questions)))
         return _source(given, table, asked, diagnosis), diagnosis
 
@@ -153,13 +162,14 @@ class Planning(Reading):
         from ..objectives import objectives_of
         from ..training.advisor import advise
 
+        self.catalog.require_trainable(model)
         chosen = {**overrides, "model": model}
         if overrides.get("architecture") == "cross":
             info, lengths = self.catalog.load_either(model).describe(), None
         else:
-            encoder = self.catalog.load(model)
+            encoder = self.catalog.load_within(model) if overrides.get("architecture") == "poly" else self.catalog.load(model)
             sample = [text for column in examples.texts for text in column[:_SAMPLE]]
-            info, lengths = encoder.describe(), encoder.tokens.counts(sample)
+            info, lengths = encoder.describe(), None if encoder.tokens is None else encoder.tokens.counts(sample)
         advice = advise(examples, info=info, device=str(self.catalog.device), lengths=lengths, overrides=chosen)
         # The objective's own settings are checked here as well, before a run is made of them.
         given = advice.spec.objective_params
@@ -168,8 +178,8 @@ class Planning(Reading):
 
 
 def _source(given: Path | str | Table, table: Table, asked: ColumnChoices, diagnosis: Diagnosis) -> Source:
-    path = existing_file(given) if isinstance(given, str | Path) else given
-    return Source(path, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
+    whole = table if not isinstance(given, str | Path) or existing_folder(given) is not None else existing_file(given)
+    return Source(whole, table, asked, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
 def _said(asked: ColumnChoices | None, more: Mapping[str, Any] | None = None) -> ColumnChoices:

@@ -10,8 +10,8 @@ from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..workspace import existing
 from .cards import languages_of
+from .part import Part
 from .questions import Unanswered
-from .services import Services
 
 if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
@@ -29,13 +29,17 @@ NO_MODEL = "none"
 """What is given for a model where a file is to be checked without one."""
 
 
-class Reading(Services):
+class Reading(Part):
     """Files → tables, corpora, diagnoses."""
 
-    def read(
-        self, path: str | Path, name: str | None = None, progress: Progress | None = None, asked: ColumnChoices | None = None
+    def table(
+        self,
+        path: str | Path | Table,
+        name: str | None = None,
+        progress: Progress | None = None,
+        asked: Roles | ColumnChoices | None = None,
     ) -> Table:
-        """A file as a table whose rows keep their spreadsheet numbers.
+        """A file as a table whose rows keep their spreadsheet numbers; a folder that holds one known set in several; a table as it is.
 
         Args:
             asked: its encoding, its delimiter and whether it has a header, where that was said.
@@ -43,11 +47,32 @@ class Reading(Services):
         Raises:
             StudioError: there is no such file, it is too large, or it cannot be read.
         """
+        from ..data.choices.column_choices import ColumnChoices
         from ..data.tables import read_table
 
-        path = existing_file(path)
-        said: dict[str, Any] = {} if asked is None else {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
+        if not isinstance(path, str | Path):
+            return path
+        if (folder := existing_folder(path)) is not None:
+            return self._set_in(folder)
+        path, said = existing_file(path), dict[str, Any]()
+        if isinstance(asked, ColumnChoices):
+            said = {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
         return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20, **said)
+
+    def _set_in(self, folder: Path) -> Table:
+        """The rows of the one known set that lies in a folder, such as the sentences and the gold scores of a year of STS."""
+        from ..data.distributions import distributions_at
+
+        found = distributions_at(folder)
+        if not found:
+            raise _is_folder(folder)
+        if len(found) > 1:
+            names = ", ".join(one.title for one in found[:8]) + ("…" if len(found) > 8 else "")
+            raise StudioError(f"{folder.name} holds {len(found)} sets: {names}", "name the file, or the folder, of one of them")
+        files, limit = found[0].files, self.settings.max_upload_mb
+        if sum(file.stat().st_size for file in files if file.is_file()) > limit << 20:
+            raise StudioError(f"the files of {found[0].title} have more than {limit:,} MiB, as many as are accepted", "give smaller files")
+        return found[0].table
 
     def corpus(
         self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None
@@ -55,13 +80,15 @@ class Reading(Services):
         """A column of texts (the one that looks most like text where none is named) with the other columns beside it."""
         from ..data.corpus import corpus_from_table
 
-        return corpus_from_table(self._table(path, name, progress), column)
+        return corpus_from_table(self.table(path, name, progress), column)
 
     def known_corpus(self, path: Path, column: str | None = None) -> Corpus:
         """:meth:`corpus` of a file that is asked for again and again, as callers of the API do; it is read anew once it changes."""
         path = existing_file(path)
         state = path.stat()
-        return self.corpora.get((str(path), state.st_size, state.st_mtime_ns, column), lambda: self.corpus(path, column), checkpoint)
+        return self._services.corpora.get(
+            (str(path), state.st_size, state.st_mtime_ns, column), lambda: self.corpus(path, column), checkpoint
+        )
 
     def check(
         self,
@@ -80,9 +107,9 @@ class Reading(Services):
                 values only.
             progress: told how many rows are looked at.
         """
-        table, judged = self._table(path, asked=roles), None if dev is None else self._table(dev)
+        table, judged = self.table(path, asked=roles), None if dev is None else self.table(dev)
         name, why_not = self._loadable(model or self.settings.default_model)
-        found = self._diagnosed(table, roles, judged, name, progress=progress)
+        found = self.diagnosed(table, roles, judged, name, progress=progress)
         return found.noting("warning", f"checked by names and values only: {why_not}") if why_not else found
 
     def _loadable(self, model: str) -> tuple[str, str]:
@@ -96,7 +123,7 @@ class Reading(Services):
             return NO_MODEL, error.message
         return model, ""
 
-    def _diagnosed(
+    def diagnosed(
         self,
         table: Table,
         roles: Roles | ColumnChoices | None,
@@ -113,14 +140,14 @@ class Reading(Services):
         kinds = self.kinds_of(objective)
         if model.casefold() == NO_MODEL:
             return diagnose(table, roles if isinstance(roles, Roles) else read_roles(table, roles, kinds), dev, progress=progress)
-        encoder = None if self.catalog.is_cross(model) else self.catalog.load(model)
-        tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None else (None, None)
-        similar = self._similar(encoder)
+        encoder = None if self.catalog.is_cross(model) else self.catalog.load_within(model)
+        tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None and encoder.tokens is not None else (None, None)
+        similar = self.similar(encoder)
         read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, similar)
         languages = languages_of(self.catalog, model)
         return diagnose(table, read, dev, tokens, most, languages=languages, similar=similar, progress=progress)
 
-    def _similar(self, encoder: Encoder | None) -> Similar:
+    def similar(self, encoder: Encoder | None) -> Similar:
         """How alike texts are by an encoder; beside a cross-encoder, which reads pairs, by the one that the program came with."""
         from ..data.evidence.similarity import similar_by
 
@@ -138,12 +165,11 @@ class Reading(Services):
     @staticmethod
     def kinds_of(objective: str | None) -> tuple[Kind, ...]:
         """The kinds of examples that an objective learns from; none where it is not said, or not known."""
-        from ..objectives import OBJECTIVES, PAIR_OBJECTIVES
+        from ..objectives import ARCHITECTURES
 
         if not isinstance(objective, str):  # from settings that nothing has looked at yet
             return ()
-        known = PAIR_OBJECTIVES if objective in PAIR_OBJECTIVES else OBJECTIVES
-        return known[objective].kinds if objective in known else ()
+        return next((known[objective].kinds for known in ARCHITECTURES.values() if objective in known), ())
 
     def fix_all(
         self, path: str | Path | Table, *, dev: str | Path | Table | None = None, asked: ColumnChoices, model: str | None = None
@@ -155,7 +181,7 @@ class Reading(Services):
         """
         from ..data.doctor.fixing import fix_all
 
-        judged = None if dev is None else self._table(dev)
+        judged = None if dev is None else self.table(dev)
 
         def findings(table: Table, asked: ColumnChoices) -> tuple[Finding, ...]:
             found = self.check(table, dev=judged, roles=asked, model=model)
@@ -163,7 +189,7 @@ class Reading(Services):
                 raise Unanswered.of_file(table.name, found.questions)
             return found.findings
 
-        return fix_all(self._table(path, asked=asked), asked, findings)
+        return fix_all(self.table(path, asked=asked), asked, findings)
 
     def convert(self, path: str | Path | Table, name: str, roles: Roles | ColumnChoices | None = None, model: str | None = None) -> Table:
         """The file's examples as those of another kind, in a table of their own (see :mod:`sbert_studio.data.conversion.conversions`).
@@ -174,7 +200,7 @@ class Reading(Services):
         """
         from ..data.conversion.conversions import converted
 
-        table = self._table(path)
+        table = self.table(path)
         found = self.check(table, roles=roles, model=model)
         if found.questions:
             raise Unanswered.of_file(table.name, found.questions)
@@ -185,23 +211,16 @@ class Reading(Services):
         from ..data.doctor.mends import mend
         from ..data.findings import Mend
 
-        table = self._table(path)
+        table = self.table(path)
         for one in [mends] if isinstance(mends, Mend) else mends:
             table = mend(table, one)
         return table
 
-    def _table(
-        self,
-        path: str | Path | Table,
-        name: str | None = None,
-        progress: Progress | None = None,
-        asked: Roles | ColumnChoices | None = None,
-    ) -> Table:
-        from ..data.choices.column_choices import ColumnChoices
 
-        if not isinstance(path, str | Path):
-            return path
-        return self.read(path, name, progress, asked if isinstance(asked, ColumnChoices) else None)
+def existing_folder(path: str | Path) -> Path | None:
+    """``path`` if a folder stands there, else ``None``."""
+    found = existing(path)
+    return found if found is not None and found.is_dir() else None
 
 
 def existing_file(path: str | Path) -> Path:
@@ -212,7 +231,11 @@ def existing_file(path: str | Path) -> Path:
     """
     found = existing(path)
     if found is not None and found.is_dir():
-        raise StudioError(f"{found.name or found} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+        raise _is_folder(found)
     if found is None or not found.is_file():
         raise StudioError(f"there is no file {(Path(path).name or str(path))[:200]!r}", "check the path, or quote it if it holds spaces")
     return found
+
+
+def _is_folder(path: Path) -> StudioError:
+    return StudioError(f"{path.name or path} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from ..explore.vectors import VectorStore
     from ..runs.records.store import Store
     from ..runs.running.runner import Runner
+    from ..wordvectors.tokens import Coverage
+    from .jobs import Jobs
 
 T = TypeVar("T")
 _MODELS, _INDEXES, _WORDS, _CORPORA = 0.5, 0.17, 0.08, 0.05
+_COVERAGES = 256
 VISITORS = 0.2
 """The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, and what visitors have chosen."""
 
@@ -78,6 +81,11 @@ class Services:
         return self._once("corpora", lambda: LruCache(self._share(_CORPORA), bytes_of))
 
     @property
+    def coverages(self) -> LruCache[Coverage]:
+        """How much of the corpora used of late the tables of words know."""
+        return self._once("coverages", lambda: LruCache(_COVERAGES, lambda coverage: 1))
+
+    @property
     def store(self) -> Store:
         """The memory of runs; what a dead process left behind is marked as interrupted when it is first opened."""
         return self._once("store", self._open_store)
@@ -88,6 +96,13 @@ class Services:
         from ..runs.running.runner import Runner
 
         return self._once("runner", lambda: Runner(self.store, self.workspace, lambda: self.catalog))
+
+    @property
+    def jobs(self) -> Jobs:
+        """The word vectors that are made in the background."""
+        from .jobs import Jobs
+
+        return self._once("jobs", lambda: Jobs(self.settings.limits))
 
     def __enter__(self) -> Self:
         return self
@@ -102,6 +117,8 @@ class Services:
             close()
         with self._making:
             made, self._made = self._made, {}
+        if "jobs" in made:
+            made["jobs"].close()
         if "runner" in made:
             made["runner"].close()
         if "store" in made:

@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..runs.records.record import Run
+from .part import Part
 from .plans import Answered, TrainRequest
 from .questions import Unanswered, answered, from_json, question_from_json
 from .starting import ALARM
-from .tuning import Tuning
 
 if TYPE_CHECKING:
     from ..data.questions import Option, Question
     from ..runs.run_files import RunFiles
+    from .services import Services
+    from .tuning import Tuning
 
 
-class Settling(Tuning):
+class Settling(Part):
     """What is decided about a run after its training."""
+
+    def __init__(self, services: Services, tune: Tuning) -> None:
+        super().__init__(services)
+        self.tune = tune
 
     def question(self, run_id: str) -> Question | None:
         """What a run asks that an alarm has stopped; ``None`` where it asks nothing."""
@@ -58,8 +64,8 @@ class Settling(Tuning):
             )
             return self.store.get(run_id)
         if ALARM in option.choice:
-            self._accept(run_id, str(option.choice[ALARM]))
-            return self.resume(run_id)
+            self.tune.accept(run_id, str(option.choice[ALARM]))
+            return self.tune.resume(run_id)
         return self._anew(run_id, question, option)
 
     def set_strength(self, run_id: str, value: float) -> Run:
@@ -87,8 +93,8 @@ class Settling(Tuning):
 
         run, materials = self.store.get(run_id), RunFiles(self.workspace.run(run_id))
         request = answered_request(materials, run, question, option)
-        table = self.read(materials.path("data"), materials.source()["data"]["name"], asked=request.choices)
-        new = self.submit(self.plan(request, table=table))
+        table = self.tune.read.table(materials.path("data"), materials.source()["data"]["name"], asked=request.choices)
+        new = self.tune.submit(self.tune.plan(request, table=table))
         self.store.record(run_id, status="stopped", message=f"{option.answer}: it goes on as {new.id}", hint="")
         return new
 

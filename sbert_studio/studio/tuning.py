@@ -83,7 +83,7 @@ class Tuning(Planning):
             run = self.store.get(run_id)
             require_same(run, RunFiles(self.workspace.run(run_id)), said)
             if said is not None and said.overrides.get(ALARM):
-                self._accept(run_id, str(said.overrides[ALARM]))
+                self.accept(run_id, str(said.overrides[ALARM]))
             return self.store.take(run_id)
 
         return self._carry_out(begin, out, emit, should_stop, began)
@@ -124,7 +124,7 @@ class Tuning(Planning):
                 shutil.copytree(run.model_path, part, dirs_exist_ok=True)
         return run
 
-    def _accept(self, run_id: str, alarm: str) -> None:
+    def accept(self, run_id: str, alarm: str) -> None:
         """Keep with the run that its owner wants it to go on in spite of this alarm."""
         run = self.store.get(run_id)
         before = str(run.spec.get(ALARM) or "")
@@ -206,14 +206,23 @@ class Tuning(Planning):
             raise StudioError(f"the run {run_id} is {run.status}", "stop it before deleting it")
         self.store.delete(run_id)
 
-    def export(self, run_id: str, path: str | Path | None = None) -> Exported:
-        """A zip of a finished run: model, adapter, spec, data digest, held-out rows, card, ``verify.py``."""
-        from ..runs.exports.export import export_run
+    def export(self, run_id: str, path: str | Path | None = None, kind: str = "all") -> Exported:
+        """A zip of a finished run.
 
-        run = self.store.get(run_id)
+        Args:
+            kind: one of :data:`~sbert_studio.runs.exports.kinds.EXPORTS`: everything that another person needs to use it and to check
+                it, or a part of it.
+
+        Raises:
+            StudioError: there is no such run or kind, or the run lacks what is to be handed on.
+        """
+        from ..runs.exports.kinds import EXPORTS, write_zip
+
+        chosen, run = EXPORTS[kind](), self.store.get(run_id)
         self.accounts(run_id)  # with the rows that were held out, for the card
-        target = self.workspace.exports() / f"{file_name(run.name, 'model')}-{run.id}.zip" if path is None else Path(path)
-        export_run(run, self.workspace.run(run_id), target)
+        part = "" if kind == "all" else f"-{kind}"
+        target = self.workspace.exports() / f"{file_name(run.name, 'model')}-{run.id}{part}.zip" if path is None else Path(path)
+        write_zip(chosen, run, self.workspace.run(run_id), target)
         return Exported(target, target.stat().st_size)
 
     def _active(self) -> list[Run]:

@@ -72,7 +72,7 @@ def advise(
         if name not in known:
             listed = ", ".join([*known, *(item.name for item in TrainSpec.settings())])
             raise StudioError(f"there is no setting {name!r} for training with {spec.objective}", f"known: {listed}")
-    if spec.architecture != "cross" and OBJECTIVES[spec.objective].classes_in_batch:
+    if objectives_of(spec.architecture)[spec.objective].classes_in_batch:
         require_two_classes(spec.batch_size)
     if own:
         spec = spec.replace(objective_params={**spec.objective_params, **own})
@@ -99,22 +99,46 @@ def default_pair_objective(kind: Kind, labels: Sequence[str] = (), ordered: bool
     if kind == "labelled_pairs":
         return "binary_cross_entropy" if len(labels) == 2 and ordered else "cross_entropy"
     raise StudioError(
-        f"a cross-encoder learns from pairs with a score or a label, not from {kind.replace('_', ' ')}",
+        f"{learns_from('cross')}, not from {kind.replace('_', ' ')}",
         "choose the architecture siamese, or give each pair a score or a label",
     )
+
+
+def default_poly_objective(kind: Kind, labels: Sequence[str] = (), rows: int = _SMALL + 1, ordered: bool = True) -> str:
+    """The objective of a poly-encoder: that of vectors, on its scores.
+
+    Raises:
+        StudioError: a poly-encoder does not learn from such examples.
+    """
+    if kind == "labelled_pairs" and not ordered:
+        raise StudioError(
+            f"the labels {', '.join(labels[:6])} have no order that the score of a poly-encoder could follow",
+            "choose the architecture cross, which learns classes, or say the order of the labels",
+        )
+    name = default_objective(kind, labels, rows, ordered)
+    if name not in objectives_of("poly"):
+        raise StudioError(f"{learns_from('poly')}, not from {kind.replace('_', ' ')}", "choose the architecture siamese")
+    return name
+
+
+def learns_from(architecture: str) -> str:
+    """The kinds of examples that an architecture learns from, as a sentence."""
+    kinds = {"cross": "pairs with a score or a label", "poly": "pairs and triplets"}
+    return f"a {architecture}-encoder learns from {kinds[architecture]}" if architecture in kinds else "choose another kind of examples"
 
 
 def settled(spec: TrainSpec, examples: Examples) -> TrainSpec:
     """``spec``, its objective chosen where it says ``auto``.
 
     Raises:
-        StudioError: it is one of a cross-encoder, which does not learn from such examples.
+        StudioError: it is one of an architecture that does not learn from such examples.
     """
     if spec.objective != "auto":
         return spec
     if spec.architecture == "cross":
         return spec.replace(objective=default_pair_objective(examples.kind, examples.labels, examples.ordered))
-    return spec.replace(objective=default_objective(examples.kind, examples.labels, len(examples), examples.ordered))
+    default = default_poly_objective if spec.architecture == "poly" else default_objective
+    return spec.replace(objective=default(examples.kind, examples.labels, len(examples), examples.ordered))
 
 
 class _Advisor:
@@ -129,7 +153,7 @@ class _Advisor:
         self.name = str(chosen.get("model") or info.get("name") or DEFAULT_MODEL)
         self.longest = int(info.get("max_length") or 0)
         self.device, self.lengths = device, lengths
-        self.cross = chosen.get("architecture") == "cross"
+        self.cross, self.poly = (chosen.get("architecture") == one for one in ("cross", "poly"))
         self.words = info.get("kind") == "words"
         self.recurrent = self.words and bool(chosen.get("recurrent") or info.get("backbone") != "word vectors")
         self.values: dict[str, Any] = {"model": self.name}
@@ -157,7 +181,13 @@ class _Advisor:
         if self.cross:
             self._pair_objective()
             return
-        name = default_objective(self.examples.kind, self.examples.labels, self.rows, self.examples.ordered)
+        default = default_poly_objective if self.poly else default_objective
+        name = default(self.examples.kind, self.examples.labels, self.rows, self.examples.ordered)
+        if self.poly:
+            self.reasons.append(
+                "Architecture poly: a query is compared in several vectors with the one of each candidate, which is read once and kept: it "
+                "ranks what a search has found again at hardly any cost, less exactly than a cross-encoder."
+            )
         why = {
             "cosine+cosent": f"{self.rows:,} scored pairs: fitting the scores and their order together gained most in our measurements",
             "cosine": f"only {self.rows:,} scored pairs: fitting the scores gained more than fitting their order",
@@ -167,7 +197,7 @@ class _Advisor:
             "supcon+prototypes": f"texts of one of the {len(self.examples.labels)} categories should lie together, apart from the others",
             "simcse": "there are sentences only: each should recognise itself under another dropout",
         }[name]
-        self._set("objective", name, f"Objective {OBJECTIVES[name].title}: {why}.")
+        self._set("objective", name, f"Objective {objectives_of('poly' if self.poly else 'siamese')[name].title}: {why}.")
 
     def _pair_objective(self) -> None:
         self.reasons.append("Architecture cross: both texts are read at once: slower, more exact, for re-ranking and not for search.")

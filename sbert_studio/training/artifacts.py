@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _SHOWN = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
-_OF_CROSS = ("architecture", "head")
+_OF = {"cross": ("architecture", "head"), "poly": ("architecture", "codes")}
 HELD_OUT, KNOWN = "held_out.jsonl", "known.jsonl"
 
 
@@ -98,7 +98,7 @@ def _facts(spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any],
             ),
         )
     values = spec.to_json()
-    shown = (*_OF_CROSS, *_SHOWN) if spec.architecture == "cross" else _SHOWN
+    shown = (*_OF.get(spec.architecture, ()), *_SHOWN)
     training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in shown]
     training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
     training += [("soup", f"the mean of {spec.soup} trainings")] if spec.soup > 1 else []

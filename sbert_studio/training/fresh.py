@@ -1,4 +1,4 @@
-"""The untuned model that a run begins with: a sentence encoder, or a cross-encoder with a new head."""
+"""The untuned model that a run begins with: a sentence encoder, a cross-encoder with a new head, or a poly-encoder with new codes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | None = None) -> Trainable:
-    """What ``spec`` tunes on ``examples``, untuned: an encoder, or a cross-encoder with the head that its objective needs.
+    """What ``spec`` tunes on ``examples``, untuned: an encoder, a cross-encoder with the head that its objective needs, or a poly-encoder.
 
     Args:
         source: the model's folder that an earlier stage left, in the place of the spec's model.
 
     Raises:
-        StudioError: the model cannot be found or read; or a cross-encoder does not learn from such examples.
+        StudioError: the model cannot be found or read; or the architecture does not learn from such examples.
     """
     name, folders = (spec.model, None) if source is None else (str(source), True)
     encoder: Trainable
@@ -33,6 +33,9 @@ def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | 
         head: Any = spec.head
         encoder = catalog.load_fresh_cross(name, head=head, labels=objective.dim, seed=spec.seed, allow_folders=folders)
         encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
+    elif spec.architecture == "poly":
+        settled(spec, examples)  # refuses what it does not learn from before anything is loaded
+        encoder = catalog.load_fresh_poly(name, codes=spec.codes, seed=spec.seed, allow_folders=folders)
     else:
         encoder = catalog.load_fresh(name, allow_folders=folders)
     if source is not None:

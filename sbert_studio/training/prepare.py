@@ -10,8 +10,9 @@ from torch import nn
 from ..encoders.lora.adapter import LoraSettings
 from ..encoders.trainable import Trainable
 from ..errors import StudioError
-from ..objectives import build_objective, build_pair_objective, objectives_of
+from ..objectives import build_objective, build_pair_objective, build_poly_objective, objectives_of
 from ..objectives.base import Objective
+from .advisor import learns_from
 from .distributed import Processes
 from .loop.quick import quicken
 from .spec import TrainSpec
@@ -34,7 +35,7 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
         fitting = ", ".join(name for name in known if examples.kind in known[name].kinds)
         raise StudioError(
             f"the objective {spec.objective} does not learn from {examples.kind.replace('_', ' ')}",
-            f"choose one of {fitting}" if fitting else "a cross-encoder learns from pairs with a score or a label",
+            f"choose one of {fitting}" if fitting else learns_from(spec.architecture),
         )
     reshape(spec, encoder)
     if spec.dropout >= 0:
@@ -74,13 +75,15 @@ def put_adapter(spec: TrainSpec, encoder: Trainable) -> None:
 
 
 def _objective(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Objective:
-    if spec.architecture != "cross":
-        return build_objective(
-            spec.objective, spec.objective_params, dim=encoder.dim, labels=len(examples.labels), matryoshka_dims=spec.widths
-        )
+    labels = len(examples.labels)
+    if spec.architecture == "siamese":
+        return build_objective(spec.objective, spec.objective_params, dim=encoder.dim, labels=labels, matryoshka_dims=spec.widths)
     if spec.widths:
-        raise StudioError("a cross-encoder has no vectors to shorten", "leave matryoshka out")
-    objective = build_pair_objective(spec.objective, spec.objective_params, labels=len(examples.labels), head=spec.head)
+        what = "has no vectors to shorten" if spec.architecture == "cross" else "compares its vectors in full"
+        raise StudioError(f"a {spec.architecture}-encoder {what}", "leave matryoshka out")
+    if spec.architecture == "poly":
+        return build_poly_objective(spec.objective, spec.objective_params, dim=encoder.dim, codes=spec.codes, labels=labels)
+    objective = build_pair_objective(spec.objective, spec.objective_params, labels=labels, head=spec.head)
     encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
     return objective
 

@@ -31,9 +31,11 @@ class TrainSpec:
     objective: str = setting("auto", "What is minimised; auto chooses by the kind of the examples.")
     architecture: str = setting(
         "siamese",
-        "Compare the vectors of two texts (siamese), or read both at once (cross): slower, more exact, for re-ranking.",
-        choices=("siamese", "cross"),
+        "Compare the vectors of two texts (siamese), read both at once (cross): slower, more exact, for re-ranking; or compare several "
+        "vectors of the first with one of the second (poly): re-ranking nearly as fast as search.",
+        choices=("siamese", "cross", "poly"),
     )
+    codes: int = setting(16, "How many vectors a poly-encoder makes of a query.", min=1, max=512, step=1)
     head: str = setting(
         "linear", "What a cross-encoder scores by: one linear layer, or 512 units with ReLU before it.", choices=("linear", "mlp")
     )

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 _OUTCOME = "outcome.json"
 _NO_MATTER = ("checkpoint_every", "accept_alarm")
-_LATER, _UNUSUAL = ("judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "soup"), object()
+_LATER = ("judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "codes", "soup")
+_UNUSUAL = object()
 
 
 @dataclass(frozen=True)

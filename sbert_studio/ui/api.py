@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _FOLDERS = ("path", "model")
 _DIGITS = 16
+_MOST_MODELS = 6
 _COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
 
 
@@ -39,7 +40,7 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
         cosine and dot product (larger is closer), Euclidean and Manhattan distance (smaller is closer); notes where the
         model was not trained on the language of the texts.
     """
-    return studio.similarity(a, b, model or None).to_json()
+    return studio.explore.similarity(a, b, model or None).to_json()
 
 
 def search(studio: Studio, file: str, query: str, k: float, mode: str, model: str, column: str) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def search(studio: Studio, file: str, query: str, k: float, mode: str, model: st
         hits, best first, each with row, text, score and the row's other columns; the milliseconds that the search took; account: what
         became of every row of the file (read, used, held_out, left_out, reasons with row numbers); and notes.
     """
-    return studio.search(studio.known_corpus(_file(file), column or None), query, int(k), mode, model=model or None).to_json()  # type: ignore[arg-type]
+    return studio.explore.search(studio.read.known_corpus(_file(file), column or None), query, int(k), mode, model=model or None).to_json()  # type: ignore[arg-type]
 
 
 def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict[str, Any]:
@@ -73,7 +74,7 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict
         pairs, closest first, each with both texts, both rows and the cosine; the seconds that the comparison took; account and
         notes as /search.
     """
-    return studio.mine(studio.known_corpus(_file(file), column or None), int(top), model or None).to_json()
+    return studio.explore.mine(studio.read.known_corpus(_file(file), column or None), int(top), model or None).to_json()
 
 
 def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> dict[str, Any]:
@@ -99,8 +100,8 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
     params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
-    drawn = studio.map(
-        studio.known_corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
+    drawn = studio.explore.map(
+        studio.read.known_corpus(_file(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
     )
     return {**drawn.to_json(), "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
 
@@ -124,7 +125,7 @@ def check(
         kind, roles of the columns, number of rows, findings with severity, message, rows and mend, and the conversions that fit;
         whether the reading is certain, and where it is not, the questions, each with its answers and what they set.
     """
-    return studio.check(_file(file), roles=said, model=model or None).to_json()
+    return studio.read.check(_file(file), roles=said, model=model or None).to_json()
 
 
 @reads(goes_on=True)
@@ -183,9 +184,9 @@ def train(
         owner=page.caller(),
         name=name or None,
     )
-    begun = page.studio.submit(request)
-    accounts = {part: account.to_json() for part, account in page.studio.accounts(begun.id).items()}
-    return {**begun.to_json(), "accounts": accounts, "token": page.studio.token_of(begun.id)}
+    begun = page.studio.tune.submit(request)
+    accounts = {part: account.to_json() for part, account in page.studio.tune.accounts(begun.id).items()}
+    return {**begun.to_json(), "accounts": accounts, "token": page.studio.tune.token_of(begun.id)}
 
 
 def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
@@ -199,9 +200,9 @@ def run(studio: Studio, run_id: str, after: float) -> dict[str, Any]:
         the run with its status, step, scores and time; what became of every row; its new events, and the cursor for the next call.
         A run of status "asks" was stopped by an alarm: its last event holds the question, whose answers go into a new /train.
     """
-    seen = studio.run(run_id, int(after)).to_json()
+    seen = studio.tune.run(run_id, int(after)).to_json()
     # Folders of this machine are nobody's business, and a client would try to fetch what is called a path.
-    accounts = {part: account.to_json() for part, account in studio.accounts(run_id).items()}
+    accounts = {part: account.to_json() for part, account in studio.tune.accounts(run_id).items()}
     return {
         **seen,
         "accounts": accounts,
@@ -219,7 +220,7 @@ def stop(studio: Studio, run_id: str, token: str) -> dict[str, Any]:
     Returns:
         the run as it stands: one that trains ends after the step it is in, so poll /run until its status is "stopped".
     """
-    return studio.stop_with_token(run_id, token).to_json()
+    return studio.tune.stop_with_token(run_id, token).to_json()
 
 
 @reads(goes_on=True)
@@ -230,19 +231,34 @@ def evaluate(
     task: str,
     *,
     said: ColumnChoices,
+    files: list[str] | None = None,
+    models: str = "",
+    suite: str = "",
 ) -> dict[str, Any]:
-    """Judge a model on a file of scored pairs, triplets or labelled texts.
+    """Judge a model on a file of scored pairs, triplets or labelled texts; or several models on several files, and compare them.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file.
         model: a bundled model's name, a run's id or a hub id; empty for the default.
         task: auto, or the name of a task; one that there is not is answered with their list.
         said: what the owner says of the file.
+        files: further files.
+        models: further models, with commas between them.
+        suite: the name of a suite of the literature, such as STS12, whose files are among those given or lie on the server; empty for none.
 
     Returns:
-        the task, the number of rows, the scores (correlations lie in -1 to 1), and the account of the file's rows as /search.
+        of one model on one file the task, the number of rows, the scores (correlations lie in -1 to 1), and the account of the file's rows
+        as /search. Of several: for each file a report for each model, the files taken together, and every two models compared.
     """
-    return studio.evaluate(model or None, _file(file), task or "auto", asked=said).to_json()
+    named = [model, *(name.strip() for name in models.split(",") if name.strip())]
+    if len(named) > _MOST_MODELS:
+        raise StudioError(f"{len(named)} models are named", f"name at most {_MOST_MODELS}")
+    given = [Path(path) for path in (file, *(files or ())) if path]
+    if suite or len(named) > 1 or len(given) > 1:
+        return studio.judge.evaluate_all(
+            [name or studio.settings.default_model for name in named], given, task or "auto", suite, asked=said
+        ).to_json()
+    return studio.judge.evaluate(model or None, _file(str(given[0]) if given else None), task or "auto", asked=said).to_json()
 
 
 def build(page: Page) -> None:
@@ -261,6 +277,8 @@ def build(page: Page) -> None:
             gr.Textbox("", label=label)
             for label in ("kind", "columns", "target", "group", "scale", "order", "encoding", "delimiter", "header")
         ]
+        files = gr.File(file_count="multiple", file_types=FILE_TYPES, label="files")
+        models, suite = (gr.Textbox("", label=label) for label in ("models", "suite"))
         as_read = gr.Checkbox(False, label="as_read")
         found = gr.JSON()
         for verb, endpoint, inputs in (
@@ -272,7 +290,7 @@ def build(page: Page) -> None:
             (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
             (stop, "stop", [run_id, token]),
-            (evaluate, "evaluate", [file, model, task, *parts, as_read]),
+            (evaluate, "evaluate", [file, model, task, *parts, as_read, files, models, suite]),
         ):
             gr.Button().click(
                 answering(verb, endpoint, page if verb is train else page.studio), inputs, found, api_name=endpoint, show_progress="hidden"

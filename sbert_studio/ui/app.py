@@ -17,7 +17,7 @@ from ..caches import keep_little
 from ..studio.keeping import Keeper
 from . import api, tabs, theme
 from .hosts import AllowedHosts, OwnHostsOnly
-from .page import Page, guarded
+from .page import Page, guarded, is_ours
 from .plots import plotly_folder
 from .refusals import PlainBlocks
 from .session import is_owner, new_owner
@@ -55,6 +55,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.runs_changed = gr.State(0)
         page.timer = gr.Timer(1.0, active=False)
         page.runs_timer = gr.Timer(4.0)
+        page.fits_timer = gr.Timer(1.0, active=False)
         page.owner = gr.BrowserState({"owner": "", "job": ""}, storage_key=_BROWSER_KEY, secret=_BROWSER_KEY)
         page.kept_model = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
         with gr.Row(elem_classes=["sb-header"]):
@@ -146,7 +147,7 @@ def _restored(page: Page, kept: Any, owner: Any) -> Any:
 
 def _models(page: Page, owner: Any, chosen: str) -> Any:
     choices = page.model_choices(owner)
-    gone = isinstance(chosen, str) and chosen.startswith("run-") and chosen not in {name for _, name in choices}
+    gone = is_ours(chosen) and chosen not in {name for _, name in choices}
     # Only what is gone is replaced: the visitor may have chosen another one while this was on its way.
     return gr.update(choices=choices, value=page.studio.settings.default_model) if gone else gr.update(choices=choices)
 

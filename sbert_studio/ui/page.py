@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ..data.progress import StoppedError, checkpoint
+from ..data.readers.content import SUFFIXES
 from ..errors import StudioError, ended
 from .session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .sessions import Sessions
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     from .tuning.drafts import Draft
 
 log = logging.getLogger(__name__)
-FILE_TYPES = [".csv", ".tsv", ".txt", ".jsonl", ".json", ".xlsx", ".parquet"]
+FILE_TYPES = list(SUFFIXES)
 _EACH = 4  # visitors who may fill their part of the room at the same time
 _NUMBERS = itertools.count()
+_OURS = ("run-", "words-")
 # The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.
 PROGRESS = gr.Progress()
 
@@ -47,6 +49,7 @@ class Page:
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
         runs_timer: ticks always, for the runs that wait or train elsewhere.
+        fits_timer: ticks while word vectors are made.
         timer: ticks while a run is followed; it stands at the root, where it is always mounted.
         on_load: told the page's load event, once all tabs are drawn.
         shelves: where what visitors chose lies; corpora, maps, pair_scores, drafts: what the keys to it stand for.
@@ -61,6 +64,7 @@ class Page:
     runs_changed: Any = None
     timer: Any = None
     runs_timer: Any = None
+    fits_timer: Any = None
     on_load: list[Callable[[Any], None]] = field(default_factory=list)
     downloads: Downloads = field(default_factory=Downloads)
     sessions: Sessions = field(default_factory=Sessions)
@@ -106,12 +110,12 @@ class Page:
         return name_of_caller(self.studio.workspace, address()) if self.shared else "local"
 
     def model_choices(self, owner: Any, *reads: str) -> list[tuple[str, str]]:
-        """What a model chooser offers: (title, name) of each bundled model and each finished run of the visitor.
+        """What a model chooser offers: (title, name) of each model at hand and each that the visitor has made.
 
         Args:
-            reads: ``texts``, ``pairs`` (cross-encoders) or both; where nothing is said, ``texts``: what has vectors.
+            reads: ``texts``, ``pairs`` (cross- and poly-encoders) or both; where nothing is said, ``texts``: what has vectors.
         """
-        found, _ = self.studio.models_at_hand(self.visitor(owner))
+        found, _ = self.studio.judge.models_at_hand(self.visitor(owner))
         cards = [card for card in found if card.reads in (reads or ("texts",)) and not card.damaged]
         titles = Counter(card.title for card in cards)
         # Two runs of one name are told apart by the end of their ids.
@@ -121,9 +125,9 @@ class Page:
         """Read a corpus from a file."""
         from ..data.corpus import text_columns
 
-        read = self.studio.read(path, name, progress)
+        read = self.studio.read.table(path, name, progress)
         columns = tuple(text_columns(read))
-        corpus = self.studio.corpus(read, column)
+        corpus = self.studio.read.corpus(read, column)
         return Chosen(corpus, path, columns or read.columns, column or (columns or read.columns)[0])
 
     def sample_corpus(self, sample_id: str | None = None) -> Chosen:
@@ -141,6 +145,11 @@ class Page:
             chosen = self.sample_corpus()
             return self.corpora.put(chosen), chosen
         return key, self.corpora.get(key)
+
+
+def is_ours(model: object) -> bool:
+    """Whether a model's name is that of one that was made here, which may be deleted."""
+    return isinstance(model, str) and model.startswith(_OURS)
 
 
 def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") -> Callable[..., Any]:

@@ -95,7 +95,7 @@ def describe(page: Page, key: str | None, model: str | None = None) -> tuple[Any
 
 def _foreign(page: Page, corpus: Corpus, model: str | None) -> tuple[str, ...]:
     try:
-        return page.studio.language_notes(corpus, model or None)
+        return page.studio.explore.language_notes(corpus, model or None)
     except StudioError:
         return ()  # The model that is typed there is none; the verb that needs it says so.
 

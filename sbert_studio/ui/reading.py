@@ -31,7 +31,7 @@ _AS_READ = (
 
 
 def reads(*, goes_on: bool) -> Callable[[Verb], Verb]:
-    """A verb with the arguments of :func:`_asked` in the place of its last one, ``said``, and in its docstring, which callers are shown.
+    """A verb with the arguments of :func:`_asked` in the place of ``said``, and in its docstring, which callers are shown.
 
     A question that is open comes back as an error, with the answers in words.
 
@@ -40,9 +40,11 @@ def reads(*, goes_on: bool) -> Callable[[Verb], Verb]:
     """
 
     def wrapped(verb: Verb) -> Verb:
-        own = list(inspect.signature(verb).parameters.values())[:-1]
+        own = list(inspect.signature(verb).parameters.values())
         shared = list(inspect.signature(_asked).parameters.values())[: None if goes_on else -1]
-        signature = inspect.signature(verb).replace(parameters=[*own, *shared])
+        place = next(number for number, each in enumerate(own) if each.name == "said")
+        later = [each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for each in own[place + 1 :]]
+        signature = inspect.signature(verb).replace(parameters=[*own[:place], *shared, *later])
 
         @functools.wraps(verb)
         def call(*args: Any, **named: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Word vectors: learned from texts (GloVe, skip-gram, CBOW) or read from files, with weights for their mean."""
+"""Word vectors: learned from texts (GloVe, skip-gram, CBOW, TF-IDF) or read from files, with weights for their mean."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from .base import LEARNERS, Learner
 from .glove import GloVe
 from .neighbours import neighbours
 from .pretrained import PACKAGED, load_pretrained
+from .tfidf import TfIdf
 from .tokens import Coverage, WordTokens
 from .vectors import WordVectors
 from .vocabulary import Vocabulary, count_words
@@ -21,6 +22,7 @@ __all__ = [
     "GloVe",
     "Learner",
     "SkipGram",
+    "TfIdf",
     "Vocabulary",
     "WordTokens",
     "WordVectors",

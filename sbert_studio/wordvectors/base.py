@@ -16,14 +16,20 @@ SEED = 12
 
 
 @dataclass(frozen=True)
-class LearnerParams:
-    """The settings of every learner."""
+class VocabularyParams:
+    """Which words get a vector: a setting of every learner."""
+
+    min_count: int = setting(2, "Rarer words are left out.", min=1, max=1_000_000)
+    most_words: int = setting(50_000, "At most so many words, the commonest.", min=1, max=2_000_000)
+
+
+@dataclass(frozen=True)
+class LearnerParams(VocabularyParams):
+    """Those of a learner that passes over the texts again and again, and looks at the neighbours of each word."""
 
     width: int = setting(100, "Components of a vector.", min=2, max=1000)
     epochs: int = setting(25, "Passes over the texts.", min=1, max=1000)
     window: int = setting(10, "How many words to either side are a word's neighbours.", min=1, max=100)
-    min_count: int = setting(2, "Rarer words are left out.", min=1, max=1_000_000)
-    most_words: int = setting(50_000, "At most so many words, the commonest.", min=1, max=2_000_000)
 
 
 class Learner(ABC):
@@ -35,12 +41,16 @@ class Learner(ABC):
     Attributes:
         name: under which it is registered.
         title, summary: for people.
+        unit: what its progress counts, in the plural.
+        weighted: whether its vectors carry their words' weights, so that a text is the plain sum of them, brought to length 1.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
-    Params: ClassVar[type[LearnerParams]] = LearnerParams
+    unit: ClassVar[str]
+    weighted: ClassVar[bool] = False
+    Params: ClassVar[type[VocabularyParams]] = LearnerParams
 
     def __init__(self, params: Any = None) -> None:
         self.params: Any = self.Params() if params is None else params

@@ -160,6 +160,7 @@ class GloVe(Learner):
 
     title = "GloVe"
     summary = "Learns from how often words stand near each other in all texts together."
+    unit = "pairs of words"
 
     @dataclass(frozen=True)
     class Params(LearnerParams):

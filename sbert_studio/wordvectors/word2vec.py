@@ -35,6 +35,7 @@ class _Params(LearnerParams):
 class _Word2Vec(Learner):
     """Both ways: by one thread, so that the same seed gives the same vectors."""
 
+    unit = "epochs"
     Params = _Params
     skip_gram: bool
 

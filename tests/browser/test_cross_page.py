@@ -35,7 +35,7 @@ def test_a_cross_encoder_is_tuned_ranks_again_and_is_judged(visit: Callable[...,
     visitor.tab("Search")
     visitor.choose("#search-reranker", "My reader")
     page.click("#search-go")
-    page.wait_for_function("document.querySelector('#search-hits').innerText.includes('Cross-encoder')")
+    page.wait_for_function("document.querySelector('#search-hits').innerText.includes('Ranked again')")
     visitor.tab("Evaluate")
     visitor.choose("#evaluate-models", "My reader")
     page.click("#evaluate-go")

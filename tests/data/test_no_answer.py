@@ -102,7 +102,7 @@ def test_similarity_of_pairs_leaves_them_out_and_tells_those_it_keeps() -> None:
     from sbert_studio.studio import Studio
 
     studio = Studio()
-    found = studio.similarity_pairs(pairs("N/A"))
+    found = studio.explore.similarity_pairs(pairs("N/A"))
     assert (len(found.rows), found.account.left_out) == (N - 8, 8)
     words = table_from_columns("file.csv", {"sentence1": ["red", "none", "blue"] * 4, "sentence2": ["rot", "keine", "blau"] * 4})
-    assert any("'none'" in note for note in studio.similarity_pairs(words).notes)
+    assert any("'none'" in note for note in studio.explore.similarity_pairs(words).notes)

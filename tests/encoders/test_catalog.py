@@ -170,7 +170,7 @@ def test_a_fresh_encoder_is_never_shared(catalog: Catalog, folder: Path) -> None
 
 
 def test_only_the_encoders_used_last_stay_as_far_as_the_budget_goes(folder: Path, tmp_path: Path) -> None:
-    weight = module._weight(Catalog(Workspace(tmp_path / "home"), device="cpu").load(str(folder)))
+    weight = Catalog(Workspace(tmp_path / "home"), device="cpu").load(str(folder)).memory
     catalog = Catalog(Workspace(tmp_path / "home"), device="cpu", budget=2 * weight + 100)
     copies = [shutil.copytree(folder, tmp_path / f"copy{number}") for number in range(3)]
     first, second = catalog.load(str(copies[0])), catalog.load(str(copies[1]))

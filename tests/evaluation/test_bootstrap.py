@@ -107,7 +107,7 @@ def test_every_task_has_an_interval_around_its_main_score(task: str) -> None:
         "triplets": lambda: evaluate_triplets(left, right, [rng.normal(size=(80, 8)).astype(np.float32)]),
         "retrieval": lambda: evaluate_retrieval(left, right, texts, texts),
     }[task]()
-    from sbert_studio.evaluation.report import primary
+    from sbert_studio.evaluation.tasks import primary
 
     low, high = report.to_json()["interval"]
     assert low < primary(report)[1] < high

@@ -9,10 +9,12 @@ import pytest
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation import categories, suite
+from sbert_studio.evaluation import categories, judging
 from sbert_studio.evaluation.categories import Known, evaluate_categories
-from sbert_studio.evaluation.report import TASKS, Report, primary
+from sbert_studio.evaluation.report import Report
 from sbert_studio.evaluation.suite import evaluate, evaluate_examples, known_sample
+from sbert_studio.evaluation.tasks import TASKS, primary
+from sbert_studio.evaluation.tasks import categories as task
 
 from .test_suite import table
 
@@ -123,7 +125,7 @@ def test_examples_are_laid_beside_those_that_were_learned(encoder: Any) -> None:
 
 
 def test_of_many_known_texts_always_the_same_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suite, "MOST_KNOWN", 7)
+    monkeypatch.setattr(judging, "MOST_KNOWN", 7)
     first, second = known_sample(labelled(40)), known_sample(labelled(40))
     assert len(first) == 7 and first.digest == second.digest
     assert sorted(first.lines.tolist()) == first.lines.tolist()
@@ -136,7 +138,7 @@ def test_a_table_is_judged_text_by_text_and_large_ones_by_a_sample(encoder: Any,
     assert (report.task, report.rows) == ("categories", 31)
     assert report.scores["nearest_neighbour_accuracy"] == pytest.approx(30 / 31)
     assert any("row 33" in note for note in report.notes) and any("only text of its category" in note for note in report.notes)
-    monkeypatch.setattr(suite, "_MOST_ALONE", 10)
+    monkeypatch.setattr(task, "_MOST_ALONE", 10)
     small = evaluate(encoder, rows, "categories")
     assert small.rows == 10 and any("sample of 10 of the 31" in note for note in small.notes)
 
@@ -163,7 +165,7 @@ def test_labels_without_an_order_are_judged_by_a_regression_not_by_ranks(encoder
 def test_every_task_has_a_main_score_and_an_unknown_one_is_answered_with_all(encoder: Any) -> None:
     with pytest.raises(StudioError) as refused:
         evaluate(encoder, table(text=["a"], category=["x"]), "nonsense")
-    for task in TASKS:
-        assert task in refused.value.hint
+    for name in TASKS:
+        assert name in refused.value.hint
         with pytest.raises((KeyError, TypeError)):  # known: only the scores are missing
-            primary(Report(task, 1, {}))
+            primary(Report(name, 1, {}))

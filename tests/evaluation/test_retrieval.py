@@ -85,3 +85,27 @@ def test_texts_that_differ_in_case_or_blanks_only_are_one() -> None:
     vectors = np.eye(3)[[0, 1, 0]]
     found = retrieval.evaluate_retrieval(vectors, vectors, ["a", "b", "c"], ["Use the app.", "Look there.", "use  the app."])
     assert (found.scores["mrr_at_10"], found.scores["recall_at_1"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_accuracy_and_ndcg_are_those_of_a_loop_over_rankings(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = [(f"a{rng.integers(12)}", f"p{rng.integers(30)}") for _ in range(60)]
+    vectors = {text: rng.normal(size=3) for pair in rows for text in pair}
+    arrays = [np.array([vectors[pair[side]] for pair in rows], np.float32) for side in (0, 1)]
+    scores = retrieval.evaluate_retrieval(*arrays, [a for a, _ in rows], [b for _, b in rows]).scores
+    candidates = {b for _, b in rows}
+    cosine = {
+        (a, b): vectors[a] @ vectors[b] / np.linalg.norm(vectors[a]) / np.linalg.norm(vectors[b]) for a, _ in rows for b in candidates
+    }
+    firsts, gains = [], []
+    for anchor in {a for a, _ in rows}:
+        ranked = sorted(candidates, key=lambda one, anchor=anchor: -cosine[anchor, one])  # type: ignore[misc]
+        right = [rank for rank, one in enumerate(ranked, start=1) if (anchor, one) in rows]
+        firsts.append(right[0])
+        ideal = sum(1 / np.log2(rank + 1) for rank in range(1, min(10, len(right)) + 1))
+        gains.append(sum(1 / np.log2(rank + 1) for rank in right if rank <= 10) / ideal)
+    assert scores["ndcg_at_10"] == pytest.approx(np.mean(gains))
+    assert scores["mrr_at_10"] == pytest.approx(np.mean([1 / rank if rank <= 10 else 0 for rank in firsts]))
+    for k in (1, 3, 5, 10):
+        assert scores[f"accuracy_at_{k}"] == pytest.approx(np.mean([rank <= k for rank in firsts]))

@@ -174,35 +174,35 @@ def test_a_run_ends_and_the_next_begins_though_the_database_takes_nothing(
         began.set()
         raise StudioError("the disk is full: studio.db cannot be written", "make room, then try again")
 
-    runs = [studio.submit(TrainRequest(path, overrides=quick(epochs=epochs))) for epochs in (40, 1)]
+    runs = [studio.tune.submit(TrainRequest(path, overrides=quick(epochs=epochs))) for epochs in (40, 1)]
     with monkeypatch.context() as patch:
         patch.setattr(database.Database, "change", refuse)
         assert began.wait(30)
-        studio.stop(runs[0].id)
+        studio.tune.stop(runs[0].id)
         assert studio.runner.wait(runs[0].id, 60) and studio.runner.wait(runs[1].id, 60)
         assert [studio.store.get(run.id).status for run in runs] == ["stopped", "finished"]
     assert database.Database.change is real
     studio.close()
     with studio_at(studio.settings.home) as later:
-        assert [later.run(run.id).run.status for run in runs] == ["stopped", "finished"]
-        assert later.run(runs[1].id).events[-1][1]["type"] == "finished"
+        assert [later.tune.run(run.id).run.status for run in runs] == ["stopped", "finished"]
+        assert later.tune.run(runs[1].id).events[-1][1]["type"] == "finished"
 
 
 def test_an_old_database_and_its_run_open_and_both_may_be_moved(studio: Studio, tmp_path: Path, tiny: Path) -> None:
-    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     studio.close()
     home = studio.settings.home
     as_first_version(home, run.id)
     with studio_at(home, tiny) as old:
-        assert old.run(run.id).run.to_json() == run.to_json()
+        assert old.tune.run(run.id).run.to_json() == run.to_json()
     as_first_version(home, run.id)
     moved = shutil.move(home, tmp_path / "elsewhere")
     with studio_at(Path(moved), tiny) as later:
-        found = later.run(run.id)
+        found = later.tune.run(run.id)
         assert found.run.model_path == Path(moved) / "runs" / run.id / "model"
-        assert [card.name for card in later.models()] == ["all-MiniLM-L6-v2", run.id]
-        assert later.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
-        assert later.export(run.id).bytes > 1000
+        assert [card.name for card in later.judge.models()] == ["all-MiniLM-L6-v2", run.id]
+        assert later.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
+        assert later.tune.export(run.id).bytes > 1000
         assert found.events
 
 

@@ -41,20 +41,20 @@ def scored(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def trained(studio: Studio, scored: Path) -> Run:
-    return studio.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4)))
+    return studio.tune.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4)))
 
 
 def test_a_run_is_advised_trained_judged_and_listed(studio: Studio, scored: Path, trained: Run) -> None:
     assert (trained.status, trained.objective) == ("finished", "mse")
     assert trained.before["metric"] == trained.after["metric"] == "spearman"
     assert {"spearman", "pearson", "mse"} <= set(trained.after["pair"])
-    report = studio.evaluate(trained.id, scored)
+    report = studio.judge.evaluate(trained.id, scored)
     assert report.task == "sts" and set(report.scores["pair"]["intervals"]) == {"spearman", "pearson", "mse"}
     assert any("was tuned on" in note for note in report.notes)
-    card = next(card for card in studio.models() if card.name == trained.id)
+    card = next(card for card in studio.judge.models() if card.name == trained.id)
     assert (card.reads, card.dim, card.max_length) == ("pairs", 0, 64) and card.parameters > 1000
-    assert next(card for card in studio.models() if card.name != trained.id).reads == "texts"
-    advice = studio.plan(TrainRequest(scored, overrides={"architecture": "cross", "head": "mlp"}))
+    assert next(card for card in studio.judge.models() if card.name != trained.id).reads == "texts"
+    advice = studio.tune.plan(TrainRequest(scored, overrides={"architecture": "cross", "head": "mlp"}))
     assert (advice.spec.batch_size, advice.spec.learning_rate, advice.spec.objective) == (16, 5e-5, "mse")
     assert any(reason.startswith("Architecture cross") for reason in advice.reasons)
 
@@ -62,12 +62,12 @@ def test_a_run_is_advised_trained_judged_and_listed(studio: Studio, scored: Path
 def test_where_vectors_are_needed_a_cross_encoder_says_what_it_is_for(studio: Studio, trained: Run, tmp_path: Path) -> None:
     corpus = tmp_path / "texts.txt"
     corpus.write_text("\n".join(dict.fromkeys(sentences(30))), encoding="utf-8")
-    texts = studio.corpus(corpus)
+    texts = studio.read.corpus(corpus)
     for act in (
-        lambda: studio.similarity("cat", "dog", trained.id),
-        lambda: studio.search(texts, "cat", model=trained.id),
-        lambda: studio.map(texts, model=trained.id),
-        lambda: studio.train(TrainRequest(write_pairs(tmp_path / "more.csv"), overrides=quick(), model=trained.id)),
+        lambda: studio.explore.similarity("cat", "dog", trained.id),
+        lambda: studio.explore.search(texts, "cat", model=trained.id),
+        lambda: studio.explore.map(texts, model=trained.id),
+        lambda: studio.tune.train(TrainRequest(write_pairs(tmp_path / "more.csv"), overrides=quick(), model=trained.id)),
     ):
         with pytest.raises(StudioError, match="is a cross-encoder: it reads pairs and has no vectors") as caught:
             act()
@@ -77,59 +77,59 @@ def test_where_vectors_are_needed_a_cross_encoder_says_what_it_is_for(studio: St
 def test_a_tuned_cross_encoder_ranks_again(studio: Studio, trained: Run, tmp_path: Path) -> None:
     path = tmp_path / "texts.txt"
     path.write_text("\n".join(dict.fromkeys(sentences(30))), encoding="utf-8")
-    corpus = studio.corpus(path)
-    hits = studio.search(corpus, "lost bank card", 5, rerank=trained.id).hits
+    corpus = studio.read.corpus(path)
+    hits = studio.explore.search(corpus, "lost bank card", 5, rerank=trained.id).hits
     scores = load_cross(studio.workspace.run(trained.id) / "model").predict([("lost bank card", text) for text in corpus.texts])
     assert [hit.row for hit in hits] == sorted(range(len(scores)), key=lambda row: -scores[row])[:5]
 
 
 def test_a_second_run_goes_on_from_the_first(studio: Studio, trained: Run, scored: Path) -> None:
-    again = studio.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4), model=trained.id))
+    again = studio.tune.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4), model=trained.id))
     assert again.before["score"] == pytest.approx(trained.after["score"], abs=1e-6)
 
 
 def test_classes_then_scores_in_two_stages(studio: Studio, scored: Path, tmp_path: Path) -> None:
-    run = studio.train(TrainRequest(scored, first=write_classes(tmp_path / "nli.csv"), overrides=cross(dev_fraction=0.4)))
+    run = studio.tune.train(TrainRequest(scored, first=write_classes(tmp_path / "nli.csv"), overrides=cross(dev_fraction=0.4)))
     assert run.status == "finished" and run.spec["first"]["objective"] == "cross_entropy" and run.objective == "mse"
     model = load_cross(studio.workspace.run(run.id) / "model")
     assert model.labels == 1 and not model.sigmoid
 
 
 def test_seeds_are_compared(studio: Studio, scored: Path) -> None:
-    run = studio.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4, seeds=2)))
+    run = studio.tune.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4, seeds=2)))
     assert len(run.after["each"]) == 2 and run.after["metric"] == "spearman"
 
 
 def test_a_background_run_is_stopped_and_taken_up(studio: Studio, scored: Path) -> None:
-    run = studio.submit(TrainRequest(scored, overrides=cross(dev_fraction=0.4, epochs=300, head="mlp")))
+    run = studio.tune.submit(TrainRequest(scored, overrides=cross(dev_fraction=0.4, epochs=300, head="mlp")))
 
     def until(*states: str) -> Run:
         limit = time.monotonic() + 90
-        while (now := studio.run(run.id).run).status not in states and time.monotonic() < limit:
+        while (now := studio.tune.run(run.id).run).status not in states and time.monotonic() < limit:
             time.sleep(0.1)
         return now
 
     until("running")
     limit = time.monotonic() + 60
-    while studio.run(run.id).run.step < 5 and time.monotonic() < limit:
+    while studio.tune.run(run.id).run.step < 5 and time.monotonic() < limit:
         time.sleep(0.1)
-    studio.stop(run.id)
+    studio.tune.stop(run.id)
     stopped = until("stopped")
     assert stopped.status == "stopped" and 5 <= stopped.step < stopped.steps
-    studio.resume(run.id)
+    studio.tune.resume(run.id)
     until("running")
-    events = [event for _, event in studio.run(run.id).events if event["type"] == "started"]
+    events = [event for _, event in studio.tune.run(run.id).events if event["type"] == "started"]
     limit = time.monotonic() + 60
     while len(events) < 2 and time.monotonic() < limit:
         time.sleep(0.1)
-        events = [event for _, event in studio.run(run.id).events if event["type"] == "started"]
+        events = [event for _, event in studio.tune.run(run.id).events if event["type"] == "started"]
     assert events[-1]["step"] == stopped.step
-    studio.stop(run.id)
+    studio.tune.stop(run.id)
     until("stopped", "finished")
 
 
 def _unzipped(studio: Studio, run: Run, folder: Path) -> Path:
-    with zipfile.ZipFile(studio.export(run.id, folder / "model.zip").path) as archive:
+    with zipfile.ZipFile(studio.tune.export(run.id, folder / "model.zip").path) as archive:
         archive.extractall(folder / "out")
     (top,) = (folder / "out").iterdir()
     return top
@@ -138,7 +138,9 @@ def _unzipped(studio: Studio, run: Run, folder: Path) -> Path:
 @pytest.mark.parametrize("kind", ["scores", "classes", "lora"])
 def test_verify_measures_the_score_again_with_sentence_transformers_alone(studio: Studio, scored: Path, tmp_path: Path, kind: str) -> None:
     data = write_classes(tmp_path / "nli.csv") if kind == "classes" else scored
-    run = studio.train(TrainRequest(data, overrides=cross(dev_fraction=0.4, **({"method": "lora", "lora_r": 2} if kind == "lora" else {}))))
+    run = studio.tune.train(
+        TrainRequest(data, overrides=cross(dev_fraction=0.4, **({"method": "lora", "lora_r": 2} if kind == "lora" else {})))
+    )
     folder = _unzipped(studio, run, tmp_path)
     script = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
     done = subprocess.run(
@@ -151,14 +153,14 @@ def test_verify_measures_the_score_again_with_sentence_transformers_alone(studio
 
 
 def test_a_model_with_an_mlp_says_that_it_opens_here_only(studio: Studio, scored: Path, tmp_path: Path) -> None:
-    run = studio.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4, head="mlp")))
+    run = studio.tune.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4, head="mlp")))
     folder = _unzipped(studio, run, tmp_path)
     assert not (folder / "verify.py").exists()
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "opens in SBERT Studio only" in card and "library_name" not in card and "from sentence_transformers" not in card
     assert json.loads((folder / "model" / "config.json").read_text())["sbert_studio"] == {"head": "mlp"}
-    assert studio.evaluate(str(folder / "model"), scored).scores["pair"]["spearman"] == pytest.approx(
-        studio.evaluate(run.id, scored).scores["pair"]["spearman"], abs=1e-6
+    assert studio.judge.evaluate(str(folder / "model"), scored).scores["pair"]["spearman"] == pytest.approx(
+        studio.judge.evaluate(run.id, scored).scores["pair"]["spearman"], abs=1e-6
     )
 
 
@@ -167,5 +169,5 @@ def test_data_that_a_cross_encoder_cannot_learn_from_is_refused_before_a_run_is_
     rows = zip(sentences(20), sentences(20, 1), sentences(20, 2), strict=True)
     path.write_text("anchor,positive,negative\n" + "".join(f"{a},{p},{n}\n" for a, p, n in rows), encoding="utf-8")
     with pytest.raises(StudioError, match="pairs with a score or a label, not from triplets"):
-        studio.train(TrainRequest(path, overrides=cross()))
-    assert studio.runs() == []
+        studio.tune.train(TrainRequest(path, overrides=cross()))
+    assert studio.tune.runs() == []

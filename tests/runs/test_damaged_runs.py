@@ -60,7 +60,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     with studio_at(folder / "home", tiny) as studio:
         for name in ("whole", "broken"):
-            studio.train(TrainRequest(write_pairs(folder / "pairs.csv"), overrides=quick(), name=name))
+            studio.tune.train(TrainRequest(write_pairs(folder / "pairs.csv"), overrides=quick(), name=name))
     return folder / "home"
 
 
@@ -76,18 +76,18 @@ HARMS = [cut, garble, no_config, odd_modules, odd_pooling, odd_width, no_weights
 @pytest.mark.parametrize("harm", HARMS)
 def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tiny: Path, harm: Callable[[Path], None]) -> None:
     with studio_at(runs, tiny) as studio:
-        broken, whole = studio.runs()
+        broken, whole = studio.tune.runs()
         harm(studio.workspace.runs / broken.id / "model")
-        cards = {card.name: card for card in studio.models()}
+        cards = {card.name: card for card in studio.judge.models()}
         assert list(cards) == ["all-MiniLM-L6-v2", broken.id, whole.id]
         assert cards[broken.id].damaged and not cards[whole.id].damaged
-        for use in (studio.catalog.load, studio.catalog.load_fresh, studio.export):
+        for use in (studio.catalog.load, studio.catalog.load_fresh, studio.tune.export):
             with pytest.raises(StudioError):
                 use(broken.id)
-        studio.similarity("cat", "dog", whole.id)
-        studio.delete_run(broken.id)
-        assert [run.id for run in studio.runs()] == [whole.id]
-        assert [card.name for card in studio.models()] == ["all-MiniLM-L6-v2", whole.id]
+        studio.explore.similarity("cat", "dog", whole.id)
+        studio.tune.delete_run(broken.id)
+        assert [run.id for run in studio.tune.runs()] == [whole.id]
+        assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", whole.id]
 
 
 def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny: Path
     from sbert_studio.ui.tabs import models
 
     with studio_at(runs, tiny) as studio:
-        broken, whole = studio.runs()
+        broken, whole = studio.tune.runs()
         cut(studio.workspace.runs / broken.id / "model")
         page = Page(studio)
         _, value = models.listing(page, None, "")
@@ -111,7 +111,7 @@ def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny: Path
         assert "damaged" not in str(models.blank(page))
         studio.store.close()
         studio.settings.home.joinpath("studio.db").write_bytes(b"no database" * 1000)
-        assert len(studio.runs()) == 2
+        assert len(studio.tune.runs()) == 2
         assert "studio.db.damaged-1" in str(models.blank(page))
 
 
@@ -119,7 +119,7 @@ def test_the_command_line_lists_it_too(runs: Path, tiny: Path, capsys: pytest.Ca
     from sbert_studio.cli.main import run
 
     with studio_at(runs, tiny) as studio:
-        broken, whole = studio.runs()
+        broken, whole = studio.tune.runs()
         cut(studio.workspace.runs / broken.id / "model")
     assert run(["runs", "--json"]) == 0
     found = {one["id"]: one["damaged"] for one in json.loads(capsys.readouterr().out)["runs"]}
@@ -132,24 +132,24 @@ def test_the_command_line_lists_it_too(runs: Path, tiny: Path, capsys: pytest.Ca
 
 def test_an_export_names_the_file_that_is_not_what_was_written(runs: Path, tiny: Path) -> None:
     with studio_at(runs, tiny) as studio:
-        broken, whole = studio.runs()
+        broken, whole = studio.tune.runs()
         weights = studio.workspace.runs / broken.id / "model" / "model.safetensors"
         data = bytearray(weights.read_bytes())
         data[-7] ^= 16
         weights.write_bytes(data)
         with pytest.raises(StudioError, match=r"model\.safetensors is not what was written"):
-            studio.export(broken.id)
-        assert studio.export(whole.id).bytes > 1000
+            studio.tune.export(broken.id)
+        assert studio.tune.export(whole.id).bytes > 1000
 
 
 @pytest.mark.parametrize("status", ["finished", "interrupted"])
 def test_what_is_said_of_a_missing_model_is_true(runs: Path, tiny: Path, status: str) -> None:
     with studio_at(runs, tiny) as studio:
-        run: Run = studio.runs()[0]
+        run: Run = studio.tune.runs()[0]
         shutil.rmtree(studio.workspace.runs / run.id / "model")
         studio.store.record(run.id, status=status)
         with pytest.raises(StudioError) as caught:
-            studio.export(run.id)
+            studio.tune.export(run.id)
         assert ("once it is finished" in caught.value.hint) == (status != "finished")
 
 
@@ -162,11 +162,11 @@ def test_a_full_disk_after_the_last_training_of_several_is_told_as_one(
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.training.trials.trials.shutil.copytree", full)
         with pytest.raises(StudioError, match="disk was full") as caught:
-            studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(seeds=2)))
-    (run,) = studio.runs()
+            studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(seeds=2)))
+    (run,) = studio.tune.runs()
     assert f"--resume {run.id}" in caught.value.hint and str(studio.workspace.home / "runs" / run.id) in caught.value.message
     assert (run.status, run.hint) == ("failed", caught.value.hint) and str(studio.workspace.home) not in run.message
-    assert studio.go_on(run.id).status == "finished"
+    assert studio.tune.go_on(run.id).status == "finished"
 
 
 def test_a_full_disk_within_the_training_names_the_folder_and_the_run(
@@ -177,8 +177,8 @@ def test_a_full_disk_within_the_training_names_the_folder_and_the_run(
 
     monkeypatch.setattr("sbert_studio.training.checkpoint.Checkpoints.write", full)
     with pytest.raises(StudioError, match="disk is full") as caught:
-        studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
-    (run,) = studio.runs()
+        studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    (run,) = studio.tune.runs()
     assert f"--resume {run.id}" in caught.value.hint and str(studio.workspace.home / "runs" / run.id) in caught.value.message
     assert str(studio.workspace.home) not in run.message
 
@@ -206,12 +206,12 @@ def odd_spec(folder: Path) -> None:
 @pytest.mark.parametrize("harm", [cut_rows, cut_data, no_data, odd_spec])
 def test_what_a_run_is_made_of_is_named_where_it_is_damaged(runs: Path, tiny: Path, harm: Callable[[Path], None]) -> None:
     with studio_at(runs, tiny) as studio:
-        run = studio.runs()[0]
+        run = studio.tune.runs()[0]
         harm(studio.workspace.runs / run.id)
         studio.store.record(run.id, status="interrupted")
-        studio.resume(run.id)
+        studio.tune.resume(run.id)
         assert studio.runner.wait(run.id, 60)
-        found = studio.runs()[0]
+        found = studio.tune.runs()[0]
         assert found.status == "failed" and found.hint
         assert "unforeseen" not in found.message and ("damaged" in found.message or "gone" in found.message or "not what" in found.message)
 
@@ -221,16 +221,16 @@ def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, t
         raise RuntimeError("can't start new thread")
 
     path = write_pairs(tmp_path / "pairs.csv")
-    run = studio.train(TrainRequest(path, overrides=quick()))
+    run = studio.tune.train(TrainRequest(path, overrides=quick()))
     studio.store.record(run.id, status="stopped")
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.runs.running.runner.threading.Thread.start", refuse)
         with pytest.raises(RuntimeError):
-            studio.resume(run.id)
-    assert studio.runs()[0].status == "interrupted"
-    studio.resume(run.id)
+            studio.tune.resume(run.id)
+    assert studio.tune.runs()[0].status == "interrupted"
+    studio.tune.resume(run.id)
     assert studio.runner.wait(run.id, 60)
-    assert studio.runs()[0].status == "finished"
+    assert studio.tune.runs()[0].status == "finished"
 
 
 def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -260,9 +260,9 @@ def test_a_home_that_cannot_be_written_serves_what_only_reads(
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with studio_at(runs, tiny) as studio:
-        assert studio.similarity("cat", "cat").cosine == pytest.approx(1, abs=1e-5)
+        assert studio.explore.similarity("cat", "cat").cosine == pytest.approx(1, abs=1e-5)
         with pytest.raises(StudioError, match="not writable"):
-            studio.train(TrainRequest(write_pairs(runs.parent / "pairs.csv"), overrides=quick()))
+            studio.tune.train(TrainRequest(write_pairs(runs.parent / "pairs.csv"), overrides=quick()))
     code, out, _ = at_command_line(capsys, "models", "--json")
     assert code == 0 and "not writable" in json.loads(out)["notices"][0]
 
@@ -270,7 +270,7 @@ def test_a_home_that_cannot_be_written_serves_what_only_reads(
 @pytest.mark.parametrize("status", ["finished", "stopped", "interrupted"])
 def test_a_run_whose_folder_was_deleted_says_so(runs: Path, tiny: Path, capsys: pytest.CaptureFixture[str], status: str) -> None:
     with studio_at(runs, tiny) as studio:
-        broken, _ = studio.runs()
+        broken, _ = studio.tune.runs()
         studio.store.record(broken.id, status=status)
     shutil.rmtree(runs / "runs" / broken.id)
     listed = {run["id"]: run["damaged"] for run in json.loads(at_command_line(capsys, "runs", "--json")[1])["runs"]}

@@ -19,31 +19,33 @@ from sbert_studio.training.loop.memory import PeakMemory, resident_bytes
 
 
 def test_a_plan_gives_spec_reasons_and_estimate_and_leaves_no_run(studio: Studio, tmp_path: Path) -> None:
-    found = studio.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
+    found = studio.tune.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
     data = found.to_json()
     assert set(data["estimate"]) == {"seconds", "peak_bytes", "pairs_per_second", "steps"}
     assert data["spec"]["batch_size"] == 8
     assert data["estimate"]["steps"] == 21
     assert data["estimate"]["seconds"] > 0
     assert any("as you chose" in reason for reason in data["reasons"])
-    assert studio.runs() == []
+    assert studio.tune.runs() == []
     long = replace(found, estimate=replace(found.estimate, seconds=250, peak_bytes=2_100_000_000))
     assert long.in_words().startswith("about 4 min, 2.1 GB of memory; 21 steps")
 
 
 def test_all_trainings_of_a_run_are_counted(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv"), write_pairs(tmp_path / "first.csv", 40, seed=5)
-    one = studio.estimate(TrainRequest(path, overrides=quick())).estimate
-    assert studio.estimate(TrainRequest(path, overrides=quick(seeds=3))).estimate.steps == 3 * one.steps
-    folds = studio.estimate(TrainRequest(path, overrides=quick(folds=5))).estimate
+    one = studio.tune.estimate(TrainRequest(path, overrides=quick())).estimate
+    assert studio.tune.estimate(TrainRequest(path, overrides=quick(seeds=3))).estimate.steps == 3 * one.steps
+    folds = studio.tune.estimate(TrainRequest(path, overrides=quick(folds=5))).estimate
     assert folds.steps == 5 * 6  # 48 of 60 rows, 8 at a time
-    staged = studio.estimate(TrainRequest(path, first=first, overrides={**quick(), "first.epochs": 1, "first.batch_size": 10})).estimate
+    staged = studio.tune.estimate(
+        TrainRequest(path, first=first, overrides={**quick(), "first.epochs": 1, "first.batch_size": 10})
+    ).estimate
     assert staged.steps == one.steps + 4
 
 
 def test_what_cannot_be_trained_cannot_be_estimated(studio: Studio, tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="does not learn from"):
-        studio.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(objective="triplet")))
+        studio.tune.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(objective="triplet")))
 
 
 def test_a_training_waits_for_a_rehearsal_and_no_rehearsal_measures_a_training(studio: Studio, tmp_path: Path) -> None:
@@ -59,21 +61,21 @@ def test_a_training_waits_for_a_rehearsal_and_no_rehearsal_measures_a_training(s
     rehearsal = threading.Thread(target=lambda: found.append(studio.runner.rehearse(work)))
     rehearsal.start()
     assert begun.wait(30)
-    run = studio.submit(TrainRequest(path, overrides=quick(epochs=300)))
+    run = studio.tune.submit(TrainRequest(path, overrides=quick(epochs=300)))
     time.sleep(0.3)
-    assert studio.run(run.id).run.status == "queued"
+    assert studio.tune.run(run.id).run.status == "queued"
     go_on.set()
     rehearsal.join()
     assert found == ["measured"]
     deadline = time.monotonic() + 60
-    while studio.run(run.id).run.step < 3:
+    while studio.tune.run(run.id).run.step < 3:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     with pytest.raises(StudioError, match="a training is under way"):
-        studio.estimate(TrainRequest(path, overrides=quick()))
-    studio.stop(run.id)
+        studio.tune.estimate(TrainRequest(path, overrides=quick()))
+    studio.tune.stop(run.id)
     assert studio.runner.wait(run.id, 60)
-    assert studio.estimate(TrainRequest(path, overrides=quick())).estimate.seconds > 0
+    assert studio.tune.estimate(TrainRequest(path, overrides=quick())).estimate.seconds > 0
 
 
 def test_the_memory_is_that_of_the_work_and_not_of_what_was_before() -> None:

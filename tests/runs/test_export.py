@@ -26,7 +26,7 @@ def trained(studio: Studio, tmp_path: Path) -> Run:
     # Rows that a spreadsheet would run, and a path that must lead nowhere.
     with path.open("a", encoding="utf-8") as target:
         target.writelines(f"\"=cmd|' /C calc'!A{row} {row % 7}\",../../etc/passwd {row},{row % 6}\n" for row in range(60))
-    return studio.train(TrainRequest(path, overrides=quick(dev_fraction=0.4), name="../../my model"))
+    return studio.tune.train(TrainRequest(path, overrides=quick(dev_fraction=0.4), name="../../my model"))
 
 
 def _members(path: Path) -> dict[str, bytes]:
@@ -36,7 +36,7 @@ def _members(path: Path) -> dict[str, bytes]:
 
 
 def test_the_zip_holds_everything_and_says_nothing_of_this_machine(studio: Studio, trained: Run, tmp_path: Path, tiny: Path) -> None:
-    exported = studio.export(trained.id, tmp_path / "model.zip")
+    exported = studio.tune.export(trained.id, tmp_path / "model.zip")
     assert exported.bytes == exported.path.stat().st_size
     files = _members(exported.path)
     tops = {name.split("/")[0] for name in files}
@@ -55,7 +55,7 @@ def test_the_zip_holds_everything_and_says_nothing_of_this_machine(studio: Studi
 
 
 def test_no_cell_of_the_held_out_rows_is_a_live_formula_and_none_is_lost(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    files = _members(studio.export(trained.id, tmp_path / "model.zip").path)
+    files = _members(studio.tune.export(trained.id, tmp_path / "model.zip").path)
     rows = list(csv.DictReader(io.StringIO(files["my-model/held_out.csv"].decode("utf-8-sig"))))
     exact = [json.loads(line) for line in files["my-model/held_out.jsonl"].decode().splitlines()]
     assert len(rows) == len(exact) == trained.dev_rows
@@ -82,7 +82,7 @@ print(codes, any(name.startswith("sbert_studio") for name in sys.modules))
 
 
 def test_verify_measures_the_reported_score_again_with_sentence_transformers_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    with zipfile.ZipFile(studio.export(trained.id, tmp_path / "model.zip").path) as archive:
+    with zipfile.ZipFile(studio.tune.export(trained.id, tmp_path / "model.zip").path) as archive:
         archive.extractall(tmp_path / "out")
     folder = tmp_path / "out" / "my-model"
     done = subprocess.run([sys.executable, "-c", _TWICE, str(folder)], capture_output=True, text=True, check=True, cwd="/")
@@ -91,11 +91,11 @@ def test_verify_measures_the_reported_score_again_with_sentence_transformers_alo
 
 
 def test_a_run_judged_in_folds_brings_no_rows_to_verify_and_says_why(studio: Studio, tmp_path: Path) -> None:
-    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(judge="folds")))
-    account = studio.accounts(run.id)["data"]
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(judge="folds")))
+    account = studio.tune.accounts(run.id)["data"]
     assert run.after["folds"] == 5 and (account.used, account.held_out, account.in_turn) == (40, 0, True)
     assert "40 learned from, each of them held out once, 0 left out" in account.in_words("learned from")
-    files = _members(studio.export(run.id).path)
+    files = _members(studio.tune.export(run.id).path)
     assert "pairs/model/model.safetensors" in files
     assert not {"pairs/verify.py", "pairs/held_out.jsonl", "pairs/held_out.csv"} & files.keys()
     assert "There is no `verify.py` here" in files["pairs/README.md"].decode()
@@ -103,7 +103,7 @@ def test_a_run_judged_in_folds_brings_no_rows_to_verify_and_says_why(studio: Stu
 
 
 def test_the_same_run_gives_the_same_zip(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    first, second = (studio.export(trained.id, tmp_path / name).path.read_bytes() for name in ("a.zip", "b.zip"))
+    first, second = (studio.tune.export(trained.id, tmp_path / name).path.read_bytes() for name in ("a.zip", "b.zip"))
     assert first == second
 
 
@@ -112,10 +112,10 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
     from peft import PeftModel
     from sentence_transformers import SentenceTransformer
 
-    run = studio.train(
+    run = studio.tune.train(
         TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(method="lora", lora_r=2, epochs=5, learning_rate=0.02))
     )
-    with zipfile.ZipFile(studio.export(run.id).path) as archive:
+    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
         archive.extractall(tmp_path)
     texts = ["cat dog mat", "red blue fast slow hello"]
     base, merged = (SentenceTransformer(str(folder), device="cpu") for folder in (tiny, tmp_path / "pairs" / "model"))
@@ -128,8 +128,8 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
 
 
 def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path) -> None:
-    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 80), overrides=quick(seeds=2, dev_fraction=0.3)))
-    with zipfile.ZipFile(studio.export(run.id).path) as archive:
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 80), overrides=quick(seeds=2, dev_fraction=0.3)))
+    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
         archive.extractall(tmp_path)
     done = subprocess.run(
         [sys.executable, "-I", str(tmp_path / "pairs" / "verify.py")], capture_output=True, text=True, check=True, cwd="/"
@@ -138,7 +138,7 @@ def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path:
 
 
 def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_model(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    card = _members(studio.export(trained.id).path)["my-model/README.md"].decode()
+    card = _members(studio.tune.export(trained.id).path)["my-model/README.md"].decode()
     low, high = trained.after["interval"]
     assert f"{trained.after['score']:.4f} \\[{low:.4f}, {high:.4f}\\]" in card
     assert "Gain" in card or "No gain" in card
@@ -163,12 +163,12 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
 
     monkeypatch.setattr("sbert_studio.training.trials.trials.train", refuse)
     with pytest.raises(StudioError, match="no"):
-        studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
-    (run,) = studio.runs()
+        studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    (run,) = studio.tune.runs()
     with pytest.raises(StudioError, match="has no model"):
-        studio.export(run.id)
+        studio.tune.export(run.id)
     with pytest.raises(StudioError, match="there is no run"):
-        studio.export("run-0000000000")
+        studio.tune.export("run-0000000000")
 
 
 def _verified(folder: Path) -> str:
@@ -187,8 +187,20 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(studio: S
                 [*([text] if name == "texts" else [text, sentences(120, 5)[row]]), "xyz"[row % 3]] for row, text in enumerate(texts)
             )
         asked = ColumnChoices(kind="labelled_texts") if name == "texts" else ColumnChoices(kind="labelled_pairs", order=())
-        run = studio.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))
+        run = studio.tune.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
-        with zipfile.ZipFile(studio.export(run.id, tmp_path / f"{name}.zip").path) as archive:
+        with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / f"{name}.zip").path) as archive:
             archive.extractall(tmp_path)
         assert f"reported {run.after['score']:.4f}: the same" in _verified(tmp_path / name)
+
+
+def test_a_part_of_a_run_is_packed_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    everything, model = (studio.tune.export(trained.id, tmp_path / f"{kind}.zip", kind) for kind in ("all", "model"))
+    names = _members(model.path)
+    assert names and all(name.startswith("my-model/model/") for name in names)
+    assert names.items() <= _members(everything.path).items()
+    with pytest.raises(StudioError, match="tuned whole and has no adapter"):
+        studio.tune.export(trained.id, tmp_path / "adapter.zip", "adapter")
+    assert not (tmp_path / "adapter.zip").exists()
+    with pytest.raises(StudioError, match="there is no export 'onnx'"):
+        studio.tune.export(trained.id, kind="onnx")

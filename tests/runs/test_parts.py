@@ -37,13 +37,13 @@ def write_topics(path: Path, rows: int = 60) -> Path:
 
 def test_a_first_stage_in_the_background(studio: Studio, tmp_path: Path) -> None:
     first = write_inference(tmp_path / "nli.csv")
-    run = studio.submit(
+    run = studio.tune.submit(
         TrainRequest(
             write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.objective": "softmax", "first.epochs": 0.5})
         )
     )
     assert studio.runner.wait(run.id, 60)
-    done = studio.run(run.id)
+    done = studio.tune.run(run.id)
     assert done.run.status == "finished", done.run.message
     assert (done.run.spec["first"]["objective"], done.run.spec["first"]["epochs"]) == ("softmax", 0.5)
     assert [event["title"] for _, event in done.events if event["type"] == "part"] == ["first stage", "second stage"]
@@ -52,16 +52,16 @@ def test_a_first_stage_in_the_background(studio: Studio, tmp_path: Path) -> None
     assert kept.source()["first"]["name"] == "nli.csv"
     assert kept.spec().to_json() == dict(done.run.spec), "the spec holds both stages"
     assert any(reason.startswith("First stage: ") for reason in kept.reasons())
-    assert studio.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
-    assert studio.evaluate(run.id, first).notes[-1].startswith("60 of these 60 rows are in the file that pairs was tuned on")
-    again = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick()))
+    assert studio.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
+    assert studio.judge.evaluate(run.id, first).notes[-1].startswith("60 of these 60 rows are in the file that pairs was tuned on")
+    again = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick()))
     assert again.before["score"] == pytest.approx(done.run.after["score"], abs=1e-6), "training goes on from any earlier run"
 
 
 def test_an_exported_run_of_two_stages_names_both_files_and_no_folder_of_this_machine(studio: Studio, tmp_path: Path) -> None:
     first = write_inference(tmp_path / "nli.csv")
-    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.epochs": 0.5})))
-    with zipfile.ZipFile(studio.export(run.id, tmp_path / "run.zip").path) as archive:
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), first=first, overrides=quick(**{"first.epochs": 0.5})))
+    with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "run.zip").path) as archive:
         texts = {Path(name).name: archive.read(name).decode() for name in archive.namelist() if name.endswith((".json", ".md"))}
     assert json.loads(texts["spec.json"])["first"]["epochs"] == 0.5
     assert set(json.loads(texts["data.json"])["files"]) == {"data", "first"}
@@ -73,15 +73,15 @@ def test_an_exported_run_of_two_stages_names_both_files_and_no_folder_of_this_ma
 def test_settings_of_a_first_stage_without_one_are_refused(studio: Studio, tmp_path: Path) -> None:
     pairs, first = write_pairs(tmp_path / "pairs.csv"), write_inference(tmp_path / "nli.csv")
     with pytest.raises(StudioError, match="no first stage"):
-        studio.submit(TrainRequest(pairs, overrides={"first.epochs": 2}))
+        studio.tune.submit(TrainRequest(pairs, overrides={"first.epochs": 2}))
     with pytest.raises(StudioError, match="no setting 'epoch'"):
-        studio.submit(TrainRequest(pairs, first=first, overrides={"first.epoch": 2}))
+        studio.tune.submit(TrainRequest(pairs, first=first, overrides={"first.epoch": 2}))
     with pytest.raises(StudioError, match="does not learn from labelled pairs"):
-        studio.train(TrainRequest(pairs, first=first, overrides=quick(**{"first.objective": "simcse"})))
+        studio.tune.train(TrainRequest(pairs, first=first, overrides=quick(**{"first.objective": "simcse"})))
 
 
 def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path) -> None:
-    run = studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 90), overrides=quick(seeds=3)))
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 90), overrides=quick(seeds=3)))
     each = run.after["each"]
     assert len(each) == 3
     assert (run.after["score"], run.after["sd"]) == pytest.approx((statistics.fmean(each), statistics.stdev(each)))
@@ -93,7 +93,9 @@ def test_several_seeds_tell_their_mean_and_spread(studio: Studio, tmp_path: Path
 
 def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studio, tmp_path: Path) -> None:
     told = []
-    run = studio.train(TrainRequest(write_topics(tmp_path / "arguments.csv"), overrides=quick(folds=3, by_group=True)), emit=told.append)
+    run = studio.tune.train(
+        TrainRequest(write_topics(tmp_path / "arguments.csv"), overrides=quick(folds=3, by_group=True)), emit=told.append
+    )
     assert run.status == "finished"
     assert len(run.after["each"]) == 3
     titles = sorted(event.title for event in told if type(event).__name__ == "Part")
@@ -103,16 +105,16 @@ def test_folds_by_topic_are_judged_on_topics_that_were_not_learned(studio: Studi
         "marriage",
     ]
     with pytest.raises(StudioError, match="no column holds groups"):
-        studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(folds=3, by_group=True)))
+        studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(folds=3, by_group=True)))
 
 
 def test_a_run_of_parts_goes_on_where_it_was_stopped(studio: Studio, tmp_path: Path) -> None:
     pairs, first = write_pairs(tmp_path / "pairs.csv"), write_inference(tmp_path / "nli.csv")
     overrides = quick(seeds=2, **{"first.epochs": 1})
-    whole = studio.train(TrainRequest(pairs, first=first, overrides=overrides))
+    whole = studio.tune.train(TrainRequest(pairs, first=first, overrides=overrides))
     asked = iter(range(100))
-    run = studio.train(TrainRequest(pairs, first=first, overrides=overrides), should_stop=lambda: next(asked) > 7)
+    run = studio.tune.train(TrainRequest(pairs, first=first, overrides=overrides), should_stop=lambda: next(asked) > 7)
     assert run.status == "stopped"
-    done = studio.go_on(run.id)
+    done = studio.tune.go_on(run.id)
     assert done.status == "finished"
     assert done.after["each"] == whole.after["each"]

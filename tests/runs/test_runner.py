@@ -26,60 +26,60 @@ def until(condition: Callable[[], bool], seconds: float = 240) -> None:
 
 def ended(studio: Studio, run: Run) -> Run:
     assert studio.runner.wait(run.id, 240)
-    return studio.run(run.id).run
+    return studio.tune.run(run.id).run
 
 
 def long_run(studio: Studio, path: Path) -> Run:
     """A run that would take minutes, once it has taken some steps."""
-    run = studio.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
-    until(lambda: studio.run(run.id).run.step > 3)
+    run = studio.tune.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
+    until(lambda: studio.tune.run(run.id).run.step > 3)
     return run
 
 
 def test_a_submitted_run_trains_in_the_background_and_its_model_is_at_once_usable(studio: Studio, tmp_path: Path) -> None:
-    run = ended(studio, studio.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=2), name="My run")))
+    run = ended(studio, studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=2), name="My run")))
     assert (run.status, run.name, run.message) == ("finished", "My run", "")
     assert run.step == run.steps == 14
     assert run.after["rows"] == run.dev_rows == 6
     assert run.after["metric"] == "cosine_spearman"
     assert run.pairs_per_second > 0
-    assert [card.name for card in studio.models()] == ["all-MiniLM-L6-v2", run.id]
-    assert studio.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
+    assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", run.id]
+    assert studio.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
 
 
 def test_events_reach_a_page_that_polls_with_a_cursor_and_one_that_comes_later(studio: Studio, tmp_path: Path) -> None:
-    run = studio.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+    run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     seen, cursor = [], 0
     while not seen or seen[-1]["type"] != "finished":
-        view = studio.run(run.id, after=cursor)
+        view = studio.tune.run(run.id, after=cursor)
         seen += [event for _, event in view.events]
         cursor = view.cursor or cursor
         time.sleep(0.02)
     assert [event["type"] for event in seen[:2]] == ["started", "evaluated"]
-    assert [event for _, event in studio.run(run.id).events][: len(seen)] == seen
-    assert [seq for seq, _ in studio.run(run.id).events] == list(range(1, cursor + 1))
+    assert [event for _, event in studio.tune.run(run.id).events][: len(seen)] == seen
+    assert [seq for seq, _ in studio.tune.run(run.id).events] == list(range(1, cursor + 1))
 
 
 def test_the_upload_is_copied_at_once_so_that_it_may_vanish(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    run = studio.submit(TrainRequest(path, overrides=quick()))
+    run = studio.tune.submit(TrainRequest(path, overrides=quick()))
     path.unlink()
     assert ended(studio, run).status == "finished"
 
 
 def test_stop_keeps_a_model_and_the_run_goes_on_later(studio: Studio, tmp_path: Path) -> None:
     run = long_run(studio, write_pairs(tmp_path / "pairs.csv"))
-    studio.stop(run.id)
+    studio.tune.stop(run.id)
     stopped = ended(studio, run)
     assert stopped.status == "stopped"
     assert 3 < stopped.step < stopped.steps
     assert stopped.model_path is not None
     assert (stopped.model_path / "model.safetensors").is_file()
-    studio.resume(run.id)
-    until(lambda: studio.run(run.id).run.step > stopped.step + 3)
-    resumed = [event for _, event in studio.run(run.id).events if event["type"] == "started"][-1]
+    studio.tune.resume(run.id)
+    until(lambda: studio.tune.run(run.id).run.step > stopped.step + 3)
+    resumed = [event for _, event in studio.tune.run(run.id).events if event["type"] == "started"][-1]
     assert resumed["step"] == stopped.step
-    studio.stop(run.id)
+    studio.tune.stop(run.id)
     assert ended(studio, run).status == "stopped"
 
 
@@ -87,25 +87,25 @@ def test_a_waiting_run_is_stopped_before_it_begins_and_the_queue_goes_on(studio:
     path = write_pairs(tmp_path / "pairs.csv")
     first, second, third = (
         long_run(studio, path),
-        studio.submit(TrainRequest(path, overrides=quick())),
-        studio.submit(TrainRequest(path, overrides=quick())),
+        studio.tune.submit(TrainRequest(path, overrides=quick())),
+        studio.tune.submit(TrainRequest(path, overrides=quick())),
     )
-    assert [studio.run(run.id).waiting for run in (first, second, third)] == [0, 1, 2]
-    assert studio.stop(second.id).status == "stopped"
-    assert studio.run(third.id).waiting == 1
-    studio.stop(first.id)
+    assert [studio.tune.run(run.id).waiting for run in (first, second, third)] == [0, 1, 2]
+    assert studio.tune.stop(second.id).status == "stopped"
+    assert studio.tune.run(third.id).waiting == 1
+    studio.tune.stop(first.id)
     assert ended(studio, third).status == "finished"
-    assert studio.run(second.id).run.step == 0
+    assert studio.tune.run(second.id).run.step == 0
 
 
 def test_closing_the_program_keeps_what_was_learned_and_says_so(home: Path, tiny: Path, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     with studio_at(home, tiny) as studio:
-        running, waiting = long_run(studio, path), studio.submit(TrainRequest(path, overrides=quick()))
+        running, waiting = long_run(studio, path), studio.tune.submit(TrainRequest(path, overrides=quick()))
     with studio_at(home, tiny) as studio:
-        assert [studio.run(run.id).run.status for run in (running, waiting)] == ["interrupted", "interrupted"]
-        assert studio.run(running.id).run.model_path is not None
-        studio.resume(waiting.id)
+        assert [studio.tune.run(run.id).run.status for run in (running, waiting)] == ["interrupted", "interrupted"]
+        assert studio.tune.run(running.id).run.model_path is not None
+        studio.tune.resume(waiting.id)
         assert ended(studio, waiting).status == "finished"
 
 
@@ -116,7 +116,7 @@ sys.path.insert(0, {tests!r})
 from tiny_studio import quick, studio_at
 from sbert_studio.studio import TrainRequest
 with studio_at(Path({home!r}), Path({model!r})) as studio:
-    studio.submit(TrainRequest(Path({data!r}), overrides=quick(epochs=400, checkpoint_every=2)))
+    studio.tune.submit(TrainRequest(Path({data!r}), overrides=quick(epochs=400, checkpoint_every=2)))
     sys.stdin.read()
 """
 
@@ -128,30 +128,30 @@ def test_a_killed_process_leaves_an_interrupted_run_that_resumes_from_its_checkp
     with studio_at(home, tiny) as studio:
         child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
         try:
-            until(lambda: bool(studio.runs()) and studio.runs()[0].step > 10)
-            (run,) = studio.runs()
+            until(lambda: bool(studio.tune.runs()) and studio.tune.runs()[0].step > 10)
+            (run,) = studio.tune.runs()
             assert run.status == "running", "a run of another living process is not ours to touch"
             with pytest.raises(StudioError, match="cannot be resumed"):
-                studio.resume(run.id)
+                studio.tune.resume(run.id)
         finally:
             child.send_signal(signal.SIGKILL)
             child.wait()
-        (dead,) = studio.runs()
+        (dead,) = studio.tune.runs()
         assert dead.status == "interrupted"
-        studio.resume(dead.id)
-        until(lambda: studio.run(dead.id).run.step > dead.step)
-        resumed = [event for _, event in studio.run(dead.id).events if event["type"] == "started"][-1]
+        studio.tune.resume(dead.id)
+        until(lambda: studio.tune.run(dead.id).run.step > dead.step)
+        resumed = [event for _, event in studio.tune.run(dead.id).events if event["type"] == "started"][-1]
         assert resumed["step"] >= 10
-        studio.stop(dead.id)
+        studio.tune.stop(dead.id)
         assert ended(studio, dead).status == "stopped"
 
 
 def test_another_process_can_stop_a_run(home: Path, tiny: Path, studio: Studio, tmp_path: Path) -> None:
     run = long_run(studio, write_pairs(tmp_path / "pairs.csv"))
     with studio_at(home, tiny) as other:
-        other.stop(run.id)
+        other.tune.stop(run.id)
         assert ended(studio, run).status == "stopped"
-        assert other.run(run.id).run.status == "stopped"
+        assert other.tune.run(run.id).run.status == "stopped"
 
 
 def test_a_failure_that_can_be_mended_says_how(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,11 +159,11 @@ def test_a_failure_that_can_be_mended_says_how(studio: Studio, tmp_path: Path, m
         raise StudioError("the loss was not a number five times in a row", "lower the learning rate", [4])
 
     monkeypatch.setattr("sbert_studio.training.trials.trials.train", refuse)
-    run = ended(studio, studio.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick())))
+    run = ended(studio, studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick())))
     assert run.status == "failed"
     assert run.message == "the loss was not a number five times in a row (row 4)"
     assert run.hint == "lower the learning rate"
-    assert studio.run(run.id).events[-1][1]["type"] == "failed"
+    assert studio.tune.run(run.id).events[-1][1]["type"] == "failed"
 
 
 def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio: Studio, tmp_path: Path) -> None:
@@ -173,12 +173,12 @@ def test_a_bug_fails_one_run_with_a_report_and_the_next_one_still_trains(studio:
     path = write_pairs(tmp_path / "pairs.csv")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sbert_studio.training.trials.trials.train", stumble)
-        broken = ended(studio, studio.submit(TrainRequest(path, overrides=quick())))
+        broken = ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick())))
     assert broken.status == "failed"
     assert "IndexError" in broken.message
     assert "Traceback" not in broken.message + broken.hint
     assert "Traceback" in (studio.workspace.run(broken.id) / "error.log").read_text()
-    assert ended(studio, studio.submit(TrainRequest(path, overrides=quick()))).status == "finished"
+    assert ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
 
 
 @pytest.mark.parametrize("what", [MemoryError(), SystemExit(3), KeyboardInterrupt(), OSError(28, "No space left on device")])
@@ -192,10 +192,10 @@ def test_nothing_ends_the_thread_that_trains(
     path = write_pairs(tmp_path / "pairs.csv")
     with monkeypatch.context() as patch:
         patch.setattr(where, fall)
-        broken = ended(studio, studio.submit(TrainRequest(path, overrides=quick())))
+        broken = ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick())))
     assert broken.status in ("failed", "interrupted") and broken.message
-    assert ended(studio, studio.submit(TrainRequest(path, overrides=quick()))).status == "finished"
-    studio.resume(broken.id)
+    assert ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
+    studio.tune.resume(broken.id)
     assert ended(studio, broken).status == "finished"
 
 
@@ -204,7 +204,7 @@ def test_a_listener_and_a_log_that_fail_do_not_end_the_run(studio: Studio, tmp_p
         raise RuntimeError("nobody listens")
 
     monkeypatch.setattr("sbert_studio.runs.exports.tensorboard.TensorBoardLog.write", fall)
-    assert studio.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), emit=fall).status == "finished"
+    assert studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()), emit=fall).status == "finished"
 
 
 def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
@@ -214,17 +214,17 @@ def test_an_error_that_cannot_even_be_written_down_ends_one_run_only(
         raise OSError(28, "No space left on device")
 
     path = write_pairs(tmp_path / "pairs.csv")
-    run = studio.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
-    until(lambda: studio.run(run.id).run.step > 3)
+    run = studio.tune.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
+    until(lambda: studio.tune.run(run.id).run.step > 3)
     with monkeypatch.context() as patch:
         patch.setattr("sbert_studio.training.checkpoint.Checkpoints.write", fall)
         patch.setattr(Path, "write_text", fall)
         patch.setattr("sbert_studio.runs.records.mirror.atomic_file", fall)
-        studio.stop(run.id)
+        studio.tune.stop(run.id)
         broken = ended(studio, run)
     assert (broken.status, broken.message) == ("failed", "the disk is full")
     assert "room" in broken.hint
-    assert ended(studio, studio.submit(TrainRequest(path, overrides=quick()))).status == "finished"
+    assert ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick()))).status == "finished"
 
 
 def test_a_run_that_another_program_has_is_not_trained_a_second_time(studio: Studio, tmp_path: Path) -> None:
@@ -234,28 +234,28 @@ def test_a_run_that_another_program_has_is_not_trained_a_second_time(studio: Stu
     with studio_at(studio.settings.home) as other:
         error = perform(run.id, other.store, other.workspace, lambda: other.catalog, lambda: False)
         assert isinstance(error, StudioError) and "another program" in error.message
-    assert studio.run(run.id).run.status == "running"
-    studio.stop(run.id)
+    assert studio.tune.run(run.id).run.status == "running"
+    studio.tune.stop(run.id)
     assert ended(studio, run).status == "stopped"
 
 
 def test_two_owners_do_not_see_each_others_runs_or_models(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    runs = {owner: ended(studio, studio.submit(TrainRequest(path, overrides=quick(), owner=owner))) for owner in ("ann", "bob")}
+    runs = {owner: ended(studio, studio.tune.submit(TrainRequest(path, overrides=quick(), owner=owner))) for owner in ("ann", "bob")}
     for owner, run in runs.items():
-        assert [one.id for one in studio.runs(owner)] == [run.id]
-        assert [card.name for card in studio.models(owner) if card.kind == "run"] == [run.id]
-    assert studio.runs("eve") == []
+        assert [one.id for one in studio.tune.runs(owner)] == [run.id]
+        assert [card.name for card in studio.judge.models(owner) if card.kind == "run"] == [run.id]
+    assert studio.tune.runs("eve") == []
 
 
 def test_a_run_under_way_cannot_be_deleted_and_a_deleted_one_leaves_nothing(studio: Studio, tmp_path: Path) -> None:
     run = long_run(studio, write_pairs(tmp_path / "pairs.csv"))
     with pytest.raises(StudioError, match="running"):
-        studio.delete_run(run.id)
-    studio.stop(run.id)
+        studio.tune.delete_run(run.id)
+    studio.tune.stop(run.id)
     ended(studio, run)
-    studio.delete_run(run.id)
-    assert studio.runs() == []
+    studio.tune.delete_run(run.id)
+    assert studio.tune.runs() == []
     assert not (studio.workspace.runs / run.id).exists()
     with pytest.raises(StudioError, match="there is no run"):
-        studio.run(run.id)
+        studio.tune.run(run.id)

@@ -25,8 +25,9 @@ from sbert_studio.encoders.trainable import Trainable
 from sbert_studio.training import trainer
 from sbert_studio.training.loop import throughput
 from sbert_studio.training.trials import trials
-from tests.training.tiny import labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
+from tests.training.tiny import labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
 from tests.training.tiny_cross import cross_spec, tiny_cross
+from tests.training.tiny_poly import poly_spec, tiny_poly
 
 RUNS: dict[str, Any] = {
     "full": lambda: (small_spec(epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
@@ -36,9 +37,10 @@ RUNS: dict[str, Any] = {
     "soup": lambda: (small_spec(epochs=2, soup=3, checkpoint_every=4), scored_pairs(80), scored_pairs(20, 5)),
     "cross": lambda: (cross_spec(head="mlp", epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
     "cross lora": lambda: (cross_spec(epochs=6, method="lora", checkpoint_every=5, dev_fraction=0), scored_pairs(80), None),
+    "poly": lambda: (poly_spec(epochs=6, checkpoint_every=7, micro_batch=3), positive_pairs(80), positive_pairs(20, 5)),
 }
 COURSES: dict[str, Any] = {"folds": lambda: (small_spec(epochs=2, checkpoint_every=2), scored_pairs(40), None)}
-LOADS: dict[str, Callable[[], Trainable]] = {"cross": lambda: tiny_cross(head="mlp"), "cross lora": tiny_cross}
+LOADS: dict[str, Callable[[], Trainable]] = {"cross": lambda: tiny_cross(head="mlp"), "cross lora": tiny_cross, "poly": tiny_poly}
 
 
 def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], Trainable]) -> bool:

@@ -12,7 +12,7 @@ import pytest
 def test_runs_killed_at_random_moments_end_in_the_same_bits(tmp_path: Path) -> None:
     script = Path(__file__).with_name("killed.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), "4", "full", "lora", "softmax", "soup", "cross", "cross lora", "folds"],
+        [sys.executable, str(script), str(tmp_path), "4", "full", "lora", "softmax", "soup", "cross", "cross lora", "poly", "folds"],
         capture_output=True,
         text=True,
         timeout=290,

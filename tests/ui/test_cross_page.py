@@ -1,4 +1,4 @@
-"""Cross-encoders on the page: where they are offered, where not, and the form that follows the architecture."""
+"""Cross- and poly-encoders on the page: where they are offered, where not, and the form that follows the architecture."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Itera
     folder = tmp_path_factory.mktemp("cross")
     with studio_at(folder / "home", model_folder) as studio:
         data = write_pairs(folder / "pairs.csv")
-        yield Page(studio), studio.train(TrainRequest(data, overrides=quick(architecture="cross", objective="auto"))).id, data
+        yield Page(studio), studio.tune.train(TrainRequest(data, overrides=quick(architecture="cross", objective="auto"))).id, data
 
 
 def names(choices: list[tuple[str, str]]) -> list[str]:
@@ -60,7 +60,7 @@ def test_hits_are_ranked_again(tuned: tuple[Page, str, Path]) -> None:
     scores = load_cross(page.studio.workspace.run(run) / "model").predict([("refund", texts[row]) for row in value["ids"]])
     assert [row[2] for row in value["rows"]] == pytest.approx(scores.tolist(), abs=1e-5)
     assert scores.tolist() == sorted(scores.tolist(), reverse=True)
-    assert value["columns"][2]["name"] == "Cross-encoder"
+    assert value["columns"][2]["name"] == "Ranked again"
 
 
 def test_it_is_judged_beside_an_encoder(tuned: tuple[Page, str, Path]) -> None:
@@ -93,9 +93,38 @@ def test_a_choice_of_the_other_architecture_is_meant_no_more() -> None:
     assert settings_form.overrides(values, shown, kept) == {"architecture": "siamese", "seed": 3}
 
 
+def test_a_poly_encoder_is_offered_with_its_objectives_and_keeps_what_it_knows_of() -> None:
+    assert names(settings_form.objective_choices("labelled_pairs", "poly")) == ["auto", "in_batch", "cosine", "cosent", "cosine+cosent"]
+    shown = settings_form.shown_of(TrainSpec(objective="cosent", pooling="cls"), {"objective": "cosent"})
+    kept = {"objective": "cosent", "scale": 30.0, "pooling": "cls", "matryoshka": "16,8", "seed": 3}
+    values = shown_raw(shown)
+    values[2 + [item.name for item in settings_form.spec_fields()].index("architecture")] = "poly"
+    assert settings_form.overrides(values, shown, kept) == {
+        "architecture": "poly", "objective": "cosent", "scale": 30.0, "pooling": "cls", "seed": 3
+    }  # fmt: skip
+
+
+def test_every_architecture_has_a_word_on_the_page() -> None:
+    (field,) = [item for item in settings_form.spec_fields() if item.name == "architecture"]
+    assert names(settings_form._CHOICES["architecture"]) == list(field.choices)
+
+
+def test_a_poly_encoder_is_offered_and_ranks_again(tuned: tuple[Page, str, Path]) -> None:
+    page, cross, data = tuned
+    run = page.studio.tune.train(TrainRequest(data, overrides=quick(architecture="poly", objective="auto", codes=4))).id
+    assert run not in names(page.model_choices(None)) and set(names(page.model_choices(None, "pairs"))) == {cross, run}
+    _, value = search.find(page, None, "refund", 4, "semantic", None, run)
+    scores = [row[2] for row in value["rows"]]
+    assert len(scores) == 4 and scores == sorted(scores, reverse=True) and max(scores) <= 1
+    _, details = evaluate.judge(page.studio, [page.studio.settings.default_model, run], data, "auto", "pairs")
+    assert [row[1] for row in details["rows"]][-1] == "pair"
+    page.studio.tune.delete_run(run)
+
+
 def test_the_form_shows_what_the_architecture_needs() -> None:
-    assert [update["visible"] for update in settings_form.seen("lora", "cross")] == [True, True, False]
-    assert [update["visible"] for update in settings_form.seen("full", "siamese")] == [False, False, True]
+    assert [update["visible"] for update in settings_form.seen("lora", "cross")] == [True, True, False, False]
+    assert [update["visible"] for update in settings_form.seen("full", "poly")] == [False, False, True, True]
+    assert [update["visible"] for update in settings_form.seen("full", "siamese")] == [False, False, False, True]
     values = shown_raw(settings_form.shown_of(TrainSpec(architecture="cross"), {}))
     assert settings_form.architecture_in(values) == "cross"
 

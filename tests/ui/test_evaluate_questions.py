@@ -28,13 +28,13 @@ def turned(tmp_path: Path) -> Path:
 def test_a_scale_that_looks_reversed_is_asked_and_answered(page: Page, turned: Path) -> None:
     studio = page.studio
     with pytest.raises(Unanswered) as caught:
-        studio.evaluate(None, turned)
+        studio.judge.evaluate(None, turned)
     assert caught.value.questions[0].name == "scale" and "--as-read" in caught.value.hint
-    right = studio.evaluate(None, turned, asked=ColumnChoices(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
-    as_read = studio.evaluate(None, turned, asked=ColumnChoices(as_read=True))
+    right = studio.judge.evaluate(None, turned, asked=ColumnChoices(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
+    as_read = studio.judge.evaluate(None, turned, asked=ColumnChoices(as_read=True))
     assert right > 0.3 and as_read.scores["cosine"]["spearman"] == pytest.approx(-right)
     assert any("uncertain" in note and "right?" in note for note in as_read.notes)
-    assert studio.evaluate(None, turned.parent / "pairs.csv").notes == ()
+    assert studio.judge.evaluate(None, turned.parent / "pairs.csv").notes == ()
 
 
 def test_the_page_asks_where_scores_would_stand_and_one_click_answers(page: Page, turned: Path) -> None:
@@ -74,3 +74,10 @@ def test_the_command_line_ends_with_2_and_the_flags(
     assert run(["evaluate", model, "--data", str(turned)]) == 2
     assert "--scale 5-0" in capsys.readouterr().err
     assert run(["evaluate", model, "--data", str(turned), "--scale", "5-0", "--json"]) == 0
+
+
+def test_the_tab_offers_every_task() -> None:
+    from sbert_studio.evaluation.tasks import all_tasks
+    from sbert_studio.ui.tabs import evaluate
+
+    assert evaluate._TASKS[1:] == [(task.title, task.name) for task in all_tasks()]

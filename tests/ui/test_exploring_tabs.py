@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -30,9 +30,12 @@ def test_scores_have_plain_words(cosine: float, words: str, monkeypatch: pytest.
     from sbert_studio.studio.results import Similarity
 
     class Fixed:
+        explore: ClassVar[Any]
+
         def similarity(self, a: str, b: str, model: str | None) -> Similarity:
             return Similarity(cosine, cosine, 0, 0)
 
+    Fixed.explore = Fixed()
     assert similarity.compare(Fixed(), "a", "b", None)["words"] == words  # type: ignore[arg-type]
 
 
@@ -147,7 +150,7 @@ def drawn(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> str
             "k",
         )
 
-    monkeypatch.setattr(page.studio, "map", fake)
+    monkeypatch.setattr(page.studio.explore, "map", fake)
     key = picker.take_file(page, str(corpus_file))
     return map_tab.draw(page, key, None, map_tab.projection_params(*FLAT), map_tab.cluster_params("auto", 3, 0.5))[1]
 

@@ -44,11 +44,11 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
     planned = drafts.planned(page.studio, answered, None, {"epochs": 0.3, "batch_size": 8})
     begun: list[Any] = []
     submit = page.studio.runner.submit
-    monkeypatch.setattr(type(page.studio), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
+    monkeypatch.setattr(type(page.studio.tune), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
     monkeypatch.setattr(page.studio.runner, "submit", lambda run_id: (begun.append(run_id), submit(run_id))[1])
     _, run_id = tune.start(page, page.drafts.put(planned), raw(planned), None, None, "Mine")
     page.studio.runner.wait(run_id, 300)
-    run = page.studio.run(run_id).run
+    run = page.studio.tune.run(run_id).run
     assert begun == [run_id] and (run.status, run.name) == ("finished", "Mine")
     assert planned.plan is not None and run.spec == planned.plan.spec.to_json()
     kept = page.studio.workspace.run(run_id) / "plan.json"
@@ -94,13 +94,13 @@ def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(pag
     with pytest.raises(StudioError, match="as_read=true") as caught:
         api.train(page, str(doubtful), "auto", "auto", settings, "", "")
     assert 'order="blarg,glorp"' in str(caught.value) and "right?" in str(caught.value)
-    assert page.studio.runs() == []
+    assert page.studio.tune.runs() == []
     told = api.train(page, str(doubtful), "auto", "auto", settings, "", "", order="blarg,glorp")
     read = api.train(page, str(doubtful), "auto", "auto", settings, "", "", as_read=True)
     assert told["accounts"]["data"]["read"] == read["accounts"]["data"]["read"] == 80
     for run in (told, read):
         page.studio.runner.wait(run["id"], 300)
-        assert page.studio.run(run["id"]).run.status == "finished"
+        assert page.studio.tune.run(run["id"]).run.status == "finished"
 
 
 def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, t
     from sbert_studio.ui.tuning import settled
 
     steps = iter([False, False, True])
-    run = page.studio.train(
+    run = page.studio.tune.train(
         TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(judge="folds")), should_stop=lambda: next(steps, True)
     )
     options = (
@@ -118,25 +118,25 @@ def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, t
     question = Question("alarm", "Do these rows stand the right way round?", options)
     body = {"type": "asks", "question": question.to_json()}
     page.studio.store.record(run.id, body, status="asks")
-    assert page.studio.question(run.id) == question
-    shown = settled.asked(page.studio.question(run.id))
+    assert page.studio.settle.question(run.id) == question
+    shown = settled.asked(page.studio.settle.question(run.id))
     assert shown is not None and shown["questions"][0]["answers"] == ["turn it round", "leave it"]
     for wrong in ([0, 2], [1, 0], None, [0, "0"]):
         with pytest.raises(StudioError, match="no longer open"):
             settled.answer(page.studio, run.id, wrong)
     again = settled.answer(page.studio, run.id, [0, 0])
-    assert again.id != run.id and page.studio.run(run.id).run.status == "stopped"
+    assert again.id != run.id and page.studio.tune.run(run.id).run.status == "stopped"
     page.studio.runner.wait(again.id, 300)
-    done = page.studio.run(again.id).run
+    done = page.studio.tune.run(again.id).run
     # Turned round, these rows say the opposite of what the model finds, which is asked about in its turn.
     assert (done.status, done.name, done.model) == ("asks", run.name, run.model), done.message
-    asked = page.studio.question(again.id)
+    asked = page.studio.settle.question(again.id)
     assert asked is not None and asked.rows
     place = next(place for place, option in enumerate(asked.options) if "accept_alarm" in option.choice)
     assert settled.answer(page.studio, again.id, [0, place]).id == again.id
     page.studio.runner.wait(again.id, 300)
-    assert page.studio.run(again.id).run.status == "finished"
-    assert page.studio.run(run.id).run.message.endswith(again.id)
+    assert page.studio.tune.run(again.id).run.status == "finished"
+    assert page.studio.tune.run(run.id).run.message.endswith(again.id)
     page.studio.store.record(run.id, body, status="asks")
     assert settled.answer(page.studio, run.id, [0, 1]).status == "stopped"
 
@@ -194,7 +194,7 @@ def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Pat
     key = page.drafts.put(draft := data_panel.take(page, doubtful, None))
     guarded(lambda: tune.start(page, key, raw(draft), None, None, ""))()
     with pytest.raises(StudioError) as caught:
-        page.studio.submit(draft.request)
+        page.studio.tune.submit(draft.request)
     assert said and "right?" in said[0]
     for words in (said[0], str(caught.value), sentence("is it right?"), sentence("done"), sentence("done.")):
         assert "?." not in words and ".." not in words
@@ -222,4 +222,4 @@ def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page,
     assert shown is not None and "proposed" in shown["title"] and "--as-read" not in shown["command"]
     words = shlex.split(shown["command"])
     scale = parse_scale(words[words.index("--scale") + 1])
-    assert page.studio.plan(TrainRequest(path, choices=ColumnChoices(scale=scale))).certain
+    assert page.studio.tune.plan(TrainRequest(path, choices=ColumnChoices(scale=scale))).certain

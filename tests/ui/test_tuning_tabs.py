@@ -124,7 +124,7 @@ def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(
     assert draft.diagnosis is not None
     number = next(n for n, found in enumerate(draft.diagnosis.findings) if found.mend)
     mended = changes.mended(page.studio, draft, number, None)
-    again = page.studio.read(data_panel.write_mended(page, page.drafts.put(mended)))
+    again = page.studio.read.table(data_panel.write_mended(page, page.drafts.put(mended)))
     assert [list(again.column(name)) for name in again.columns] == [list(mended.table.column(name)) for name in mended.table.columns]
     assert again.column("sentence1")[0].startswith("=cat")
 
@@ -134,7 +134,7 @@ def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None
     planned = drafts.planned(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax"})
     run = drafts.start(page.studio, planned, "local", "")
     page.studio.runner.wait(run.id, 300)
-    done = page.studio.run(run.id).run
+    done = page.studio.tune.run(run.id).run
     assert (done.status, done.objective, done.rows) == ("finished", "softmax", 60)
 
 
@@ -260,7 +260,7 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
     assert facts is not None and shown is not None and shown["scores"] is not None
     assert run_id in {name for _, name in page.model_choices(None)}
     assert run_panel.write_zip(page, run_id).stat().st_size > 1000
-    page.studio.delete_run(run_id)
+    page.studio.tune.delete_run(run_id)
     with pytest.raises(StudioError, match="no longer there"):
         run_panel.use(page, follow, None)
     assert run_id not in models.listing(page, None, "")[0]
@@ -282,7 +282,7 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
 
 def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
-    runs = [page.studio.submit(TrainRequest(pairs, overrides={"epochs": 0.2}, owner=owner)) for owner in ("local", "api")]
+    runs = [page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": 0.2}, owner=owner)) for owner in ("local", "api")]
     for forged in ("local", "api", "visitor-a", "", None, ["local"]):
         assert models.listing(shared, {"owner": forged}, "")[0] == models.listing(shared, None, "")[0]
         assert run_panel.attach(shared, {"owner": forged, "job": runs[0].id}) == Follow()
@@ -294,14 +294,14 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
     assert draft.overrides["epochs"] == 2
     assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
     assert shown["reasons"][0].startswith("2 epochs of 60 rows")
-    assert page.studio.runs() == []
+    assert page.studio.tune.runs() == []
 
 
 def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: Page, pairs: Path) -> None:
-    first, second = (page.studio.submit(TrainRequest(pairs, overrides={"epochs": epochs}, name="waits")).id for epochs in (50, 1))
-    page.studio.stop(second)
+    first, second = (page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": epochs}, name="waits")).id for epochs in (50, 1))
+    page.studio.tune.stop(second)
     _, panel, _, _ = run_panel.look(page, Follow(second))
-    page.studio.stop(first)
+    page.studio.tune.stop(first)
     page.studio.runner.wait(first, 300)
     assert (
         panel["status"] == "stopped"

@@ -13,6 +13,8 @@ from ..runtime import token_budget
 from .batching import TokenRows, token_batches, unique_texts
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from ...data.progress import Progress, ShouldStop
     from ..sentence import SentenceEncoder
 
@@ -32,15 +34,8 @@ def encode_texts(
     vectors = np.empty((len(inverse), encoder.dim), np.float32)
     # Each distinct text's vector is written where the text stands first, and copied from there to where it recurs.
     first = np.flatnonzero(np.diff(np.maximum.accumulate(inverse), prepend=-1))
-    rows = _tokenised(encoder, distinct, should_stop)
-    budget, most = token_budget(encoder.device)
     done = 0
-    for batch in token_batches(rows.lengths, budget, most):
-        _check(should_stop)
-        ids, mask = rows.padded(batch, encoder.tokens.pad)
-        inputs = {"input_ids": encoder.moved(ids)}
-        if mask is not None:
-            inputs["attention_mask"] = encoder.moved(mask)
+    for batch, inputs in batches_of(encoder, distinct, should_stop):
         vectors[first[batch]] = encoder(inputs).cpu().numpy()
         done += len(batch)
         if progress and done < len(vectors):
@@ -52,6 +47,25 @@ def encode_texts(
     if progress:
         progress(len(vectors), len(vectors))
     return vectors
+
+
+def batches_of(
+    encoder: SentenceEncoder, texts: list[str], should_stop: ShouldStop | None = None
+) -> Iterator[tuple[np.ndarray, dict[str, Tensor]]]:
+    """The rows of each batch of distinct ``texts``, like in length, the longest first; and the batch, as ``encoder`` reads it.
+
+    Raises:
+        EncodingStoppedError: ``should_stop`` returned true.
+    """
+    rows = _tokenised(encoder, texts, should_stop)
+    budget, most = token_budget(encoder.device)
+    for batch in token_batches(rows.lengths, budget, most):
+        _check(should_stop)
+        ids, mask = rows.padded(batch, encoder.tokens.pad)
+        inputs = {"input_ids": encoder.moved(ids)}
+        if mask is not None:
+            inputs["attention_mask"] = encoder.moved(mask)
+        yield batch, inputs
 
 
 def _tokenised(encoder: SentenceEncoder, texts: list[str], should_stop: ShouldStop | None) -> TokenRows:

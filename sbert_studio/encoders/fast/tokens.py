@@ -9,6 +9,11 @@ from typing import Any
 # A text is first read up to this many characters for each token that is kept; only one that fills fewer is read whole.
 _CHARACTERS_A_TOKEN = 64
 
+# How the pieces of a vocabulary show where a word begins: unigram, and byte-level BPE; WordPiece shows where one goes on.
+_BEGINS = ("\u2581", "\u0120")
+_GOES_ON = "##"
+_MARKED = 0.05
+
 
 class Tokens:
     """A Hugging Face tokenizer bound to one maximum length.
@@ -72,6 +77,16 @@ class Tokens:
         whole = Tokenizer.from_str(self._fast.to_str())
         whole.no_truncation()
         return [len(encoding.ids) for encoding in whole.encode_batch_fast(texts)]
+
+    def words(self) -> list[str]:
+        """The whole words of the vocabulary, in its order: pieces that begin a word, as WordPiece, unigram and byte-level BPE mark them."""
+        vocabulary = sorted(self.tokenizer.get_vocab().items(), key=lambda item: item[1])
+        special = set(self.tokenizer.all_special_tokens)
+        pieces = [(piece, place) for piece, place in vocabulary if piece not in special]
+        # Each mark is also a letter, which a vocabulary without marks may hold.
+        mark = next((mark for mark in _BEGINS if sum(piece.startswith(mark) for piece, _ in pieces) > _MARKED * len(pieces)), "")
+        places = [place for piece, place in pieces if (piece.startswith(mark) if mark else not piece.startswith(_GOES_ON))]
+        return [text.strip() for text in self.tokenizer.batch_decode([[place] for place in places])]
 
 
 def bind(tokenizer: Any, max_length: int) -> Any:

@@ -50,6 +50,7 @@ class CrossEncoder(Trainable, PairScorer):
     """
 
     adapts = "model"
+    blank = True
 
     def __init__(self, model: Any, tokenizer: Any, *, sigmoid: bool = True, name: str = "", base: str | None = None) -> None:
         super().__init__()

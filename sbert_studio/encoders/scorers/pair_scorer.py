@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...errors import StudioError
+
 if TYPE_CHECKING:
     from ...data.progress import Progress, ShouldStop
+    from ..base import Encoder
 
 
 class PairScorer(ABC):
@@ -35,3 +38,16 @@ class PairScorer(ABC):
         Raises:
             EncodingStoppedError: ``should_stop`` returned true.
         """
+
+    @property
+    def candidates(self) -> Encoder | None:
+        """What gives a pair's second text a vector that serves every query, to be made once and kept; ``None``: pairs are read whole."""
+        return None
+
+    def against(self, queries: Sequence[str], candidates: np.ndarray) -> np.ndarray:
+        """Scores (q, c) float32 of every query with every candidate, these as the vectors (c, d) that :attr:`candidates` gives.
+
+        Raises:
+            StudioError: the model reads pairs whole.
+        """
+        raise StudioError("this model reads every pair whole, and keeps no vectors", "give it pairs")

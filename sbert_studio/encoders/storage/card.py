@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _SERVED_POOLING = ("mean", "cls", "last")
 _SERVED_ACTIVATIONS = ("tanh", "identity")
+_NO_LIMIT = 1_000_000  # tokens: a mean of words has none
 _USE = (
     "```python",
     "from sentence_transformers import SentenceTransformer",
@@ -135,7 +136,8 @@ def _front_matter(encoder: SentenceEncoder, facts: CardFacts, title: str) -> lis
 def _body(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
     unit = "unit-length " if encoder.normalizes else ""
     lines = [f"# {plain_text(title)}", ""]
-    reads = f"reads up to {encoder.max_length} tokens, {encoder.pooling.mode} pooling"
+    most = f"up to {encoder.max_length} tokens" if encoder.max_length < _NO_LIMIT else "texts of any length"
+    reads = f"reads {most}, {encoder.pooling.mode} pooling"
     lines += [f"Maps a text to a {unit}vector of {encoder.dim} components; {reads}."]
     if encoder.note:
         lines += ["", encoder.note]

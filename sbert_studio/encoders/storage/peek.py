@@ -9,9 +9,11 @@ from typing import Any
 
 from ...errors import StudioError
 from ...wordvectors.pretrained import shape_of
+from ..foreign import FOREIGN
 from ..modules.pooling import JOIN, read_mode
 from ..modules.recurrent import GRU, LSTM, RNN
 from ..scorers.cross_storage import is_cross_folder
+from ..scorers.poly_storage import is_poly_folder
 from .backbone import read_json
 from .digests import cut_short
 from .reading import inside, transformer_folder
@@ -29,7 +31,7 @@ class ModelInfo:
         parameters: how many weights there are.
         max_length: the most tokens of a text that are read, or 0.
         pooling: the mode, or nothing.
-        reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors.
+        reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors, or a poly-encoder.
         damaged: why it cannot be used; empty where it can. Bits that flipped within the weights are found when they are loaded.
     """
 
@@ -43,6 +45,8 @@ class ModelInfo:
 
 def peek_at(source: Source) -> ModelInfo:
     """The model that a name leads to; of a packaged table of words, whether or not an encoder was made of it yet."""
+    if source.kind == "foreign":
+        return ModelInfo(FOREIGN[source.name].dim, FOREIGN[source.name].parameters)
     if source.kind == "table" and source.path is not None and not source.path.is_dir():
         words, dim = shape_of(source.name)
         return ModelInfo(dim, words * dim, 0, "mean")
@@ -87,7 +91,7 @@ def _info(folder: Path) -> ModelInfo:
             dim = int(found.get("word_embedding_dimension") or found.get("embedding_dimension") or dim) * len(pooling.split(JOIN))
         elif kind == "Dense":
             dim = int(found["out_features"])
-    return ModelInfo(dim, parameters, _length(main, config), pooling)
+    return ModelInfo(dim, parameters, _length(main, config), pooling, "pairs" if is_poly_folder(folder) else "texts")
 
 
 def _length(folder: Path, config: dict[str, Any]) -> int:

@@ -27,10 +27,8 @@ def save_folder(encoder: SentenceEncoder, folder: Path, card: str | None = None)
     Raises:
         StudioError: the encoder was frozen in another precision than float32.
     """
-    if encoder.precision != "float32":
-        raise StudioError(f"a model in {encoder.precision} cannot be saved", "load it in float32")
     with atomic_folder(folder) as part:
-        _save_modules(encoder, part)
+        write_modules(encoder, part)
         (part / "README.md").write_text(card or model_card(encoder), encoding="utf-8")
         seal(part)
 
@@ -46,7 +44,14 @@ def save_tokenizer(encoder: TransformerEncoder | CrossEncoder, part: Path) -> No
     write_json(part / "tokenizer_config.json", settings)
 
 
-def _save_modules(encoder: SentenceEncoder, part: Path) -> None:
+def write_modules(encoder: SentenceEncoder, part: Path) -> None:
+    """Write everything of ``encoder`` but its card into the folder ``part``, which is not sealed yet.
+
+    Raises:
+        StudioError: as :func:`save_folder`.
+    """
+    if encoder.precision != "float32":
+        raise StudioError(f"a model in {encoder.precision} cannot be saved", "load it in float32")
     behind: list[Module] = [encoder.pooling, *encoder.layers, *([Normalize()] if encoder.normalizes else [])]
     modules, inputs = encoder.write_input(part), encoder.hidden_size
     for place, module in enumerate(behind, len(modules)):

@@ -1,4 +1,4 @@
-"""A name → where it leads: a bundled model, a packaged table of words, a run of ours, a folder, or an id of the Hugging Face Hub."""
+"""A name → where it leads: a model of a package, a table of words, a run of ours, a folder, or an id of the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from ...errors import StudioError
 from ...wordvectors.pretrained import PACKAGED, load_pretrained
 from ...workspace import Workspace, existing
 from ..averages import averaged
+from ..foreign import FOREIGN, require_installed
 from .bundled import BUNDLED, bundled_folder, require_published
 from .digests import damage, require_whole
 from .hub import HUB_ID, fetch
 
-SourceKind = Literal["bundled", "table", "run", "folder", "hub"]
+SourceKind = Literal["bundled", "table", "foreign", "run", "fitted", "folder", "hub"]
 _RUN_ID = re.compile(r"run-[0-9a-f]{10}")
+_FITTED_ID = re.compile(r"words-[0-9a-f]{10}")
 _BASE_LINE = re.compile(r"^base_model:\s*(.+?)\s*$", re.MULTILINE)
 
 
@@ -26,9 +28,10 @@ class Source:
     """Where a name leads.
 
     Attributes:
-        kind: bundled, table (of word vectors that a package brings), run, folder or hub.
+        kind: bundled, table (of word vectors that a package brings), foreign (computed by a package), run, fitted (a table
+            of words of ours), folder or hub.
         name: as it should be shown.
-        path: the folder that holds the model; None while a hub id has not been fetched.
+        path: the folder that holds the model; None while a hub id has not been fetched, and of what has none.
         base: the portable id to note in what is tuned from it, or None.
     """
 
@@ -54,15 +57,11 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
             return Source("bundled", known, bundled_folder(known, bundled), bundled.hub_id)
     if name in PACKAGED:
         return Source("table", name, workspace.tables / name, None)
-    if _RUN_ID.fullmatch(name):
-        model = workspace.runs / name / "model"
-        if not model.parent.is_dir():
-            raise StudioError(
-                f"the run {name} cannot be used: its folder is gone", "choose another model; `sbert-studio runs` lists the runs"
-            )
-        if not model.is_dir():
-            raise StudioError(f"the run {name} has no finished model", "choose another model, or wait until the run is done")
-        return Source("run", name, model, noted_base(model))
+    if name in FOREIGN:
+        require_installed(name)
+        return Source("foreign", name, None)
+    if (ours := _made_here(name, workspace)) is not None:
+        return ours
     if allow_folders and (path := existing(name)) is not None and path.is_dir():
         return Source("folder", name, path, noted_base(path))
     if HUB_ID.fullmatch(name) and ".." not in name:
@@ -74,18 +73,41 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
     )
 
 
+def _made_here(name: str, workspace: Workspace) -> Source | None:
+    """A run of ours, or a table of words that was learned or distilled here; ``None`` where the name is of neither."""
+    if _RUN_ID.fullmatch(name):
+        model = workspace.runs / name / "model"
+        if not model.parent.is_dir():
+            raise StudioError(
+                f"the run {name} cannot be used: its folder is gone", "choose another model; `sbert-studio runs` lists the runs"
+            )
+        if not model.is_dir():
+            raise StudioError(f"the run {name} has no finished model", "choose another model, or wait until the run is done")
+        return Source("run", name, model, noted_base(model))
+    if _FITTED_ID.fullmatch(name):
+        model = workspace.fitted / name / "model"
+        if not model.is_dir():
+            raise StudioError(f"the word vectors {name} are not there any more", "choose another model, or fit them again")
+        return Source("fitted", name, model, noted_base(model))
+    return None
+
+
 def fetched(source: Source) -> Path:
     """The model's folder, fetched where it is the hub's, made where it is that of a packaged table.
 
     Raises:
-        StudioError: it cannot be fetched; or it is a run's and not what was written. A folder of the user's own may be changed by
-            whoever likes.
+        StudioError: it has none; or it cannot be fetched; or it is a run's and not what was written. A folder of the user's own may
+            be changed by whoever likes.
     """
+    if source.kind == "foreign":
+        raise StudioError(
+            f"{source.name} is frozen: it is used as it is, and cannot be tuned", f"choose {', '.join(BUNDLED)}, or a table of words"
+        )
     if source.path is None:
         return fetch(source.name)
     if source.kind == "table" and (not source.path.is_dir() or damage(source.path)):
         averaged(load_pretrained(source.name)).save(source.path)
-    if source.kind == "run":
+    if source.kind in ("run", "fitted"):
         require_whole(source.path, source.name)
     return source.path
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from ...encoders.storage.backbone import read_json
 from ...training.spec import TrainSpec
-from . import verify_cross
+from . import verify_cross, verify_poly
 
 
-def script_for(spec: TrainSpec) -> str | None:
-    """The script that measures a run of ``spec`` again; none where sentence-transformers cannot open the model: one with an MLP head."""
-    if spec.architecture != "cross":
+def script_for(spec: TrainSpec, model: Path) -> str | None:
+    """The script that measures a run of ``spec`` again, whose model lies in the folder ``model``.
+
+    None where sentence-transformers cannot open it, as with an MLP head, or gives other vectors of words than a poly-encoder attends over.
+    """
+    if spec.architecture == "siamese":
         return SCRIPT
-    return verify_cross.SCRIPT if spec.head == "linear" else None
+    if spec.architecture == "cross":
+        return verify_cross.SCRIPT if spec.head == "linear" else None
+    modules = read_json(model / "modules.json", list)
+    return verify_poly.SCRIPT if str(modules[0].get("type", "")).endswith(".Transformer") else None
 
 
 SCRIPT = '''"""Measure this model again on its held-out rows: pip install sentence-transformers, then python verify.py."""

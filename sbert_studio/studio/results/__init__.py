@@ -2,14 +2,17 @@
 
 from .comparing import Agreement, PairScore, PairScores, Similarity
 from .finding import ClusterInfo, Encoded, MapView, Mined, MinedPair, SearchResult, TextHit
+from .judged import Evaluation, LeftOut
 from .tuned import Exported, Forecast, ModelCard, RunView
 
 __all__ = [
     "Agreement",
     "ClusterInfo",
     "Encoded",
+    "Evaluation",
     "Exported",
     "Forecast",
+    "LeftOut",
     "MapView",
     "Mined",
     "MinedPair",

@@ -17,13 +17,19 @@ _MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 
 @dataclass(frozen=True)
 class Similarity:
-    """Two texts compared. ``cosine`` lies in [-1, 1]; ``euclidean`` and ``manhattan`` are distances: 0 is equal."""
+    """Two texts compared. ``cosine`` lies in [-1, 1]; ``euclidean`` and ``manhattan`` are distances: 0 is equal.
+
+    Attributes:
+        notes: what should be known beside the numbers.
+        doubtful: whether the model hardly reads the texts, so that the numbers say little.
+    """
 
     cosine: float
     dot: float
     euclidean: float
     manhattan: float
     notes: tuple[str, ...] = field(default=(), kw_only=True)
+    doubtful: bool = field(default=False, kw_only=True)
 
     def to_json(self) -> dict[str, Any]:
         """The four numbers, and ``notes`` where there are any."""

@@ -93,7 +93,7 @@ class ModelCard:
 
     Attributes:
         kind: bundled or run.
-        reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors.
+        reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors, or a poly-encoder.
         scores: of a run, before and after.
         damaged: why it cannot be used; empty where it can.
     """

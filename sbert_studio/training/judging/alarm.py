@@ -13,9 +13,8 @@ import numpy as np
 
 from ...data.choices.column_choices import in_one_line
 from ...data.questions import Option, Question, Shown
-from ...encoders.base import Encoder
 from ...evaluation.bootstrap import drawn_together, interval
-from ...evaluation.similarity import encode_columns, similarities
+from ...evaluation.similarity import alike
 from ...evaluation.sts import resampled_spearman, spearman
 
 if TYPE_CHECKING:
@@ -60,26 +59,26 @@ def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence
         parts: the rows, in the parts in which they were judged: those held out, or all of them where these are too few.
         scores: of each part, as :class:`~sbert_studio.training.judging.evaluator.Evaluator` gives them.
     """
-    if not isinstance(encoder, Encoder) or not parts or not _suspect(parts, scores):
+    if encoder.blank or not parts or not _suspect(parts, scores):
         return None
     first = parts[0]
     if first.kind == "triplets":
         return _swapped(parts, scores)
     if first.kind not in ("scored_pairs", "labelled_pairs") or (first.kind == "labelled_pairs" and not first.ordered):
         return None
-    cosines = [_cosines(encoder, part) for part in parts]
-    alike, targets = np.concatenate(cosines), np.concatenate([_targets(part) for part in parts])
+    scored = [alike(encoder, *part.texts[:2]) for part in parts]
+    found, targets = np.concatenate(scored), np.concatenate([_targets(part) for part in parts])
     with drawn_together(*_texts(parts)):
         # A resample that shows no order shows no opposite one: where there are many such, the rows are too few to be sure of it.
-        low, high = interval(np.nan_to_num(resampled_spearman(alike, targets), nan=0.0))
-    found = spearman(alike, targets)
-    if found >= _OPPOSED or high >= 0:
+        low, high = interval(np.nan_to_num(resampled_spearman(found, targets), nan=0.0))
+    correlation = spearman(found, targets)
+    if correlation >= _OPPOSED or high >= 0:
         return None
     why = (
         f"The untuned model finds the rows that count as least alike more alike than those that count as most alike: rank correlation "
-        f"{found:+.2f} [{low:+.2f}, {high:+.2f}] on {len(alike):,} rows. Trained as they stand, they would teach the opposite."
+        f"{correlation:+.2f} [{low:+.2f}, {high:+.2f}] on {len(found):,} rows. Trained as they stand, they would teach the opposite."
     )
-    return Question("alarm", "Do these rows stand the right way round?", _turns(first), why, _opposed(parts, cosines))
+    return Question("alarm", "Do these rows stand the right way round?", _turns(first), why, _opposed(parts, scored))
 
 
 def falls_apart(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[str, Any]) -> Question | None:
@@ -149,11 +148,6 @@ def _swapped(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> 
     return Question("alarm", "Is the second column the one that belongs to the first?", (swapped, _go_on(OPPOSITE), _STOP), why)
 
 
-def _cosines(encoder: Encoder, held: Examples) -> np.ndarray:
-    left, right = encode_columns(encoder, held.texts[:2])
-    return np.asarray(similarities(left, right)["cosine"])
-
-
 def _texts(parts: Sequence[Examples]) -> list[list[str]]:
     """The two columns of all parts together."""
     return [[text for part in parts for text in part.texts[side]] for side in (0, 1)]
@@ -164,13 +158,13 @@ def _targets(held: Examples) -> np.ndarray:
     return held.targets.astype(np.float64)
 
 
-def _opposed(parts: Sequence[Examples], cosines: Sequence[np.ndarray]) -> tuple[Shown, ...]:
+def _opposed(parts: Sequence[Examples], scores: Sequence[np.ndarray]) -> tuple[Shown, ...]:
     """The rows in which model and table differ most."""
     shown = []
-    for part, alike in zip(parts, cosines, strict=True):
+    for part, scored in zip(parts, scores, strict=True):
         targets = _targets(part)
         scale = targets.max() - targets.min() or 1.0
-        gap = (targets - targets.min()) / scale - alike
+        gap = (targets - targets.min()) / scale - scored
         for place in (*np.argsort(gap)[:_SHOWN].tolist(), *np.argsort(-gap)[:_SHOWN].tolist()):
             texts = tuple(column[place][:_LONGEST] for column in part.texts[:2])
             value = part.labels[int(targets[place])] if part.labels else f"{targets[place]:g}"

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data.samples import ASSETS
-from ...encoders.base import Encoder
 from ...evaluation.bootstrap import interval
-from ...evaluation.similarity import similarities
+from ...evaluation.similarity import alike
 from ...evaluation.sts import resampled_spearman, spearman
 
 if TYPE_CHECKING:
@@ -33,9 +32,8 @@ class _Part:
     right: tuple[str, ...]
     scores: np.ndarray
 
-    def cosines(self, encoder: Encoder) -> np.ndarray:
-        vectors = encoder.encode([*self.left, *self.right])
-        return np.asarray(similarities(vectors[: len(self.left)], vectors[len(self.left) :])["cosine"])
+    def scored(self, encoder: Trainable) -> np.ndarray:
+        return alike(encoder, self.left, self.right)
 
 
 class GeneralProbe:
@@ -46,31 +44,30 @@ class GeneralProbe:
             the languages, and its 95% bootstrap interval.
     """
 
-    def __init__(self, encoder: Encoder, parts: Sequence[_Part]) -> None:
+    def __init__(self, encoder: Trainable, parts: Sequence[_Part]) -> None:
         self._parts = tuple(parts)
         self.untuned, self._resampled = self._judged(encoder)
 
     @classmethod
     def of(cls, encoder: Trainable) -> GeneralProbe | None:
         """The probe for an untuned encoder; none for a cross-encoder, whose head is new, or where no language is known to the model."""
-        if not isinstance(encoder, Encoder) or not PAIRS.is_file():
+        if encoder.blank or not PAIRS.is_file():
             return None
-        scores = {part.language: spearman(part.cosines(encoder), part.scores) for part in _pairs()}
+        scores = {part.language: spearman(part.scored(encoder), part.scores) for part in _pairs()}
         best = max(scores.values())
         known = [part for part in _pairs() if scores[part.language] >= _KNOWN or scores[part.language] == best >= _LEAST]
         return cls(encoder, known) if known else None
 
     def __call__(self, encoder: Trainable) -> dict[str, Any]:
         """As ``untuned``, of another encoder, with ``change_interval``: the 95% interval of by how much it is better (paired bootstrap)."""
-        assert isinstance(encoder, Encoder)
         found, resampled = self._judged(encoder)
         return {**found, "change_interval": interval(resampled - self._resampled)}
 
-    def _judged(self, encoder: Encoder) -> tuple[dict[str, Any], np.ndarray]:
-        cosines = [part.cosines(encoder) for part in self._parts]
-        scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, cosines, strict=True)}
+    def _judged(self, encoder: Trainable) -> tuple[dict[str, Any], np.ndarray]:
+        scored = [part.scored(encoder) for part in self._parts]
+        scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)}
         # Languages have pairs of their own, so that their resamples may stand beside each other in any order.
-        resampled = np.mean([resampled_spearman(found, part.scores) for part, found in zip(self._parts, cosines, strict=True)], axis=0)
+        resampled = np.mean([resampled_spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)], axis=0)
         found = {
             "score": float(np.mean(list(scores.values()))),
             "rows": sum(len(part.scores) for part in self._parts),

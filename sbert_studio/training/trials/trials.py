@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.questions import Question
 from ...data.splits.splitting import leaking
-from ...encoders.base import Encoder
 from ...errors import StudioError
 from ...workspace import atomic_folder, write_json
 from ..artifacts import HELD_OUT, KNOWN
@@ -122,7 +121,7 @@ def _opposite_of_all(spec: TrainSpec, examples: Examples, dev: Examples | None, 
         if not cross:
             raise
         return None  # it is a cross-encoder already
-    if not isinstance(encoder, Encoder):
+    if encoder.blank:
         return None
     return below_chance(encoder, [looked_at], [Evaluator(looked_at)(encoder)])
 

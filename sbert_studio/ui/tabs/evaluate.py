@@ -11,10 +11,10 @@ import gradio as gr
 
 from ...data.choices.column_choices import ColumnChoices
 from ...errors import StudioError
-from ...evaluation.report import TASK_TITLES
+from ...evaluation.tasks import SCORED_KINDS, all_tasks
 from ...evaluation.words import metric_in_words
 from ...studio.questions import Unanswered, answered
-from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
+from ..page import PROGRESS, Page, cancel_button, guarded, is_ours, long_work, told
 from ..picker import sample_buttons, samples_of, upload
 from ..questions import as_view
 from ..views import Value, column, nothing, table, view
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 TITLE = "Evaluate"
 ORDER = 5
 _MOST_MODELS = 6
-_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
 _BLANK = "Scores appear here, a row for each model."
 _OPEN = "Scores appear here once the question is answered."
-_TASKS = [("Found from the columns", "auto"), *((title, task) for task, title in TASK_TITLES.items())]
+_TASKS = [("Found from the columns", "auto"), *((task.title, task.name) for task in all_tasks())]
 
 
 @dataclass(frozen=True)
@@ -90,16 +89,16 @@ def judge(
     names = list(dict.fromkeys(name for name in models or () if name))
     if not 1 <= len(names) <= _MOST_MODELS:
         raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {_MOST_MODELS}")
-    titles = {card.name: card.title for card in studio.models_at_hand()[0]}
-    data = studio.read(path, asked=asked)
+    titles = {card.name: card.title for card in studio.judge.models_at_hand()[0]}
+    data = studio.read.table(path, asked=asked)
     show = told(progress, "Encoding") if progress is not None else None
-    reports = [(titles.get(model, model), studio.evaluate(model, data, task, show, asked)) for model in names]
+    reports = [(titles.get(model, model), studio.judge.evaluate(model, data, task, show, asked)) for model in names]
     return main_table(reports, name), all_table(reports)
 
 
 def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
     """The one score that matters for the task, with its interval and the difference to the first model."""
-    from ...evaluation.report import primary
+    from ...evaluation.tasks import primary
 
     found = [(title, *primary(report), report.scores.get("interval")) for title, report in reports]
     first, report = found[0][2], reports[0][1]
@@ -155,7 +154,7 @@ def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
     text = "Judge models on sentences that people have judged. Choose two models to see what tuning has changed."
     view("intro", {"title": "How good is it?", "text": text})
-    samples = samples_of(*_KINDS)
+    samples = samples_of(*SCORED_KINDS)
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
             models = gr.Dropdown(
@@ -213,7 +212,7 @@ def build(studio: Studio, page: Page) -> None:
         choices = page.model_choices(owner, "texts", "pairs")
         known = {name for _, name in choices}
         asked = [name for name in [*(name for name in chosen or () if name != typed), model] if name]
-        kept = [name for name in asked if name in known or not name.startswith("run-")]
+        kept = [name for name in asked if name in known or not is_ours(name)]
         shown = gr.update(choices=choices, value=list(dict.fromkeys(kept))[:_MOST_MODELS])
         return shown, "" if model in known else model or ""
 

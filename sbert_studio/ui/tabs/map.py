@@ -69,7 +69,7 @@ def draw(
     key, chosen = page.corpus_of(key)
     corpus = _drawable(chosen.corpus)
     reading = told(progress, "Encoding the corpus") if progress is not None else None
-    return key, page.maps.put(Drawn(corpus, page.studio.map(corpus, projection, clusters, model, reading), model))
+    return key, page.maps.put(Drawn(corpus, page.studio.explore.map(corpus, projection, clusters, model, reading), model))
 
 
 def shown_map(page: Page, map_key: str | None, colour: str) -> tuple[Any, Any]:
@@ -89,7 +89,7 @@ def chosen_rows(page: Page, map_key: str | None, kind: Any, index: Any) -> Value
         rows = _valid([index], drawn)
         if not rows:
             return nothing(_CHOOSE)
-        found = page.studio.neighbours(drawn.corpus, rows[0], _NEIGHBOURS, drawn.model)
+        found = page.studio.explore.neighbours(drawn.corpus, rows[0], _NEIGHBOURS, drawn.model)
         scores: dict[int, float] = {rows[0]: 1.0} | {hit.row: hit.score for hit in found.hits}
         return _table(drawn, list(scores), scores, f"Nearest to row {drawn.corpus.lines[rows[0]]}")
     rows = _valid(index if isinstance(index, list) else [], drawn)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from ...errors import StudioError
 from ...objectives import title_of
+from ..fitting.panel import FittingPanel
 from ..follow import Follow, before_after, method_in_words, sentence
 from ..forms import shown_number
-from ..page import Page, download_button, guarded
+from ..page import Page, download_button, guarded, is_ours
 from ..tuning.run_panel import look, use, write_zip
 from ..views import Value, facts, nothing, plain, view
 
@@ -27,7 +29,7 @@ _BLANK = nothing("Choose a model or a run to see it whole.")
 
 def blank(page: Page, owner: Any = None) -> Value:
     """What stands where nothing is chosen: what to do, and what happened to the list of runs that a person should know."""
-    notices = [sentence(notice) for notice in (*page.studio.store.notices, *page.studio.models_at_hand(page.visitor(owner))[1])]
+    notices = [sentence(notice) for notice in (*page.studio.store.notices, *page.studio.judge.models_at_hand(page.visitor(owner))[1])]
     return nothing(" ".join((*notices, "Choose a model or a run to see it whole."))) if notices else _BLANK
 
 
@@ -35,15 +37,15 @@ _NO_RUNS = "No runs yet. Tune a model in the Fine-tune tab, and it stands here."
 
 
 def listing(page: Page, owner: Any, chosen: str) -> tuple[list[str], Value]:
-    """The ids of what is listed, models that come with the studio first, then runs, newest first; and the value of a ``cards`` view.
+    """The ids of what is listed, models at hand and tables of words first, then runs, newest first; and the value of a ``cards`` view.
 
     Where the list of runs cannot be read, the runs that have a model are listed as models.
     """
-    models = {card.name: card for card in page.studio.models_at_hand(page.visitor(owner))[0]}
-    bundled = [card for card in models.values() if not card.name.startswith("run-")]
+    models = {card.name: card for card in page.studio.judge.models_at_hand(page.visitor(owner))[0]}
+    bundled = [card for card in models.values() if card.kind != "run"]
     broken = {name for name, card in models.items() if card.damaged}
     runs = {run.id: _run_card(run, run.id in broken) for run in _runs(page, owner)}
-    more = [_model_card(card) for name, card in models.items() if name.startswith("run-") and name not in runs]
+    more = [_model_card(card) for name, card in models.items() if card.kind == "run" and name not in runs]
     cards = [_model_card(card) for card in bundled] + [*runs.values(), *more]
     return [card["id"] for card in cards], plain({"cards": cards, "current": chosen, "empty": _NO_RUNS})
 
@@ -54,14 +56,18 @@ _NO_LIMIT = 1_000_000  # tokens: a mean of words has none
 def _runs(page: Page, owner: Any) -> list[Run]:
     """The visitor's runs; none where their list cannot be read, which :func:`blank` says."""
     try:
-        return page.studio.runs(page.visitor(owner))
+        return page.studio.tune.runs(page.visitor(owner))
     except StudioError:
         return []
 
 
+_BADGES = {"run": "finished", "fitted": "own"}
+
+
 def _model_card(card: ModelCard) -> Value:
-    badge = "damaged" if card.damaged else "finished" if card.name.startswith("run-") else "built in"
-    size = f"{card.parameters / 1e6:.0f} M weights · {card.dim} dimensions"
+    badge = "damaged" if card.damaged else _BADGES.get(card.kind, "built in")
+    weights = f"{card.parameters / 1e6:.0f} M" if card.parameters >= 5e6 else f"{card.parameters / 1e6:.1f} M"
+    size = f"{weights} weights · {card.dim} dimensions"
     return {"id": card.name, "title": card.title, "badge": badge, "subtitle": size, "score": ""}
 
 
@@ -80,7 +86,7 @@ def _run_card(run: Run, damaged: bool) -> Value:
 
 def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | None, Value | None]:
     """What is known of a model or run: its facts, its run panel and its curves; ``None`` for what it does not have."""
-    card = next((card for card in page.studio.models_at_hand(page.visitor(owner))[0] if card.name == name), None)
+    card = next((card for card in page.studio.judge.models_at_hand(page.visitor(owner))[0] if card.name == name), None)
     run = next((run for run in _runs(page, owner) if run.id == name), None)
     if run is None:
         return (facts(_model_facts(card), title=card.title, notes=_notes(card)) if card else None), None, None
@@ -110,16 +116,25 @@ def _notes(card: ModelCard) -> list[str]:
 def _model_facts(card: ModelCard) -> list[tuple[str, Any]]:
     return [
         ("Name", card.name),
-        ("Dimensions", card.dim or "none: it reads pairs"),
+        ("Dimensions", f"{card.dim or 'none'}: it reads pairs" if card.reads == "pairs" else card.dim),
         ("Weights", f"{card.parameters:,}"),
         ("Longest text", f"{card.max_length} tokens" if 0 < card.max_length < _NO_LIMIT else "of any length"),
         ("Pooling", card.pooling or "–"),
     ]
 
 
+def zip_of(page: Page, name: str) -> Path:
+    """A run, or a table of words, as a zip."""
+    known = {one.id: one for one in page.studio.words.fitted()}
+    if name not in known:
+        return write_zip(page, name)
+    return page.studio.words.export_fitted(name, page.downloads.path(f"{known[name].name}.zip"))
+
+
 def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
     view("intro", {"title": "Models and runs", "text": "What comes with the studio, and what you have made of it."})
+    fitting = FittingPanel(page)
     chosen, ids = gr.State(""), gr.State([])
     with gr.Row():
         with gr.Column(min_width=300, scale=2):
@@ -130,8 +145,8 @@ def build(studio: Studio, page: Page) -> None:
             curves = view("curves", elem_id="models-curves")
             with gr.Row(elem_classes=["sb-buttons"]):
                 choose = gr.Button("Use this model", variant="primary", visible=False, elem_id="models-use")
-                save = download_button("Download zip", partial(write_zip, page), [chosen], elem_id="models-zip", visible=False)
-                delete = gr.Button("Delete run", variant="stop", visible=False, elem_id="models-delete")
+                save = download_button("Download zip", partial(zip_of, page), [chosen], elem_id="models-zip", visible=False)
+                delete = gr.Button("Delete", variant="stop", visible=False, elem_id="models-delete")
                 sure = gr.Button("Yes, delete it", variant="stop", visible=False, elem_id="models-sure")
 
     shown = [chosen, cards, ids, known, run, curves, choose, save, delete, sure]
@@ -141,10 +156,10 @@ def build(studio: Studio, page: Page) -> None:
         if name not in listed:
             return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 4]
         known, panel, lines = details(page, owner, name)
-        status = panel["status"] if panel else "built in"
+        status = panel["status"] if panel else "own" if is_ours(name) else "built in"
         damaged = any(card["id"] == name and card["badge"] == "damaged" for card in value["cards"])
-        usable = status in ("built in", "finished", "stopped") and not damaged
-        visible = (usable, usable and panel is not None, panel is not None and status not in ("queued", "running"), False)
+        usable = status in ("built in", "own", "finished", "stopped") and not damaged
+        visible = (usable, usable and status != "built in", status not in ("built in", "queued", "running"), False)
         return [name, value, listed, known, panel, lines, *(gr.update(visible=one) for one in visible)]
 
     def on_card(owner: Any, listed: list[str], event: gr.SelectData) -> list[Any]:
@@ -152,8 +167,11 @@ def build(studio: Studio, page: Page) -> None:
         return show(owner, listed[number] if 0 <= number < len(listed) else "")
 
     def on_delete(owner: Any, name: str, changes: int) -> list[Any]:
-        if name in {run.id for run in page.studio.runs(page.visitor(owner))}:
-            page.studio.delete_run(name)
+        visitor = page.visitor(owner)
+        if name in {one.id for one in page.studio.words.fitted(visitor)}:
+            page.studio.words.delete_fitted(name, visitor)
+        elif name in {run.id for run in page.studio.tune.runs(visitor)}:
+            page.studio.tune.delete_run(name)
         return [*show(owner, ""), changes + 1]
 
     private = {"api_visibility": "private", "show_progress": "hidden"}
@@ -164,4 +182,5 @@ def build(studio: Studio, page: Page) -> None:
     delete.click(lambda: (gr.update(visible=False), gr.update(visible=True)), None, [delete, sure], queue=False, **private)
     sure.click(guarded(on_delete), [page.owner, chosen, page.runs_changed], [*shown, page.runs_changed], **private)
     page.runs_changed.change(guarded(show), [page.owner, chosen], shown, **private)
+    page.on_load.append(fitting.listen)
     page.on_load.append(lambda loaded: loaded.then(guarded(show), [page.owner, chosen], shown, **private))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..page import PROGRESS, Page, cancel_button, guarded, long_work, told
+from ..page import PROGRESS, Page, cancel_button, guarded, is_ours, long_work, told
 from ..picker import corpus_picker
 from ..views import Value, column, nothing, table, view
 
@@ -21,7 +21,7 @@ ORDER = 2
 _QUERY = "I still have not got my money back"
 _FIELDS = 3
 _MODES = [("By meaning", "semantic"), ("By words", "lexical"), ("Both", "hybrid")]
-_SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked": "Cross-encoder"}
+_SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked": "Ranked again"}
 _NOT_AGAIN = ("Not again", "")
 
 
@@ -46,19 +46,19 @@ def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str) ->
 def find(
     page: Page, key: str | None, query: str, k: int, mode: str, model: str | None, reranker: str | None = None, progress: Any = None
 ) -> tuple[str, Value]:
-    """The corpus' key (the sample's, where nothing was chosen) and the hits, ranked again by the cross-encoder ``reranker``, if any."""
+    """The corpus' key (the sample's, where nothing was chosen) and the hits, ranked again by the model ``reranker``, if any."""
     key, chosen = page.corpus_of(key)
     reading = told(progress, "Encoding the corpus") if progress is not None else None
     again = reranker or False
-    result = page.studio.search(chosen.corpus, query, int(k), mode, rerank=again, model=model, progress=reading)  # type: ignore[arg-type]
+    result = page.studio.explore.search(chosen.corpus, query, int(k), mode, rerank=again, model=model, progress=reading)  # type: ignore[arg-type]
     caption = f"{len(result.hits)} of {len(chosen.corpus.texts):,} texts of {chosen.corpus.name} · {result.milliseconds:.0f} ms"
     return key, hits_table(chosen.corpus, result, "reranked" if again else mode, caption)
 
 
 def rerankers(page: Page, owner: Any, chosen: str | None) -> Any:
-    """An update of the chooser of cross-encoders: the visitor's own; what is gone is no longer chosen."""
+    """An update of the chooser of models that score pairs: the visitor's own; what is gone is no longer chosen."""
     choices = [_NOT_AGAIN, *page.model_choices(owner, "pairs")]
-    gone = str(chosen or "").startswith("run-") and chosen not in {name for _, name in choices}
+    gone = is_ours(chosen) and chosen not in {name for _, name in choices}
     return gr.update(choices=choices, value="" if gone else chosen or "")
 
 
@@ -66,7 +66,7 @@ def more_like(page: Page, key: str | None, row: Any, k: int, model: str | None) 
     """The nearest neighbours of one text of the corpus; ``row`` comes from the browser."""
     chosen = page.corpora.get(key)
     row = row if isinstance(row, int) and not isinstance(row, bool) else -1
-    result = page.studio.neighbours(chosen.corpus, row, int(k), model)
+    result = page.studio.explore.neighbours(chosen.corpus, row, int(k), model)
     return hits_table(chosen.corpus, result, "semantic", f"Nearest to: {_short(chosen.corpus.texts[row])}")
 
 
@@ -82,7 +82,7 @@ def duplicates(page: Page, key: str | None, top: int, model: str | None, progres
     """The corpus' key and its most similar pairs."""
     key, chosen = page.corpus_of(key)
     reading = told(progress, "Encoding the corpus") if progress is not None else None
-    return key, duplicates_table(page.studio.mine(chosen.corpus, int(top), model, reading))
+    return key, duplicates_table(page.studio.explore.mine(chosen.corpus, int(top), model, reading))
 
 
 def _short(text: str) -> str:
@@ -113,7 +113,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
             [_NOT_AGAIN],
             value="",
             label="Rank the best 100 again",
-            info="By a cross-encoder that you tuned, or a Hugging Face id: slower, more exact.",
+            info="By a cross-encoder (slower, more exact) or poly-encoder that you tuned, or a Hugging Face id.",
             allow_custom_value=True,
             elem_id="search-reranker",
         )

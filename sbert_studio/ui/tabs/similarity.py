@@ -39,10 +39,11 @@ _WORDS = (
 
 def compare(studio: Studio, a: str, b: str, model: str | None) -> Value:
     """Two texts as the value of a gauge."""
-    found = studio.similarity(a, b, model)
+    found = studio.explore.similarity(a, b, model)
     words, explain = next((words, explain) for least, words, explain in _WORDS if found.cosine >= least or least == -1.0)
-    if found.notes:
-        words, explain = "Not to be relied on", " ".join(found.notes)
+    if found.doubtful:
+        words, explain = "Not to be relied on", ""
+    explain = " ".join((explain, *found.notes)).strip()
     shown = [
         ("Cosine", found.cosine),
         ("Dot product", found.dot),
@@ -65,13 +66,13 @@ def matrix(studio: Studio, lines: str, model: str | None) -> Value:
         raise StudioError(
             f"there {'is one sentence' if len(texts) == 1 else f'are {len(texts)} sentences'} here", f"write 2 to {_MOST_TEXTS}, one a line"
         )
-    note = " ".join(studio.language_notes(texts, model))
-    return {"labels": texts, "values": studio.similarity_matrix(texts, model).tolist(), "note": note}
+    note = " ".join(studio.explore.reading_notes(texts, model))
+    return {"labels": texts, "values": studio.explore.similarity_matrix(texts, model).tolist(), "note": note}
 
 
 def pairs(studio: Studio, path: Path, model: str | None, progress: Any = None) -> PairScores:
     """A file of pairs, scored."""
-    return studio.similarity_pairs(path, model, told(progress, "Encoding") if progress is not None else None)
+    return studio.explore.similarity_pairs(path, model, told(progress, "Encoding") if progress is not None else None)
 
 
 def pairs_table(scores: PairScores) -> Value:

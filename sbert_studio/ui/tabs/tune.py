@@ -118,7 +118,7 @@ def build(studio: Studio, page: Page) -> None:
         planned = replan(page, key, [method, *raw], model)
         if planned is None:
             sections = settings_form.seen(method, settings_form.architecture_in([method, *raw]))
-            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 8), *sections, *[gr.skip()] * 5]
+            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 5 - len(sections)), *sections, *[gr.skip()] * 5]
         return [page.drafts.put(planned, key), *plan(planned, model)]
 
     def on_answer(key: str, model: str, event: gr.SelectData, *raw: Any) -> Any:

@@ -36,7 +36,7 @@ def mended(studio: Studio, draft: Draft, index: Any, model: str | None) -> Draft
     if mend is None:
         raise StudioError("that finding has no mend", "check the file again")
     done = draft.asking(changes=(*draft.changes, mend.label), choices=draft.asked.after(mend))
-    return checked(studio, replace(done, table=studio.mend(draft.table, mend)), model)
+    return checked(studio, replace(done, table=studio.read.mend(draft.table, mend)), model)
 
 
 def converted(studio: Studio, draft: Draft, name: Any, model: str | None) -> Draft:
@@ -49,6 +49,6 @@ def converted(studio: Studio, draft: Draft, name: Any, model: str | None) -> Dra
     offer = next((offer for offer in diagnosis.offers if offer.name == name), None) if diagnosis else None
     if offer is None or diagnosis is None:
         raise StudioError("that conversion does not fit this file", "check the file again")
-    table = studio.convert(draft.table, offer.name, diagnosis.roles, model)
+    table = studio.read.convert(draft.table, offer.name, diagnosis.roles, model)
     done = draft.asking(changes=(*draft.changes, offer.in_words()), choices=ColumnChoices(kind=offer.kind)).without_objective()
     return checked(studio, replace(done, table=table), model)

@@ -101,7 +101,7 @@ def open_draft(
     Raises:
         StudioError: it cannot be read.
     """
-    table = studio.read(path, name, reading)
+    table = studio.read.table(path, name, reading)
     return checked(studio, Draft(name or path.name, path, table, table, TrainRequest(path)), model, checking)
 
 
@@ -109,7 +109,7 @@ def checked(studio: Studio, draft: Draft, model: str | None, progress: Progress 
     """The draft with the plan of what it now asks for; what the last plan found is kept where that still holds."""
     request = replace(draft.request, data=draft.table if draft.changes else draft.path, model=model)
     try:
-        plan = studio.plan(request, draft.plan, table=draft.table, checking=progress)
+        plan = studio.tune.plan(request, draft.plan, table=draft.table, checking=progress)
     except StudioError as error:
         rows = f" ({describe_rows(error.rows)})" if error.rows else ""
         words = " ".join(sentence(part) for part in (error.message + rows, error.hint) if part)
@@ -128,7 +128,7 @@ def planned(studio: Studio, draft: Draft, model: str | None, overrides: Mapping[
     changed = draft.asking(overrides=dict(overrides), model=model)
     if draft.plan is None:
         return changed
-    return replace(changed, plan=studio.plan(changed.request, draft.plan, table=draft.table))
+    return replace(changed, plan=studio.tune.plan(changed.request, draft.plan, table=draft.table))
 
 
 def with_columns(studio: Studio, draft: Draft, chosen: ColumnChoices, model: str | None) -> Draft:
@@ -170,7 +170,7 @@ def with_first(studio: Studio, draft: Draft, path: Path | None, model: str | Non
     """
     kept = {name: value for name, value in draft.overrides.items() if not name.startswith("first.")}
     asked = draft.asking(first=path, overrides=kept, model=model)
-    return replace(asked, plan=studio.plan(asked.request, draft.plan, table=draft.table)) if draft.plan else asked
+    return replace(asked, plan=studio.tune.plan(asked.request, draft.plan, table=draft.table)) if draft.plan else asked
 
 
 def start(studio: Studio, draft: Draft, owner: str, name: str) -> Run:
@@ -179,7 +179,7 @@ def start(studio: Studio, draft: Draft, owner: str, name: str) -> Run:
     Raises:
         StudioError: the columns fit no kind, a question is open, or the rows are not fit to learn from.
     """
-    return studio.submit(_plan(draft).named(owner, name.strip() or Path(draft.name).stem))
+    return studio.tune.submit(_plan(draft).named(owner, name.strip() or Path(draft.name).stem))
 
 
 def estimate(studio: Studio, draft: Draft) -> Value:
@@ -188,7 +188,7 @@ def estimate(studio: Studio, draft: Draft) -> Value:
     Raises:
         StudioError: as :func:`start` would; or a training is under way.
     """
-    found = studio.estimate(_plan(draft))
+    found = studio.tune.estimate(_plan(draft))
     spec = found.spec
     span, steps = found.in_words().split("; ")
     trainings = spec.seeds * max(1, spec.folds)

@@ -20,7 +20,7 @@ _MOST = 20
 
 def under_way(page: Page, owner: Any) -> list[RunView]:
     """The visitor's runs that wait or train."""
-    return [seen for seen in page.studio.under_way(page.visitor(owner)) if seen.run.active]
+    return [seen for seen in page.studio.tune.under_way(page.visitor(owner)) if seen.run.active]
 
 
 def listing(found: list[RunView], chosen: str) -> Value | None:
@@ -70,11 +70,11 @@ class RunList:
             return *drawn, gr.Timer(active=True) if any(seen.run.id == chosen for seen in found) else gr.skip()
 
         def on_select(owner: Any, chosen: str, follow: Follow, event: gr.SelectData) -> Any:
-            known = {run.id for run in page.studio.runs(page.visitor(owner))}
+            known = {run.id for run in page.studio.tune.runs(page.visitor(owner))}
             if event.index not in known:
                 raise StudioError("this run is no longer there", "reload the page")
             if event.value == "stop":
-                page.studio.stop(event.index)
+                page.studio.tune.stop(event.index)
                 # What is followed is shown anew as well: it may be the one that was stopped.
                 return [listing(under_way(page, owner), chosen), gr.skip(), *panel.show(follow)]
             now = Follow(event.index)

@@ -21,7 +21,7 @@ from . import settled
 def attach(page: Page, owner: Any) -> Follow:
     """What the page should follow when it is loaded: this browser's run while it goes on, else the visitor's newest that does."""
     known = owner.get("job") if isinstance(owner, dict) else ""
-    runs = page.studio.runs(page.visitor(owner))
+    runs = page.studio.tune.runs(page.visitor(owner))
     own = [run for run in runs if run.id == known]
     open_runs = [run for run in runs if run.active] + [run for run in runs if run.status == "interrupted"]
     chosen = own if own and own[0].active else open_runs or own
@@ -32,18 +32,18 @@ def look(page: Page, follow: Follow) -> tuple[Follow, Value, Value | None, bool]
     """The run as it stands: what is followed with the new events, the panel, the curves, whether anything changed."""
     if not follow.run_id:
         return follow, no_run(), None, False
-    seen = page.studio.run(follow.run_id, follow.cursor)
+    seen = page.studio.tune.run(follow.run_id, follow.cursor)
     now = follow.absorb(seen.events)
     changed = bool(seen.events) or seen.run.status != follow.status
     now = replace(now, status=seen.run.status)
-    rows = [] if seen.run.active else list(in_sentences(page.studio.accounts(seen.run.id), begun=bool(seen.run.step)))
+    rows = [] if seen.run.active else list(in_sentences(page.studio.tune.accounts(seen.run.id), begun=bool(seen.run.step)))
     return now, now.panel(seen) | {"rows": rows}, plain(now.curves()), changed
 
 
 def write_zip(page: Page, run_id: str) -> Path:
     """The finished run as a zip."""
-    run = page.studio.run(run_id).run
-    return page.studio.export(run_id, page.downloads.path(f"{run.name}.zip")).path
+    run = page.studio.tune.run(run_id).run
+    return page.studio.tune.export(run_id, page.downloads.path(f"{run.name}.zip")).path
 
 
 class RunPanel:
@@ -89,10 +89,10 @@ class RunPanel:
     def _draw(self, follow: Follow) -> list[Any]:
         now, panel, curves, _ = look(self.page, follow)
         live = now.status in ("queued", "running")
-        run = self.page.studio.run(now.run_id, now.cursor).run if now.run_id else None
+        run = self.page.studio.tune.run(now.run_id, now.cursor).run if now.run_id else None
         usable = run is not None and run.status in ("finished", "stopped") and run.model_path is not None
         buttons = (live and not panel.get("stopping"), now.status in ("interrupted", "stopped", "failed"), usable, usable)
-        question = self.page.studio.question(now.run_id) if now.status == "asks" else None
+        question = self.page.studio.settle.question(now.run_id) if now.status == "asks" else None
         after = (settled.asked(question), settled.strength(run) if run is not None else None)
         return [now, panel, curves, *(gr.update(visible=one) for one in buttons), *after, gr.Timer(active=live)]
 
@@ -111,11 +111,11 @@ class RunPanel:
             return [now, *rest, f"{now.run_id} {now.cursor}" if ended else gr.skip()]
 
         def on_stop(follow: Follow) -> Any:
-            page.studio.stop(follow.run_id)
+            page.studio.tune.stop(follow.run_id)
             return self.show(follow)
 
         def on_resume(follow: Follow) -> Any:
-            page.studio.resume(follow.run_id)
+            page.studio.tune.resume(follow.run_id)
             return self.show(follow)
 
         def on_answer(follow: Follow, owner: Any, event: gr.SelectData) -> Any:
@@ -124,7 +124,7 @@ class RunPanel:
             return [*self.show(follow if run.id == follow.run_id else Follow(run.id)), browser]
 
         def on_strength(follow: Follow, changes: int, event: gr.SelectData) -> Any:
-            run = page.studio.set_strength(follow.run_id, settled.chosen(event.index))
+            run = page.studio.settle.set_strength(follow.run_id, settled.chosen(event.index))
             gr.Info(f"{html.escape(run.name)} now has strength {run.after['strength']:g}.", title="Model changed")
             return [*self.show(Follow(run.id)), changes + 1]
 
@@ -133,7 +133,7 @@ class RunPanel:
 
         def on_change(follow: Follow) -> Any:
             # The run may have been deleted in the Models tab.
-            known = {run.id for run in page.studio.runs()}
+            known = {run.id for run in page.studio.tune.runs()}
             return gr.skip() if not follow.run_id or follow.run_id in known else self.show(Follow())
 
         page.runs_changed.change(guarded(on_change), self.follow, self.outputs, **quiet)
@@ -166,7 +166,8 @@ def use(page: Page, follow: Follow, owner: Any) -> Any:
     title = next((title for title, name in choices if name == follow.run_id), None)
     if title is None and any(name == follow.run_id for _, name in page.model_choices(owner, "pairs")):
         raise StudioError(
-            "this model reads pairs and has no vectors", "choose it in the Search tab, to rank what was found again, or in Evaluate"
+            "this model reads pairs, and is not made to compare, search or draw by itself",
+            "choose it in the Search tab, to rank what was found again, or in Evaluate",
         )
     if title is None:
         raise StudioError("this model is no longer there", "choose another one")

@@ -16,8 +16,14 @@ _LORA = ("lora_r", "lora_alpha", "lora_dropout")
 _AUTO = ("Chosen for your data", "auto")
 _MINIMISED = "What is minimised."
 _OF_VECTORS = ("pooling", "projection", "matryoshka")
+# What is meant with another architecture only.
+_FOREIGN = {"siamese": ("head", "codes"), "cross": (*_OF_VECTORS, "codes"), "poly": ("head", "matryoshka")}
 _CHOICES = {
-    "architecture": [("Compares the vectors of two texts", "siamese"), ("Reads both texts at once: to rank again", "cross")],
+    "architecture": [
+        ("Compares the vectors of two texts", "siamese"),
+        ("Reads both texts at once: to rank again", "cross"),
+        ("Compares several vectors of the first with one of the second: to rank again, quickly", "poly"),
+    ],
     "head": [("One linear layer", "linear"), ("512 units with ReLU, then a sigmoid", "mlp")],
 }
 METHODS = [("All weights", "full"), ("LoRA: small adapters", "lora")]
@@ -31,10 +37,11 @@ def spec_fields() -> list[Field]:
 
 
 def objective_fields() -> list[tuple[str, Field]]:
-    """(objective, setting) for every setting of every objective of both architectures, in order."""
-    from ...objectives import OBJECTIVES, PAIR_OBJECTIVES
+    """(objective, setting) for every setting of every objective of all architectures, in order; those of one name have the same ones."""
+    from ...objectives import ARCHITECTURES
 
-    return [(name, item) for known in (OBJECTIVES, PAIR_OBJECTIVES) for name in known for item in fields_of(known[name].Params)]
+    by_name = {name: known[name].Params for known in ARCHITECTURES.values() for name in known}
+    return [(name, item) for name, params in by_name.items() for item in fields_of(params)]
 
 
 def objective_choices(kind: str | None, architecture: str = "siamese") -> list[tuple[str, str]]:
@@ -51,7 +58,7 @@ class SettingsForm:
 
     Attributes:
         groups: the objectives' own, by objective.
-        sections: what is seen for LoRA, for a cross-encoder and for a sentence encoder only.
+        sections: what is seen for LoRA, for a cross-encoder, for a poly-encoder, and for what compares vectors.
     """
 
     method: Any
@@ -59,7 +66,7 @@ class SettingsForm:
     controls: Mapping[str, Any]
     own: tuple[tuple[str, Field, Any], ...]
     groups: Mapping[str, Any]
-    sections: tuple[Any, Any, Any]
+    sections: tuple[Any, Any, Any, Any]
 
     @property
     def inputs(self) -> list[Any]:
@@ -79,6 +86,8 @@ def draw() -> SettingsForm:
         controls["architecture"] = _chooser(fields["architecture"], "What it does")
         with gr.Column(visible=False) as of_pairs:
             controls["head"] = _chooser(fields["head"], "Head")
+        with gr.Column(visible=False) as of_poly:
+            controls |= forms.controls([fields["codes"]], elem_id="tune")
         objective = gr.Dropdown(objective_choices(None), value="auto", label="Objective", info=_MINIMISED, elem_id="tune-objective")
         groups, own = _objective_groups()
         with gr.Column(visible=False) as lora:
@@ -86,7 +95,9 @@ def draw() -> SettingsForm:
         with gr.Column() as of_vectors:
             controls |= forms.controls([fields[name] for name in _OF_VECTORS], elem_id="tune")
         controls |= forms.controls([item for name, item in fields.items() if name not in controls], elem_id="tune")
-    return SettingsForm(method, objective, {name: controls[name] for name in fields}, tuple(own), groups, (lora, of_pairs, of_vectors))
+    return SettingsForm(
+        method, objective, {name: controls[name] for name in fields}, tuple(own), groups, (lora, of_pairs, of_poly, of_vectors)
+    )
 
 
 def _chooser(field: Field, label: str) -> Any:
@@ -95,7 +106,9 @@ def _chooser(field: Field, label: str) -> Any:
 
 def seen(method: str, architecture: str) -> list[Any]:
     """Updates of ``SettingsForm.sections``."""
-    return [gr.update(visible=method == "lora"), gr.update(visible=architecture == "cross"), gr.update(visible=architecture != "cross")]
+    return [
+        gr.update(visible=shown) for shown in (method == "lora", architecture == "cross", architecture == "poly", architecture != "cross")
+    ]
 
 
 def architecture_in(raw: Sequence[Any]) -> str:
@@ -129,14 +142,14 @@ def overrides(raw: Sequence[Any], shown: Mapping[str, Any], kept: Mapping[str, A
 
     method, objective, *rest = raw
     fields = spec_fields()
-    cross = architecture_in(raw) == "cross"
-    known = objectives_of("cross" if cross else "siamese")
+    architecture = architecture_in(raw)
+    known = objectives_of(architecture)
     objective = objective if objective in known else "auto"  # that of the other architecture is meant no more
     values = {"method": method, "objective": objective, **forms.read(fields, rest[: len(fields)])}
     found = {**kept, **{name: value for name, value in values.items() if value != shown.get(name)}}
     if found.get("objective") == "auto":
         del found["objective"]
-    for name in _OF_VECTORS if cross else ("head",):
+    for name in _FOREIGN[architecture]:
         found.pop(name, None)
     acting = objective if objective != "auto" else str(shown.get("acting") or "")
     acting = acting if acting in known else ""

@@ -32,7 +32,7 @@ def answer(studio: Studio, run_id: str, which: Any) -> Run:
     """
     if not (isinstance(which, list) and len(which) == 2 and which[0] == 0 and isinstance(which[1], int)):
         raise StudioError("that question is no longer open", "look at the run again")
-    return studio.answer(run_id, which[1])
+    return studio.settle.answer(run_id, which[1])
 
 
 def strength(run: Run) -> Value | None:

@@ -91,7 +91,7 @@ def answer(studio: Studio, draft: Draft, which: Any, model: str | None) -> Draft
     own = {name: value for name, value in option.choice.items() if name not in staged}
     done = draft.asking(answered=said, overrides={**draft.overrides, **staged}, choices=answered(draft.asked, own))
     if any(name in _OF_FILE for name in own):  # the file is read anew, and what was done to its rows is undone
-        table = studio.read(draft.path, draft.original.name, asked=done.asked)
+        table = studio.read.table(draft.path, draft.original.name, asked=done.asked)
         done = replace(done.asking(changes=()), original=table, table=table)
     if "kind" in own:
         done = done.without_objective()

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from sbert_studio.bench.duel import duel, peer_library
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.speed import duel, peer_library
 
 
 def test_contestants_work_by_turns_and_medians_are_compared() -> None:

@@ -10,43 +10,45 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import StudioError
-from ..evaluation.speed import Duel, Round, duel, peer_library
-from .bench_options import BenchOptions, folder_of
+from ...errors import StudioError
+from ..base import BENCHMARKS, Bench, Benchmark
+from ..duel import Duel, Round, duel, peer_library
 
 if TYPE_CHECKING:
-    from ..data.examples import Examples
-    from ..data.progress import Progress
-    from .facade import Studio
+    from ...data.examples import Examples
+    from ...data.progress import Progress
 
 _WARMUP, _DECAY, _LONGEST_GRADIENT = 0.1, 0.01, 1.0
 
 
-def bench_train(studio: Studio, options: BenchOptions, progress: Progress | None) -> Duel:
+@BENCHMARKS.register("train")
+class Train(Benchmark):
     """Pairs a second of cosine regression on scored pairs, everything between the loaded model and the trained one on disk counted.
 
     Both sides tokenise, train, and write the last checkpoint and the model's folder. Round ``i`` uses seed ``options.seed + i``. A limit
     takes rows at even distances, since files are often sorted and the first rows short. With ``options.test``, both sides'
     models are judged by the same code.
     """
-    name, folder = folder_of(studio, options.model)
-    examples = _pairs(studio, options.data, options.limit)
-    test = None if options.test is None else _pairs(studio, options.test, None)
-    match = _Match(studio, options, name, folder, examples, test)
-    contestants = {**{precision: match.ours(precision) for precision in options.precisions}, "peer": match.theirs()}
-    found = duel("train", "pairs/s", contestants, options.repeats, progress=progress)
-    facts: dict[str, Any] = {"model": name, "pairs": len(examples), "batch_size": options.batch_size, "epochs": options.epochs}
-    if test is not None:
-        facts["test_spearman"] = {side: {"mean": statistics.fmean(values), "each": values} for side, values in match.scores.items()}
-    return replace(found, facts=facts)
+
+    def measure(self, bench: Bench, progress: Progress | None) -> Duel:
+        """See :meth:`Benchmark.measure`."""
+        options = bench.options
+        name, folder = bench.model()
+        examples = _pairs(bench, options.data, options.limit)
+        match = _Match(bench, name, folder, examples, None if options.test is None else _pairs(bench, options.test, None))
+        contestants = {**{precision: match.ours(precision) for precision in options.precisions}, "peer": match.theirs()}
+        found = duel("train", "pairs/s", contestants, options.repeats, progress=progress)
+        facts: dict[str, Any] = {"model": name, "pairs": len(examples), "batch_size": options.batch_size, "epochs": options.epochs}
+        if match.test is not None:
+            facts["test_spearman"] = {side: {"mean": statistics.fmean(values), "each": values} for side, values in match.scores.items()}
+        return replace(found, facts=facts)
 
 
 @dataclass(frozen=True)
 class _Match:
     """What both sides train on, and the test scores of what they trained."""
 
-    studio: Studio
-    options: BenchOptions
+    bench: Bench
     name: str
     folder: Path
     examples: Examples
@@ -55,11 +57,11 @@ class _Match:
 
     def ours(self, precision: str) -> Round:
         """Our trainer in one precision."""
-        from ..evaluation.suite import evaluate_examples, primary
-        from ..training.spec import TrainSpec
-        from ..training.trainer import train
+        from ...evaluation.suite import evaluate_examples, primary
+        from ...training.spec import TrainSpec
+        from ...training.trainer import train
 
-        options = self.options
+        options = self.bench.options
         spec = TrainSpec(
             model=self.name,
             objective="cosine",
@@ -74,7 +76,7 @@ class _Match:
         )
 
         def once(turn: int) -> float:
-            encoder = self.studio.catalog.load_fresh(self.name)
+            encoder = self.bench.catalog.load_fresh(self.name)
             with tempfile.TemporaryDirectory(prefix="sbert-studio-bench-") as scratch:
                 seeded = spec.replace(seed=options.seed + turn)
                 speed = self._rate(
@@ -88,7 +90,7 @@ class _Match:
 
     def theirs(self) -> Round:
         """The peer's trainer, in float32."""
-        options, library, device = self.options, peer_library(), str(self.studio.catalog.device)
+        options, library, device = self.bench.options, peer_library(), str(self.bench.catalog.device)
         data = peer_library("datasets").Dataset.from_dict(_columns(self.examples))
 
         def once(turn: int) -> float:
@@ -123,14 +125,14 @@ class _Match:
     def _rate(self, once: Callable[[], object]) -> float:
         start = time.perf_counter()
         once()
-        return len(self.examples) * self.options.epochs / (time.perf_counter() - start)
+        return len(self.examples) * self.bench.options.epochs / (time.perf_counter() - start)
 
 
-def _pairs(studio: Studio, path: Path | None, limit: int | None) -> Examples:
-    from ..data.examples import build_examples, detect_roles
-    from ..data.samples import sample
+def _pairs(bench: Bench, path: Path | None, limit: int | None) -> Examples:
+    from ...data.examples import build_examples, detect_roles
+    from ...data.samples import sample
 
-    table = studio.read(path or sample("scored_pairs").path)
+    table = bench.table(path or sample("scored_pairs").path)
     examples, _ = build_examples(table, detect_roles(table))
     if examples.kind != "scored_pairs":
         raise StudioError(f"{table.name} holds {examples.kind.replace('_', ' ')}", "the training bench needs pairs with a score")
@@ -140,7 +142,7 @@ def _pairs(studio: Studio, path: Path | None, limit: int | None) -> Examples:
 
 def _judge(model: Any, test: Examples) -> float:
     """The peer's model by our own measure."""
-    from ..evaluation.sts import evaluate_sts
+    from ...evaluation.sts import evaluate_sts
 
     left, right = (model.encode(list(column), show_progress_bar=False) for column in test.texts)
     assert test.targets is not None

@@ -1,0 +1,153 @@
+"""What judging several models on several files comes to, as a table for people."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..evaluation.tasks import task_named
+from ..evaluation.words import metric_in_words
+from .answers import one_line
+
+if TYPE_CHECKING:
+    from ..evaluation.comparison import Comparison
+    from ..studio.results import Evaluation
+
+_LABEL, _MODEL = 40, 28
+_NUMBER = re.compile(r"[+-]?\d[\d,]*(\.\d+)?")
+_SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One line of the table: a file, or what several come to.
+
+    Attributes:
+        scores: of each model; ``None`` where it was judged by another task.
+    """
+
+    label: str
+    rows: int | None
+    task: str
+    scores: Sequence[Mapping[str, Any] | None]
+
+    def metric(self) -> str:
+        """The name of the number that counts."""
+        task, places = task_named(self.task), [own for own in self.scores if own is not None]
+        return metric_in_words("_".join(step for step in task.place_of_main(places[0]) if step != "pair")) if places else ""
+
+    def main(self) -> list[str]:
+        """That number of each model."""
+        return ["–" if own is None else _number(own, task_named(self.task).place_of_main(own)) for own in self.scores]
+
+
+def evaluation_in_lines(found: Evaluation) -> list[str]:
+    """Every file, what the files come to together, the comparisons, and what is missing: lines of plain text."""
+    lines = list(_lines(found))
+    one = len(found.models) == 1
+    by_similarity = one and all(own is not None and "cosine" in own for line in lines if line.task == "sts" for own in line.scores)
+    told: list[str] = []
+    if one and by_similarity and all(line.task == "sts" for line in lines):
+        told += [f"{one_line(found.models[0].model)}: Spearman, and Pearson of the cosine", ""]
+        told += aligned(_of_similarities(lines))
+    else:
+        told += aligned(_of_models(lines, [model.model for model in found.models]))
+    comparisons = [_compared(one) for one in found.comparisons]
+    notes = list(dict.fromkeys(_notes(found)))
+    return [*told, *(["", *aligned(comparisons)] if comparisons else []), *(["", *notes] if notes else [])]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines: a column that holds a number stands to the right, any other to the left."""
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    right = [any(_NUMBER.fullmatch(row[place]) for row in rows) for place in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = zip(row, widths, right, strict=True)
+        lines.append("  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in cells).rstrip())
+    return lines
+
+
+def _lines(found: Evaluation) -> Iterator[_Line]:
+    """The files, each group's after another and followed by what they come to; then the averages."""
+    after = {group.members[-1]: place for place, group in enumerate(found.groups)}
+    several = len({file.suite for file in found.files}) > 1
+    for place, file in enumerate(found.files):
+        label = f"{file.suite} {file.name}" if several and file.suite and file.suite != file.name else file.name
+        tasks = dict.fromkeys(model.reports[place].task for model in found.models)
+        for task in tasks:
+            own = [model.reports[place] for model in found.models]
+            yield _Line(label, own[0].rows, task, [report.scores if report.task == task else None for report in own])
+        if place not in after:
+            continue
+        group, scores = found.groups[after[place]], [model.groups[after[place]] for model in found.models]
+        name, rows = group.name, sum(len(found.files[member].rows.examples) for member in group.members)
+        yield _Line(f"{name}, mean", rows, group.task.name, [None if own is None else own.mean for own in scores])
+        yield _Line(f"{name}, mean by rows", rows, group.task.name, [None if own is None else own.weighted for own in scores])
+        if group.pooled is not None:
+            pooled = [own.pooled.scores if own is not None and own.pooled is not None else None for own in scores]
+            yield _Line(f"{name}, all", rows, group.task.name, pooled)
+    for place, average in enumerate(found.averages):
+        means = [model.averages[place] for model in found.models]
+        if (first := next((own for own in means if own is not None), None)) is not None:
+            yield _Line(f"{average.name}, average", None, first.task, [None if own is None else own.mean for own in means])
+
+
+def _of_models(lines: Sequence[_Line], models: Sequence[str]) -> list[list[str]]:
+    """A column for each model."""
+    rows = [["", "rows", *(one_line(model, _MODEL) for model in models), ""]]
+    return rows + [[one_line(line.label, _LABEL), _count(line.rows), *line.main(), line.metric()] for line in lines]
+
+
+def _of_similarities(lines: Sequence[_Line]) -> list[list[str]]:
+    """One model: a column for each similarity."""
+    rows = [["", "rows", *_SIMILARITIES, "Pearson"]]
+    for line in lines:
+        own = line.scores[0] or {}
+        numbers = [_number(own, (name, "spearman")) for name in _SIMILARITIES]
+        rows.append([one_line(line.label, _LABEL), _count(line.rows), *numbers, _number(own, ("cosine", "pearson"))])
+    return rows
+
+
+def _compared(one: Comparison) -> list[str]:
+    """``STS12, all · a → b · +0.0123 · [+0.0011, +0.0220] · order turns in 0.4% · better beyond chance: b``."""
+    of = one.of if one.by == "file" else f"{one.of}, {one.by}"
+    interval = "" if one.interval is None else f"[{one.interval[0]:+.4f}, {one.interval[1]:+.4f}]"
+    turns = "" if one.chance is None else f"the order turns in {one.chance:.1%}"
+    first, second = (one_line(model, _MODEL) for model in one.models)
+    return [one_line(of, _LABEL), f"{first} → {second}", f"{one.difference:+.4f}", interval, turns, one.in_words()]
+
+
+def _notes(found: Evaluation) -> Iterator[str]:
+    """What is missing, what was left out, and what is to be known of files and models."""
+    lacking = Counter(one.suite for one in found.missing)
+    there = {file.suite for file in found.files}
+    for missing in found.missing:
+        whole = missing.suite not in there
+        yield f"{missing.suite}: all of its {lacking[missing.suite]} files are missing" if whole else f"{missing.suite}: {missing.words}"
+    for average in found.averages:
+        if len(average.suites) < average.wanted:
+            yield f"{average.name}: the average is over {len(average.suites)} of {average.wanted} suites ({', '.join(average.suites)})"
+    for group in found.groups:
+        if group.why_not:
+            yield f"{group.name}: {group.why_not}"
+    for left in found.left_out:
+        yield f"{left.file} is left out: {left.why}"
+    for file in found.files:
+        yield from (f"{file.name}: {note}" for note in file.notes)
+    for model in found.models:
+        yield from (f"{one_line(model.model, _MODEL)}: {note}" for own in model.notes for note in own)
+
+
+def _number(scores: Mapping[str, Any], place: Sequence[str]) -> str:
+    value: Any = scores
+    for step in place:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return f"{value:.4f}" if isinstance(value, float) else "–"
+
+
+def _count(rows: int | None) -> str:
+    return "" if rows is None else f"{rows:,}"

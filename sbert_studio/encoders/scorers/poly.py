@@ -1,0 +1,273 @@
+"""A query in several vectors, a candidate in one: nearly as fast as comparing vectors, for candidates are read once and kept."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ...data.progress import checkpoint
+from ...errors import StudioError
+from ..fast.batching import unique_texts
+from ..fast.inference import batches_of
+from ..rows import TextRows
+from ..sentence import SentenceEncoder, TextTokens
+from ..trainable import Trainable
+from .pair_scorer import PairScorer
+from .poly_attention import SHARPNESS, attended, attended_all
+from .poly_card import poly_card
+from .poly_saving import save_poly, write_codes
+
+if TYPE_CHECKING:
+    from ...data.examples import Examples
+    from ...data.progress import Progress, ShouldStop
+    from ..lora.adapter import LoraSettings
+    from ..storage.card import CardFacts
+
+CODES = 16
+# Cells of a block of cosines, (queries, codes, candidates), and pairs scored at once.
+_BLOCK, _PAIRS = 4_000_000, 2_048
+
+
+class PolyEncoder(Trainable, PairScorer):
+    """m codes c₁ … c_m attend over the token vectors h of a query, and the candidate attends over what they found.
+
+    Humeau, Shuster, Lachaux and Weston 2020, "Poly-encoders", section 4.4 (arXiv:1905.01969)::
+
+        yⁱ = Σⱼ wⱼ hⱼ            w = softmax(cᵢ · h₁, …, cᵢ · h_N)
+        y  = Σᵢ wᵢ yⁱ            w = softmax(λ y_cand · y¹, …, λ y_cand · yᵐ)
+        score = y · y_cand
+
+    Where it departs from the paper: one encoder reads both sides, for texts are compared here that are of one kind as often as not. The
+    yⁱ go through the encoder's projection, as the pooled vector of the candidate does, and both are of unit length, so that the score lies
+    in -1..1 whatever the backbone's scale; dot products of unit vectors are so close to each other that the second softmax needs the λ of
+    20 by which losses sharpen cosines here. The first softmax is the paper's. Codes are drawn with a variance of 1 / width: at first each
+    weighs the tokens a little otherwise than the mean does, and the untuned model ranks about as its encoder did. What a token counts in
+    the pooling (the weights of words) it counts here.
+
+    Args:
+        encoder: gives the token vectors, and the vector of a candidate.
+        codes: m.
+        seed: of the codes.
+        sharpness: λ.
+
+    Raises:
+        StudioError: the encoder pools in several ways at once.
+    """
+
+    adapts = "encoder"
+    labels = 1
+
+    def __init__(self, encoder: SentenceEncoder, codes: int = CODES, *, seed: int = 12, sharpness: float = SHARPNESS) -> None:
+        super().__init__()
+        self.name, self.base = encoder.name, encoder.base
+        self.encoder, self.sharpness = encoder, sharpness
+        self.codes = nn.Parameter(torch.empty(codes, encoder.hidden_size))
+        self._require_one_pooling()
+        self.draw(seed)
+        self.eval()
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def dim(self) -> int:
+        """The width of a row of :meth:`forward`: m vectors of a query, and one of a candidate."""
+        return (len(self.codes) + 1) * self.encoder.dim
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """None: there is a single score."""
+        return ()
+
+    @property
+    def candidates(self) -> SentenceEncoder:
+        """The encoder within, whose vector of a text is what a candidate is known by."""
+        return self.encoder
+
+    @property
+    def adaptable(self) -> Any:
+        """That of the encoder within."""
+        return self.encoder.adaptable
+
+    @property
+    def backbone(self) -> Any:
+        """That of the encoder within."""
+        return self.encoder.backbone
+
+    @property
+    def tokens(self) -> TextTokens:
+        """That of the encoder within."""
+        return self.encoder.tokens
+
+    def describe(self) -> dict[str, Any]:
+        """Plain data for lists and cards, by the names that a sentence encoder uses."""
+        own = {"name": self.name, "kind": "poly", "base": self.base}
+        return {**self.encoder.describe(), **own, "parameters": self.encoder.parameters_count + self.codes.numel()}
+
+    # -- learning --------------------------------------------------------------------------------------------------
+
+    def draw(self, seed: int) -> None:
+        """New codes, as many as there are, as wide as a token's vector."""
+        count, width = len(self.codes), self.encoder.hidden_size
+        drawn = torch.randn(count, width, generator=torch.Generator().manual_seed(seed)) / width**0.5
+        self.codes = nn.Parameter(drawn.to(self.encoder.device))
+
+    def training_rows(self, examples: Examples) -> TextRows:
+        """Each distinct text of ``examples``, tokenised once."""
+        return TextRows.read(examples, self.encoder)
+
+    def limit(self, max_length: int | None) -> None:
+        """Read ``max_length`` tokens from now on, or as many as the encoder can if that is fewer (or None)."""
+        self.encoder.limit(max_length)
+
+    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
+        """Pool candidates, and project both sides, otherwise from now on."""
+        self.encoder.reshape(pooling=pooling, projection=projection, seed=seed)
+        self._require_one_pooling()
+
+    def read_in_order(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
+        """Read a table's words by a new recurrent network, over whose states new codes attend."""
+        self.encoder.read_in_order(network, hidden, bidirectional=bidirectional, seed=seed)
+        self.draw(seed)
+
+    def learn_words(self) -> None:
+        """Let the vectors of words learn with the rest."""
+        self.encoder.learn_words()
+
+    def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
+        """Nothing: the score is what the vectors say."""
+
+    def adapt(self, settings: LoraSettings) -> None:
+        """Put an adapter into the encoder's backbone; the codes learn in full."""
+        self.encoder.adapt(settings)
+
+    def merge_adapter(self) -> None:
+        """Add the adapter to the weights beside it."""
+        self.encoder.merge_adapter()
+
+    def write_beside_adapter(self, folder: Path) -> None:
+        """What follows the backbone, and the codes."""
+        self.encoder.write_beside_adapter(folder)
+        write_codes(self, folder)
+
+    def _require_one_pooling(self) -> None:
+        if len(self.encoder.pooling.modes) > 1:
+            raise StudioError(
+                f"the model pools by {self.encoder.pooling.mode}, and the vectors of its tokens are narrower than that of a text",
+                "choose one pooling, such as pooling=mean",
+            )
+
+    # -- texts → vectors → scores ----------------------------------------------------------------------------------
+
+    def forward(self, batch: dict[str, Tensor]) -> Tensor:
+        """Rows (b, (m + 1) · d) float32: each text as a query, in m unit vectors, then as a candidate, in one."""
+        vectors, counts = self.encoder.token_vectors(batch)
+        own = self.encoder.finished(self.encoder.pooling(vectors, counts))
+        found = self.encoder.finished(self.attend(vectors, counts))
+        return functional.normalize(torch.cat([found, own[:, None]], dim=1), dim=-1).flatten(1)
+
+    def attend(self, vectors: Tensor, counts: Tensor | None) -> Tensor:
+        """What each code finds in the token vectors (b, t, width), each of which counts (b, t): (b, m, width) float32.
+
+        Where no token counts, as in a text without a known word, all is 0.
+        """
+        vectors = vectors.float()
+        with torch.autocast(vectors.device.type, enabled=False):
+            logits = vectors @ self.codes.T
+            if counts is None:
+                return logits.softmax(dim=1).transpose(1, 2) @ vectors
+            weight = counts[..., None].float()
+            smallest = torch.finfo(torch.float32).tiny
+            # softmax(logit + log weight): a weight of 2 is a token that stands there twice.
+            masked = (logits + weight.clamp_min(smallest).log()).masked_fill(weight <= 0, torch.finfo(torch.float32).min)
+            return (masked.softmax(dim=1) * (weight > 0)).transpose(1, 2) @ vectors
+
+    def predict(
+        self, pairs: Sequence[tuple[str, str]], *, progress: Progress | None = None, should_stop: ShouldStop | None = None
+    ) -> np.ndarray:
+        """Scores of ``pairs``, the first text the query, in their order: (n,) float32 in -1..1.
+
+        Each distinct query and each distinct candidate is read once.
+
+        Raises:
+            EncodingStoppedError: ``should_stop`` returned true.
+        """
+        queries, of_query = unique_texts([a for a, _ in pairs])
+        texts, of_candidate = unique_texts([b for _, b in pairs])
+        total = len(queries) + len(texts)
+        candidates = self.encoder.encode(texts, progress=progress and (lambda done, _: progress(done, total)), should_stop=should_stop)
+        scores = np.empty(len(pairs), np.float32)
+        order = np.argsort(of_query, kind="stable")
+        starts = np.searchsorted(of_query[order], np.arange(len(queries) + 1))
+        done = len(texts)
+        with self._judging():
+            for batch, vectors in self._queries(queries, should_stop):
+                mine = np.concatenate([order[starts[query] : starts[query + 1]] for query in batch])
+                place = np.repeat(np.arange(len(batch)), starts[batch + 1] - starts[batch])
+                for begin in range(0, len(mine), _PAIRS):
+                    part, at = mine[begin : begin + _PAIRS], torch.from_numpy(place[begin : begin + _PAIRS])
+                    found = attended(vectors[at.to(vectors.device)], self._unit(candidates[of_candidate[part]]), self.sharpness)
+                    scores[part] = found.cpu().numpy()
+                done += len(batch)
+                if progress:
+                    progress(done, total)
+        return scores
+
+    def against(self, queries: Sequence[str], candidates: np.ndarray) -> np.ndarray:
+        """Scores (q, c) float32 in -1..1 of every query with every candidate, these as vectors (c, d) of :attr:`candidates`.
+
+        Only the queries are read.
+        """
+        distinct, inverse = unique_texts(queries)
+        scores = np.empty((len(distinct), len(candidates)), np.float32)
+        with self._judging():
+            for batch, vectors in self._queries(distinct):
+                size = max(1, _BLOCK // (len(batch) * len(self.codes)))
+                for start in range(0, len(candidates), size):
+                    checkpoint()
+                    block = attended_all(vectors, self._unit(candidates[start : start + size]), self.sharpness)
+                    scores[batch, start : start + size] = block.cpu().numpy()
+        return np.asarray(scores[inverse])
+
+    def _queries(self, texts: list[str], should_stop: ShouldStop | None = None) -> Iterator[tuple[np.ndarray, Tensor]]:
+        """The rows of each batch of distinct queries, and their vectors (b, m, d)."""
+        for batch, inputs in batches_of(self.encoder, texts, should_stop):
+            yield batch, self(inputs).view(len(batch), len(self.codes) + 1, -1)[:, :-1]
+
+    @contextlib.contextmanager
+    def _judging(self) -> Iterator[None]:
+        """Without gradient, and without dropout even of a model in training."""
+        training = self.training
+        if training:
+            self.eval()
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            if training:
+                self.train()
+
+    def _unit(self, vectors: np.ndarray) -> Tensor:
+        return functional.normalize(self.encoder.moved(np.ascontiguousarray(vectors)), dim=-1)
+
+    # -- on disk ---------------------------------------------------------------------------------------------------
+
+    def freeze(self) -> PolyEncoder:
+        """Make this one for inference only, and return it; it can no longer be saved or trained."""
+        self.requires_grad_(False).eval()
+        self.encoder.freeze()
+        return self
+
+    def save(self, folder: Path, *, card: str | None = None) -> None:
+        """Write the folder; see :func:`sbert_studio.encoders.scorers.poly_saving.save_poly`."""
+        save_poly(self, folder, card)
+
+    def card(self, facts: CardFacts) -> str:
+        """The model card; see :func:`sbert_studio.encoders.scorers.poly_card.poly_card`."""
+        return poly_card(self, facts)

@@ -1,0 +1,107 @@
+"""A suite: files of the literature that are judged together, the names under which people have them, and what is missing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ...registry import Registry
+
+if TYPE_CHECKING:
+    from ...data.columns.roles import Roles
+    from ...data.tables import Table
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file that a suite wants.
+
+    Attributes:
+        name: what its figures are told under.
+        rows: how many pairs the published figures are of.
+        stems: further names of its file, without the ending, in any case.
+        common: names that other sets have too, such as ``test``: they count in a folder that is called after the suite.
+        instead: names of files that stand in for it, as ``common``; the answer says so.
+        note: what is to be known where it is missing.
+    """
+
+    name: str
+    rows: int
+    stems: tuple[str, ...] = ()
+    common: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Suite:
+    """Files that are judged together.
+
+    Attributes:
+        title: what it is, and the paper.
+        folders: what the folder that holds it may be called, in any case.
+        parts: the files; of a suite of suites none.
+        suites: the suites that it holds.
+        task: the one that its parts are judged by.
+        scale: of scored pairs, the scores of least and of most alike.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    folders: ClassVar[tuple[str, ...]] = ()
+    parts: ClassVar[tuple[Part, ...]] = ()
+    suites: ClassVar[tuple[str, ...]] = ()
+    task: ClassVar[str] = "sts"
+    scale: ClassVar[tuple[float, float] | None] = (0.0, 5.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PartFound:
+    """A part of a suite that is there.
+
+    Attributes:
+        read: gives its table; called once.
+        roles: what the columns are; ``None``: found out, as of any table with scores of the suite's scale.
+        instead: the name of the file that stands in for it, if one does.
+    """
+
+    suite: type[Suite]
+    part: Part
+    read: Callable[[], Table]
+    roles: Roles | None = None
+    instead: str = ""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A part of a suite that is not there, or that another file stands in for."""
+
+    suite: str
+    file: str
+    words: str
+
+    def to_json(self) -> dict[str, str]:
+        """Plain data for JSON."""
+        return {"suite": self.suite, "file": self.file, "words": self.words}
+
+
+@dataclass(frozen=True)
+class Search:
+    """Where a suite is looked for.
+
+    Attributes:
+        places: files and folders.
+        read: a table's file → the table.
+        alone: whether no other suite is looked for there, so that a file of a name that several suites use is this one's.
+    """
+
+    places: tuple[Path, ...]
+    read: Callable[[Path], Table]
+    alone: bool = True
+
+
+Source = Callable[[type[Suite], Search], Iterator[PartFound]]
+"""One form in which people have suites: a suite and where to look → the parts that are there."""
+
+SUITES: Registry[Suite] = Registry("suite")

@@ -1,0 +1,203 @@
+"""What every evaluation task says of itself: what it judges by, of which model, and which of its numbers counts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from ...data.columns.roles import Kind
+from ...errors import StudioError
+from ...registry import Registry
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...data.accounts import RowAccount
+    from ...data.columns.roles import Roles
+    from ...data.examples import Examples
+    from ...data.progress import Progress
+    from ...data.tables import Table
+    from ...encoders.scorers.pair_scorer import PairScorer
+    from ..categories import Known
+    from ..classes import ClassRoles
+    from ..report import Report
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What decides which task fits some examples where nobody has said.
+
+    Attributes:
+        kind: of the examples.
+        labels: how many classes there are.
+        ordered: whether a later class means more alike.
+        classed: whether texts of no kind that judges have a column of classes beside them.
+        gives: what the model gives: a vector a text, a score a pair, or a class a pair.
+    """
+
+    kind: Kind
+    labels: int = 0
+    ordered: bool = True
+    classed: bool = False
+    gives: Literal["vectors", "score", "class"] = "vectors"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a table holds for a task.
+
+    Attributes:
+        examples: what is judged.
+        notes: in words, which rows were left out and why.
+        account: what became of every row.
+        scale: of scored pairs, the scores of least and of most alike.
+    """
+
+    examples: Examples
+    notes: tuple[str, ...]
+    account: RowAccount
+    scale: tuple[float, float] | None = None
+
+
+class Task(ABC):
+    """One way to judge a model.
+
+    Attributes:
+        order: where it stands in lists.
+        title: what people call it; ``help`` says in a sentence what is measured.
+        kinds: the kinds of examples that it judges by, the usual one first.
+        main: where in a report's scores the one number lies that says which of two models is better; larger is better. Of a model that
+            scores pairs the last step lies in ``pair``.
+        needs_vectors: whether a model that only scores pairs cannot be judged by it.
+        ranks_candidates: whether a model that scores pairs, and reads candidates by themselves, can be judged by it nevertheless.
+        sorts_pairs: of the models that score pairs, whether it is for those that give a class in place of a score.
+        pools: whether the literature also judges the rows of several files as one set ("all").
+        beside_known: whether judged texts are laid beside others, if there are any whose answers are known.
+    """
+
+    name: ClassVar[str]
+    order: ClassVar[int]
+    title: ClassVar[str]
+    help: ClassVar[str]
+    kinds: ClassVar[tuple[Kind, ...]]
+    main: ClassVar[tuple[str, ...]]
+    needs_vectors: ClassVar[bool] = False
+    ranks_candidates: ClassVar[bool] = False
+    sorts_pairs: ClassVar[bool] = False
+    pools: ClassVar[bool] = False
+    beside_known: ClassVar[bool] = False
+
+    @abstractmethod
+    def fits(self, shape: Shape) -> bool:
+        """Whether this is the task for such examples; no two tasks fit the same."""
+
+    @abstractmethod
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+        """Judge a model by the (n, d) vectors of each text column.
+
+        Args:
+            known: of a task that is ``beside_known``, texts whose answers are known.
+        """
+
+    def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
+        """Judge a model by what it gives :meth:`pairs`: (n,) scores, or (n, c) logits of ``classes``."""
+        raise StudioError(f"{self.name} needs a vector of each text", "judge it on pairs with a score or a label")
+
+    def judge_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
+        """Of a task that ``ranks_candidates``: judge a model that scores a query with candidates whose vectors are given."""
+        raise StudioError(f"{self.name} ranks no candidates", "judge the model on pairs with a score or a label")
+
+    def pairs(self, examples: Examples) -> list[tuple[str, str]]:
+        """The pairs of texts that a model is asked to score."""
+        return list(zip(examples.texts[0], examples.texts[1], strict=True))
+
+    def place_of_main(self, scores: Mapping[str, Any]) -> tuple[str, ...]:
+        """Where the one number lies that counts, in the scores of a report of this task."""
+        return ("pair", self.main[-1]) if "pair" in scores else self.main
+
+    def averaged(self, scores: Mapping[str, Any]) -> dict[str, Any]:
+        """Those numbers of a report's scores of which a mean over several files is told, nested as they are there: the main one."""
+        place = self.place_of_main(scores)
+        value: Any = scores
+        for step in place:
+            value = value[step]
+        for step in reversed(place):
+            value = {step: value}
+        return dict(value)
+
+    def require_pairs(self, model: PairScorer) -> None:
+        """Raises:
+        StudioError: the task compares vectors, which this model that scores pairs does not have.
+        """
+        if self.needs_vectors and (model.candidates is None or not self.ranks_candidates):
+            kind = (
+                "a cross-encoder has none" if model.candidates is None else "a poly-encoder compares several of one with one of the other"
+            )
+            raise StudioError(f"{self.name} needs a vector of each text, and {kind}", "judge it on pairs with a score or a label")
+
+    def require_scorer(self, model: PairScorer) -> None:
+        """Raises:
+        StudioError: the model gives pairs a class where the task needs a score, or the other way round, or the task needs vectors.
+        """
+        self.require_pairs(model)
+        if model.labels > 1 and not self.sorts_pairs:
+            raise StudioError(
+                f"this model sorts pairs into classes ({', '.join(model.class_names)}) and has no score", "choose the task classes"
+            )
+        if model.labels == 1 and self.sorts_pairs:
+            raise StudioError("this model gives a pair one score and knows no classes", "choose the task sts or pairs")
+
+    def require(self, roles: Roles) -> None:  # noqa: B027 (most tasks ask for nothing more than their kinds)
+        """Raises:
+        StudioError: columns of the right kind still do not fit, such as labels without an order.
+        """
+
+    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
+        """What a table holds for this task.
+
+        Args:
+            known: what the columns are; found by names and values where it is not said.
+
+        Raises:
+            StudioError: the table does not hold what the task needs, or all its rows have the same target.
+        """
+        import numpy as np
+
+        from ...data.accounts import account_of
+        from ...data.examples import build_examples
+
+        roles = self._roles(table, known)
+        examples, findings = build_examples(table, roles)
+        if examples.targets is not None and len(np.unique(examples.targets)) < 2:
+            raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
+        account = account_of(table, findings, examples.lines)
+        scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
+        return Rows(examples, tuple(finding.in_words() for finding in findings), account, scale)
+
+    def _roles(self, table: Table, known: Roles | ClassRoles | None) -> Roles:
+        from ...data.examples import Roles, detect_roles
+
+        said = known if isinstance(known, Roles) else None
+        roles = said or detect_roles(table)
+        if roles.kind not in self.kinds:
+            if said is not None:
+                wanted = " or ".join(kind.replace("_", " ") for kind in self.kinds)
+                raise StudioError(
+                    f"these rows are {roles.kind.replace('_', ' ')}, and {self.name} needs {wanted}", "choose another task or kind"
+                )
+            roles = detect_roles(table, self.kinds[0])
+        self.require(roles)
+        return roles
+
+
+def require_order(roles: Roles) -> None:
+    """Raises:
+    StudioError: the labels have no order that a ranking could follow.
+    """
+    if roles.kind == "labelled_pairs" and not roles.ordered:
+        raise StudioError(f"the labels {', '.join(roles.labels[:6])} have no order that a ranking could follow", "choose classes")
+
+
+REGISTRY: Registry[Task] = Registry("evaluation")

@@ -1,0 +1,54 @@
+"""Pairs that are the same or not (paraphrases, duplicates)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from ...errors import StudioError
+from .base import REGISTRY, Shape, Task, require_order
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...data.columns.roles import Roles
+    from ...data.examples import Examples
+    from ..categories import Known
+    from ..report import Report
+
+
+@REGISTRY.register("pairs")
+class Pairs(Task):
+    """Ranking and the best threshold."""
+
+    order = 2
+    title = "Pairs with yes or no"
+    help = "Average precision of each similarity, and the accuracy and F1 of its best threshold."
+    kinds = ("labelled_pairs",)
+    main = ("cosine", "average_precision")
+
+    def fits(self, shape: Shape) -> bool:
+        """Two classes, the second of which means alike; a model that scores pairs is trusted with any two."""
+        if shape.kind != "labelled_pairs" or shape.gives == "class":
+            return False
+        return (shape.ordered and shape.labels <= 2) or (shape.gives == "score" and shape.labels == 2)
+
+    def require(self, roles: Roles) -> None:
+        """There are two classes in an order."""
+        if len(roles.labels) != 2:
+            raise StudioError(
+                f"the labels are {', '.join(roles.labels) or 'missing'}", "pairs need labels of two classes, 0 and 1; try sts"
+            )
+        require_order(roles)
+
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+        """See :func:`~sbert_studio.evaluation.pairs.evaluate_pairs`."""
+        from ..pairs import evaluate_pairs
+
+        return evaluate_pairs(vectors[0], vectors[1], cast("np.ndarray", examples.targets))
+
+    def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
+        """See :func:`~sbert_studio.evaluation.crossing.evaluate_labels`."""
+        from ..crossing import evaluate_labels
+
+        return evaluate_labels(scores, cast("np.ndarray", examples.targets))

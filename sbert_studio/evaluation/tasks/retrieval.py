@@ -1,0 +1,57 @@
+"""Positive pairs: a text and its partner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .base import REGISTRY, Shape, Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ...data.examples import Examples
+    from ...data.progress import Progress
+    from ...encoders.scorers.pair_scorer import PairScorer
+    from ..categories import Known
+    from ..report import Report
+
+
+@REGISTRY.register("retrieval")
+class Retrieval(Task):
+    """Finding the partner among all."""
+
+    order = 5
+    title = "Retrieval of the other half"
+    help = "How far up a text finds its partner among all: mean reciprocal rank and nDCG within the first ten, accuracy at 1 to 10."
+    kinds = ("positive_pairs",)
+    main = ("mrr_at_10",)
+    needs_vectors = True
+    ranks_candidates = True
+
+    def fits(self, shape: Shape) -> bool:
+        """Positive pairs."""
+        return shape.kind == "positive_pairs"
+
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+        """See :func:`~sbert_studio.evaluation.retrieval.evaluate_retrieval`."""
+        from ...data.splits.siblings import siblings
+        from ..retrieval import evaluate_retrieval
+
+        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples))
+
+    def judge_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
+        """Whether each first text finds its own second one among all, each text read once."""
+        from ...data.splits.siblings import siblings
+        from ..crossing import require_finite
+        from ..retrieval import Scored, rank_all
+
+        encoder = model.candidates
+        assert encoder is not None  # it was refused
+        left, right = examples.texts[:2]
+
+        def scorer(queries: list[int], candidates: list[int]) -> Scored:
+            vectors = encoder.encode([right[row] for row in candidates], progress=progress)
+            return lambda part: require_finite(model.against([left[row] for row in queries[part]], vectors))
+
+        return rank_all(scorer, left, right, siblings(examples))

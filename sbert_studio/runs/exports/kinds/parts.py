@@ -1,0 +1,34 @@
+"""The model, or the adapter, of a run by itself: what a person uploads, or puts beside a base model that others have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ....errors import StudioError
+from ...records.record import Run
+from .base import EXPORTS, Export, below
+
+
+@EXPORTS.register("model")
+class Model(Export):
+    """The folder that sentence-transformers opens, a LoRA merged into it, with its card."""
+
+    help = "the model's folder alone, as sentence-transformers opens it"
+
+    def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
+        """See :meth:`Export.members`."""
+        yield from below(folder, "model")
+
+
+@EXPORTS.register("adapter")
+class Adapter(Export):
+    """What a LoRA run has learned beside its base model, as peft opens it."""
+
+    help = "the LoRA adapter alone, a few megabytes"
+
+    def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str]]:
+        """See :meth:`Export.members`."""
+        if not (folder / "adapter").is_dir():
+            raise StudioError(f"{run.name} was tuned whole and has no adapter", "choose model")
+        yield from below(folder, "adapter")

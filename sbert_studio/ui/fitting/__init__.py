@@ -1,0 +1,1 @@
+"""Making word vectors on the page."""

@@ -1,0 +1,308 @@
+"""The literature's sets in the very form in which they are handed out; the sentences are made up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sbert_studio.data.columns.detection import read_columns
+from sbert_studio.data.distributions import Found, distributions_at
+from sbert_studio.data.examples import build_examples
+from sbert_studio.data.tables import read_table
+from sbert_studio.errors import StudioError
+
+
+def write(path: Path, text: str, encoding: str = "utf-8") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def rows(found: Found) -> list[tuple[str, ...]]:
+    return [tuple(row) for row in found.table.head(100)]
+
+
+def titles(path: Path) -> list[str]:
+    return [found.title for found in distributions_at(path)]
+
+
+def fits(found: Found) -> None:
+    """The roles are those of the columns: every row makes an example."""
+    examples, _ = build_examples(found.table, found.roles)
+    assert len(examples) == len(found.table)
+
+
+@pytest.fixture
+def sts(tmp_path: Path) -> Path:
+    folder = tmp_path / "STS" / "STS12-en-test"
+    write(folder / "STS.input.MSRpar.txt", 'He said "no.\tHe said no.\nA dog barks.\tA cat sleeps.\nOne man.\tTwo men.\n')
+    write(folder / "STS.gs.MSRpar.txt", "4.750\n\n2.5\n")
+    write(folder / "STS.input.surprise.OnWN.txt", "to run fast\tto sprint\n\u2028to sit\tto stand\thttp://a\thttp://b\n")
+    write(folder / "STS.gs.surprise.OnWN.txt", "5\n0.25\n")
+    write(folder / "STS.gs.ALL.txt", "4.750\n\n2.5\n5\n0.25\n")
+    return folder
+
+
+def test_a_year_of_sts_is_one_set_whose_unscored_pairs_are_left_out(sts: Path) -> None:
+    (found,) = distributions_at(sts.parent)
+    assert (found.name, found.split, found.roles.group) == ("STS12", "test", "subset")
+    assert rows(found) == [
+        ('He said "no.', "He said no.", "4.750", "MSRpar"),
+        ("One man.", "Two men.", "2.5", "MSRpar"),
+        ("to run fast", "to sprint", "5", "surprise.OnWN"),
+        ("to sit", "to stand", "0.25", "surprise.OnWN"),
+    ]
+    account = found.account
+    assert (account.read, account.used, account.left_out) == (5, 4, 1)
+    assert account.reasons[0].why == "no gold score" and account.reasons[0].rows == (2,)
+    assert found.table.lines.tolist() == [1, 3, 4, 5], "the second file's rows go on where the first one ended"
+    fits(found)
+
+
+def test_a_year_is_told_by_the_file_or_by_the_folder_and_so_is_the_split(tmp_path: Path) -> None:
+    for where in ("sts2016/STS2016.{}.plagiarism.txt", "STS2012-train/STS.{}.MSRvid.txt", "STS 2014/trial/STS.{}.images.txt"):
+        write(tmp_path / where.format("input"), "a b\tc d\n")
+        write(tmp_path / where.format("gs"), "3\n")
+    assert titles(tmp_path) == ["STS12 train", "STS14 dev", "STS16 test"]
+    assert titles(tmp_path / "sts2016" / "STS2016.gs.plagiarism.txt") == ["STS16 test"], "a half leads to the whole"
+
+
+def test_what_is_wrong_with_a_year_of_sts_is_told_by_file_and_line(sts: Path) -> None:
+    def refused() -> str:
+        with pytest.raises(StudioError) as caught:
+            _ = distributions_at(sts)[0].table
+        return caught.value.message
+
+    gold = sts / "STS.gs.MSRpar.txt"
+    write(gold, "4.750\n\nfive\n")
+    assert refused() == "STS.gs.MSRpar.txt, line 3, holds 'five', which is no score from 0 to 5"
+    write(gold, "4.750\n\n2\n3\n")
+    assert refused().startswith("STS.gs.MSRpar.txt has 4 lines and STS.input.MSRpar.txt has 3")
+    write(gold, "4.750\n\n2\n")
+    write(sts / "STS.input.MSRpar.txt", "a b\tc d\n\none man two men\n")
+    assert refused() == "STS.input.MSRpar.txt, line 3, has no tab between two sentences"
+    gold.unlink()
+    assert refused() == "STS.gs.MSRpar.txt is missing beside STS.input.MSRpar.txt"
+
+
+@pytest.mark.parametrize(("half", "other"), [("gs", "input"), ("input", "gs")])
+def test_half_of_an_sts_set_by_itself_is_refused_by_the_name_of_the_other(sts: Path, half: str, other: str) -> None:
+    with pytest.raises(StudioError, match=f"stand line by line in STS.{other}.MSRpar.txt"):
+        read_table(sts / f"STS.{half}.MSRpar.txt")
+
+
+STSB = (
+    'main-captions\tMSRvid\t2012test\t0001\t5.000\t"A plane takes off.\tA plane is taking off.\n'
+    'main-news\theadlines\t2013\t0002\t3.2\tHe said ""no"".\t"Yes," she said.\thttp://a.b/c\thttp://d.e/f\n'
+    "main-forums\tdeft-forum\t2014\t0003\t0\tA dog barks.\tPrices fell.\n"
+)
+
+
+def test_sts_benchmark_keeps_its_quotation_marks_and_no_source_stands_in_a_sentence(tmp_path: Path) -> None:
+    for split in ("train", "dev", "test"):
+        write(tmp_path / "stsbenchmark" / f"sts-{split}.csv", STSB)
+    found = distributions_at(tmp_path)
+    assert [one.title for one in found] == ["STSb train", "STSb dev", "STSb test"]
+    assert rows(found[2])[:2] == [
+        ('"A plane takes off.', "A plane is taking off.", "5.000", "main-captions", "MSRvid", "2012test", "0001"),
+        ('He said ""no"".', '"Yes," she said.', "3.2", "main-news", "headlines", "2013", "0002"),
+    ]
+    fits(found[0])
+
+
+def test_a_file_of_the_benchmark_by_itself_reads_the_same_and_leaves_no_question(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path / "whatever.tsv", STSB * 10))
+    assert len(table) == 30 and table.column("sentence2")[1] == '"Yes," she said.'
+    reading = read_columns(table)
+    assert reading.roles.kind == "scored_pairs" and reading.roles.texts == ("sentence1", "sentence2")
+    assert (reading.roles.target, reading.roles.low, reading.roles.high, reading.questions) == ("score", 0.0, 5.0, ())
+
+
+def test_a_line_of_the_benchmark_that_lost_its_tabs_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "sts-dev.csv", STSB + "main-news MSRpar 2012\n")
+    with pytest.raises(StudioError, match=r"sts-dev.csv, line 4, has 1 cells where 7 are needed"):
+        _ = distributions_at(tmp_path)[0].table
+
+
+SICK = (
+    "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+    '1\tA "kid" plays\tA boy plays\t4.5\tNEUTRAL\n2\tA dog barks\tNo dog barks\t1\tCONTRADICTION\n'
+)
+SICK_OF_ALL = (
+    "pair_ID\tsentence_A\tsentence_B\tentailment_label\trelatedness_score\tentailment_AB\tSemEval_set\n"
+    "1\tA kid plays\tA boy plays\tNEUTRAL\t4.5\tA_neutral_B\tTRAIN\n"
+    "2\tA dog barks\tNo dog barks\tCONTRADICTION\t1.2\tA_contradicts_B\tTEST\n"
+    "3\tA kid plays\tA kid is playing\tENTAILMENT\t5\tA_entails_B\tTRIAL\n"
+)
+
+
+def test_sick_comes_as_a_file_a_split_or_as_one_that_says_which(tmp_path: Path) -> None:
+    for name in ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"):
+        write(tmp_path / "files" / name, SICK)
+    write(tmp_path / "one" / "SICK.txt", SICK_OF_ALL)
+    write(tmp_path / "one" / "SICK_train.txt", SICK)
+    write(tmp_path / "older" / "SICK.txt", SICK)
+    assert titles(tmp_path / "files") == ["SICK train", "SICK dev", "SICK test"]
+    assert titles(tmp_path / "older") == ["SICK"]
+    first = distributions_at(tmp_path / "files")[0]
+    assert rows(first)[0] == ('A "kid" plays', "A boy plays", "4.5", "NEUTRAL", "1")
+    assert (first.roles.low, first.roles.high) == (1.0, 5.0)
+    one = distributions_at(tmp_path / "one")
+    assert [(found.split, rows(found)[0][4], found.table.lines.tolist()) for found in one] == [
+        ("train", "1", [2]),
+        ("dev", "3", [4]),
+        ("test", "2", [3]),
+    ]
+
+
+POLARITY = {
+    "MR": ("rt-polarity.neg", "rt-polarity.pos", "latin-1"),
+    "CR": ("custrev.neg", "custrev.pos", "utf-8"),
+    "SUBJ": ("subj.subjective", "subj.objective", "latin-1"),
+    "MPQA": ("mpqa.neg", "mpqa.pos", "utf-8"),
+}
+
+
+def test_a_file_a_class_makes_texts_with_two_labels(tmp_path: Path) -> None:
+    for name, (one, two, encoding) in POLARITY.items():
+        write(tmp_path / name / one, 'a café , dull and " slow .  \n\nnot good\n', encoding)
+        write(tmp_path / name / two, "a fine , fine film\n", encoding)
+    found = distributions_at(tmp_path)
+    assert [(one.title, one.split) for one in found] == [("CR", "all"), ("MPQA", "all"), ("MR", "all"), ("SUBJ", "all")]
+    for one in found:
+        assert [row[0] for row in rows(one)] == ['a café , dull and " slow .', "not good", "a fine , fine film"]
+        assert one.account.reasons[0].why == "blank" and one.table.lines.tolist() == [1, 3, 4]
+        fits(one)
+    assert [row[1] for row in rows(found[3])] == ["subjective", "subjective", "objective"]
+    (tmp_path / "MR" / "rt-polarity.neg").unlink()
+    with pytest.raises(StudioError, match=r"rt-polarity.neg is missing beside rt-polarity.pos"):
+        _ = distributions_at(tmp_path / "MR" / "rt-polarity.pos")[0].table
+
+
+def test_one_class_by_itself_is_one_text_a_line_and_no_comma_is_asked_about(tmp_path: Path) -> None:
+    path = write(tmp_path / "rt-polarity.pos", "a fine , fine film , really\n" * 30 + "a café , somewhere\n", "latin-1")
+    table = read_table(path)
+    assert (len(table), table.columns, table.doubts) == (31, ("text",), ())
+    assert table.column("text")[-1] == "a café , somewhere"
+
+
+def test_sentiment_has_two_classes_or_five(tmp_path: Path) -> None:
+    for where, label in (("binary", "1"), ("fine", "3")):
+        for split in ("train", "dev", "test"):
+            write(tmp_path / "SST" / where / f"sentiment-{split}", f'a " fine film\t{label}\nno , not that\t0\n')
+    found = distributions_at(tmp_path)
+    assert [one.title for one in found] == [f"{name} {split}" for name in ("SST2", "SST5") for split in ("train", "dev", "test")]
+    assert rows(found[0]) == [('a " fine film', "1"), ("no , not that", "0")]
+    fits(found[3])
+    assert read_table(tmp_path / "SST" / "binary" / "sentiment-dev").columns == ("text", "label")
+    write(tmp_path / "SST" / "binary" / "sentiment-dev", "a film\t1\na film 0\n")
+    with pytest.raises(StudioError, match="sentiment-dev, line 2, does not end in a tab"):
+        _ = distributions_at(tmp_path / "SST" / "binary" / "sentiment-dev")[0].table
+
+
+def test_question_types_are_the_word_before_the_colon(tmp_path: Path) -> None:
+    text = "DESC:manner How did it end ?\nHUM:ind Who was the café 's owner ?\nNUM:count How many , then ?\n"
+    write(tmp_path / "train_5500.label", text, "latin-1")
+    write(tmp_path / "TREC_10.label", text)
+    found = distributions_at(tmp_path)
+    assert [one.title for one in found] == ["TREC train", "TREC test"]
+    assert rows(found[0])[1] == ("Who was the café 's owner ?", "HUM", "HUM:ind")
+    fits(found[0])
+    alone = read_table(tmp_path / "train_5500.label")
+    assert alone.column("label") == ["DESC", "HUM", "NUM"]
+    write(tmp_path / "TREC_10.label", text + "How far ?\n")
+    with pytest.raises(StudioError, match=r"TREC_10.label, line 4, does not begin with a type of question"):
+        _ = distributions_at(tmp_path / "TREC_10.label")[0].table
+
+
+MRPC = (
+    "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
+    '1\t11\t12\t"We did it," he said.\tHe said, "We did it.\r\n'
+    '0\t13\t14\t"It is over."\tNobody won.\r\n'
+)
+
+
+def test_paraphrases_keep_every_quotation_mark(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        write(tmp_path / f"msr_paraphrase_{split}.txt", MRPC, "utf-8-sig")
+    found = distributions_at(tmp_path)
+    assert [one.title for one in found] == ["MRPC train", "MRPC test"]
+    assert rows(found[0]) == [
+        ('"We did it," he said.', 'He said, "We did it.', "1", "11", "12"),
+        ('"It is over."', "Nobody won.", "0", "13", "14"),
+    ]
+    fits(found[0])
+    alone = read_table(tmp_path / "msr_paraphrase_test.txt")
+    assert alone.columns[0] == "Quality" and alone.column("#1 String") == ['"We did it," he said.', '"It is over."']
+
+
+def test_a_file_of_paraphrases_that_somebody_changed_is_read_as_any_table(tmp_path: Path) -> None:
+    path = write(tmp_path / "mine.txt", MRPC.replace("\r\n", "\n") + "1\t15\t16\tone cell too few\n")
+    assert len(read_table(path)) == 3
+
+
+def test_argument_facets_are_one_set_with_its_topics(tmp_path: Path) -> None:
+    header = "uniqueRowNo,regression_label,sentence_1,sentence_2\n"
+    write(tmp_path / "ArgPairs_GM.csv", header + '1,4.5,"Love, they say, is love.",Marriage is ""for"" all.\n', "cp1252")
+    write(tmp_path / "ArgPairs_DP.csv", header + "1,0,It’s “wrong”.,It costs more.\n2,,No score.,None.\n", "cp1252")
+    write(tmp_path / "ArgPairs_GC.csv", header + "1,2.25,Guns kill.,People kill.\n")
+    (found,) = distributions_at(tmp_path)
+    assert (found.name, found.split, found.roles.group) == ("AFS", "all", "topic")
+    assert [(row[0], row[2], row[3]) for row in rows(found)] == [
+        ("It’s “wrong”.", "0", "death penalty"),
+        ("Guns kill.", "2.25", "gun control"),
+        ("Love, they say, is love.", "4.5", "gay marriage"),
+    ]
+    assert found.account.left_out == 1
+    fits(found)
+
+
+def test_signs_that_were_damaged_before_the_facets_were_handed_out_are_whole_again(tmp_path: Path) -> None:
+    signs = "“quoted” and ‘so’ – it’s — done •"
+    damaged = signs.encode().decode("cp1252", "replace").replace("\ufffd", "\x9d")
+    coded = b"".join(bytes([0x9D]) if sign == "\x9d" else sign.encode("mac_roman") for sign in damaged)
+    (tmp_path / "ArgPairs_GC.csv").write_bytes(b"regression_label,sentence_1,sentence_2\n3," + coded + b",A caf\xe9.\n")
+    (found,) = distributions_at(tmp_path)
+    assert rows(found)[0][:2] == (signs, "A café.")
+
+
+def test_wikipedia_sections_are_known_by_their_header_alone(tmp_path: Path) -> None:
+    header = "Sentence1,Sentence2,Sentence3,Article Title,Article Link\n"
+    for name in ("train.csv", "validation.csv", "test.csv"):
+        write(tmp_path / "wiki" / name, header + '"One, two.",Three.,Four.,Numbers,https://a.b\nA lone one.,,,Gaps,https://c.d\n')
+        write(tmp_path / "other" / name, "text,label\nOne.,a\n")
+    found = distributions_at(tmp_path)
+    assert [one.title for one in found] == [f"Wikipedia sections {split}" for split in ("train", "dev", "test")]
+    assert rows(found[0]) == [("One, two.", "Three.", "Four.", "Numbers", "https://a.b")]
+    assert found[0].account.left_out == 1
+    fits(found[0])
+
+
+def test_inference_leaves_out_pairs_on_which_the_annotators_did_not_agree(tmp_path: Path) -> None:
+    pairs = [("entailment", 'A "man" eats.', "A man eats."), ("-", "A dog.", "A cat."), ("neutral", "A girl.", "A tall girl.")]
+    lines = [json.dumps({"gold_label": label, "sentence1": one, "sentence2": two, "genre": "fiction"}) for label, one, two in pairs]
+    write(tmp_path / "snli_1.0" / "snli_1.0_train.jsonl", "\n".join(lines) + "\n")
+    write(tmp_path / "multinli_1.0" / "multinli_1.0_dev_matched.jsonl", "\n".join(lines))
+    header = "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1\tsentence2\tcaptionID\n"
+    tabbed = header + "".join(f"{label}\t( a )\t( b )\t{one}\t{two}\t1.jpg#0\n" for label, one, two in pairs)
+    write(tmp_path / "snli_1.0" / "snli_1.0_train.txt", "never read beside the other")
+    write(tmp_path / "snli_1.0" / "snli_1.0_test.txt", tabbed)
+    found = distributions_at(tmp_path)
+    assert [one.title for one in found] == ["MultiNLI matched dev", "SNLI train", "SNLI test"]
+    for one in found:
+        assert [row[:3] for row in rows(one)] == [('A "man" eats.', "A man eats.", "entailment"), ("A girl.", "A tall girl.", "neutral")]
+        assert one.account.reasons[0].why == "no label that most annotators gave"
+        fits(one)
+    assert read_table(tmp_path / "snli_1.0" / "snli_1.0_test.txt").column("sentence1")[0] == 'A "man" eats.'
+    write(tmp_path / "snli_1.0" / "snli_1.0_train.jsonl", lines[0] + '\n{"gold_label": "neu\n')
+    with pytest.raises(StudioError, match=r"snli_1.0_train.jsonl, line 2, is no JSON object"):
+        _ = distributions_at(tmp_path / "snli_1.0")[0].table
+
+
+def test_a_folder_of_other_things_holds_no_known_set_and_none_is_no_folder(tmp_path: Path) -> None:
+    write(tmp_path / "notes" / "readme.txt", "nothing here")
+    assert distributions_at(tmp_path) == []
+    with pytest.raises(StudioError, match="there is no file or folder"):
+        distributions_at(tmp_path / "absent")

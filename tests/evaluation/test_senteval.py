@@ -1,0 +1,129 @@
+"""Transfer with a strength chosen unseen agrees with scikit-learn's own search, and never looks at what it is judged by."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.senteval import GRID, cross_validated, pair_features, train_and_test
+from sbert_studio.workspace import Workspace
+
+POINT = 0.01
+
+
+def noisy(rows: int, seed: int = 0, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of three classes that overlap."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 3, rows)
+    return (np.eye(3, 24)[classes] + rng.normal(scale=noise, size=(rows, 24))).astype(np.float32), classes.astype(str)
+
+
+def searched() -> Any:
+    """scikit-learn's own search for the strength, on the same folds: on few rows others may choose another."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+
+    folds = StratifiedKFold(3, shuffle=True, random_state=12)
+    return GridSearchCV(LogisticRegression(max_iter=1000), {"C": list(GRID)}, cv=folds)
+
+
+def test_ten_folds_agree_with_scikit_learns_nested_search() -> None:
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    vectors, labels = noisy(200, noise=0.7)
+    report = cross_validated(vectors, labels)
+    theirs = cross_val_predict(searched(), vectors, labels, cv=StratifiedKFold(10, shuffle=True, random_state=12))
+    assert report.scores["accuracy"] == pytest.approx(np.mean(theirs == labels), abs=POINT)
+    assert report.scores["folds"] == len(report.scores["strengths"]) == 10 and set(report.scores["strengths"]) <= set(GRID)
+    again = cross_validated(vectors, labels)
+    assert again.scores == report.scores
+
+
+def test_the_strength_does_not_depend_on_the_rows_that_are_judged() -> None:
+    vectors, labels = noisy(240)
+    test, truth = noisy(80, seed=1)
+    report = train_and_test(vectors, labels, test, truth)
+    other = train_and_test(vectors, labels, test, np.random.default_rng(0).permutation(truth))
+    assert other.scores["strengths"] == report.scores["strengths"] and other.scores["accuracy"] != report.scores["accuracy"]
+    assert report.scores["train_rows"] == 240 and report.rows == 80
+
+
+def test_a_dev_set_decides_where_there_is_one() -> None:
+    """A dev set that repeats the noise of the training set asks for the weakest penalty, one of a single class for the strongest."""
+    vectors, labels = noisy(60, noise=2.0)
+    wide = (1e-3, 1e3)
+    by_itself = train_and_test(vectors, labels, vectors, labels, dev=vectors, dev_labels=labels, grid=wide)
+    largest = max(set(labels.tolist()), key=labels.tolist().count)
+    one_class = train_and_test(vectors, labels, vectors, labels, dev=vectors, dev_labels=[largest] * 60, grid=wide)
+    assert by_itself.scores["strengths"] == [1e3] and one_class.scores["strengths"] == [1e-3]
+
+
+def test_no_row_is_predicted_by_a_model_that_saw_it() -> None:
+    rng = np.random.default_rng(4)
+    twins = np.repeat(rng.normal(size=(30, 40)), 2, axis=0).astype(np.float32)
+    assert cross_validated(twins, ["a", "b"] * 30, folds=5).scores["accuracy"] < 0.5
+
+
+def test_the_f1_is_that_of_the_positive_class() -> None:
+    vectors, labels = noisy(120)
+    binary = np.where(labels == "0", "yes", "no")
+    report = train_and_test(vectors[:60], binary[:60], vectors[60:], binary[60:], positive="yes")
+    assert report.scores["f1"] < report.scores["accuracy"], "the rarer class is found less often"
+    assert "f1" not in train_and_test(vectors[:60], binary[:60], vectors[60:], binary[60:]).scores
+
+
+def test_rare_classes_make_fewer_folds_and_single_rows_are_refused() -> None:
+    vectors, _ = noisy(12)
+    assert cross_validated(vectors, ["a"] * 4 + ["b"] * 8, grid=(1.0,)).scores["folds"] == 8
+    with pytest.raises(StudioError, match="single row"):
+        cross_validated(vectors, [str(row) for row in range(12)])
+
+
+def test_pairs_are_described_by_what_parts_and_what_joins_them() -> None:
+    u, v = np.array([[3.0, 4.0]]), np.array([[0.0, 2.0]])
+    np.testing.assert_allclose(pair_features(u, v), [[0.6, 0.2, 0.0, 0.8 * 2**0.5]], rtol=1e-6)
+    np.testing.assert_allclose(pair_features(u, v), pair_features(v, u))
+
+
+@pytest.fixture(scope="module")
+def encode(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str]], np.ndarray]:
+    return Catalog(Workspace(tmp_path_factory.mktemp("home")), device="cpu").load("all-MiniLM-L6-v2").encode
+
+
+def read(path: Path, rows: int, *columns: str) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as source:
+        found = list(csv.DictReader(source))
+    places = np.random.default_rng(0).permutation(len(found))[:rows]
+    return [[found[place][column] for place in places] for column in columns]
+
+
+def test_question_types_agree_with_scikit_learn(real_data: Path, encode: Callable[[Sequence[str]], np.ndarray]) -> None:
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    (texts, labels), (others, truth) = (read(real_data / "trec" / f"{split}.csv", 800, "text", "label") for split in ("train", "test"))
+    train, test = encode(texts), encode(others)
+    ours = train_and_test(train, labels, test, truth).scores
+    assert ours["accuracy"] == pytest.approx(searched().fit(train, labels).score(test, truth), abs=POINT)
+    assert ours["accuracy"] > 0.8
+    theirs = cross_val_predict(searched(), train, labels, cv=StratifiedKFold(5, shuffle=True, random_state=12))
+    folded = cross_validated(train, labels, folds=5).scores
+    assert folded["accuracy"] == pytest.approx(np.mean(theirs == np.array(labels)), abs=POINT)
+
+
+def test_paraphrases_agree_with_scikit_learn(real_data: Path, encode: Callable[[Sequence[str]], np.ndarray]) -> None:
+    from sklearn.metrics import f1_score
+
+    parts = [read(real_data / "mrpc" / f"{split}.csv", 300, "sentence1", "sentence2", "label") for split in ("train", "test")]
+    (train, labels), (test, truth) = ((pair_features(encode(one), encode(two)), np.array(label)) for one, two, label in parts)
+    ours = train_and_test(train, labels, test, truth, positive="1").scores
+    theirs = searched().fit(train, labels).predict(test)
+    assert ours["accuracy"] == pytest.approx(np.mean(theirs == truth), abs=POINT)
+    assert ours["f1"] == pytest.approx(f1_score(truth == "1", theirs == "1"), abs=POINT)
+    assert ours["accuracy"] > ours["majority"]

@@ -1,0 +1,85 @@
+"""The registry of tasks: what each says of itself, that no two claim the same rows, and that a new one is a single file."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sbert_studio
+from sbert_studio.data.columns.roles import KINDS
+from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.tasks import SCORED_KINDS, TASKS, Shape, all_tasks, kinds_of_task, task_for, task_named
+
+SHAPES = [
+    Shape(kind, labels, ordered, classed, gives)  # type: ignore[arg-type]
+    for kind, labels, ordered, classed, gives in itertools.product(
+        KINDS, (0, 1, 2, 3, 7), (True, False), (True, False), ("vectors", "score", "class")
+    )
+]
+
+
+def test_every_task_says_what_it_is() -> None:
+    assert TASKS == ("sts", "pairs", "classes", "triplets", "retrieval", "categories", "transfer", "clustering")
+    assert len({task.order for task in all_tasks()}) == len({task.title for task in all_tasks()}) == len(TASKS)
+    for task in all_tasks():
+        assert task.help.endswith(".") and task.kinds and task.main and kinds_of_task(task.name) == task.kinds
+        assert task_named(task.name) is task
+    assert SCORED_KINDS == ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
+
+
+def test_no_two_tasks_claim_the_same_rows_and_every_scored_kind_has_one() -> None:
+    for shape in SHAPES:
+        fitting = [task.name for task in all_tasks() if task.fits(shape)]
+        assert len(fitting) == (0 if shape.kind == "sentences" and not shape.classed else 1), (shape, fitting)
+    with pytest.raises(StudioError, match="bare sentences"):
+        task_for(Shape("sentences"))
+    with pytest.raises(StudioError, match="no evaluation 'odd'"):
+        task_named("odd")
+
+
+ODD = '''
+"""Pairs whose labels are odd in number."""
+
+from .base import REGISTRY, Task
+from ..report import Report
+
+
+@REGISTRY.register("odd")
+class Odd(Task):
+    order, title, help, kinds, main = 9, "Odd ones", "How odd they are.", ("labelled_pairs",), ("oddness",)
+
+    def fits(self, shape):
+        return False
+
+    def judge_vectors(self, examples, vectors, known=None):
+        return Report("odd", len(examples), {"oddness": 0.5})
+'''
+
+USE = """
+import numpy as np
+from sbert_studio.cli.main import run
+from sbert_studio.data.tables import table_from_columns
+from sbert_studio.encoders.base import Encoder
+from sbert_studio.evaluation.suite import evaluate, primary
+class Ones(Encoder):
+    name, normalizes, dim, max_length, fingerprint = "ones", False, 2, 9, "0"
+    def encode(self, texts, **_): return np.ones((len(texts), 2), np.float32)
+    def describe(self): return {}
+table = table_from_columns("t", {"sentence1": ["a b", "c d"], "sentence2": ["a", "d"], "label": ["0", "1"]})
+print(primary(evaluate(Ones(), table, "odd")), run(["evaluate", "--help"]))
+"""
+
+
+def test_a_new_task_is_one_file(tmp_path: Path) -> None:
+    shutil.copytree(Path(sbert_studio.__file__).parent, tmp_path / "sbert_studio")
+    (tmp_path / "sbert_studio/evaluation/tasks/odd.py").write_text(ODD)
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+    done = subprocess.run([sys.executable, "-c", USE], check=False, capture_output=True, text=True, env=env, cwd=tmp_path)
+    assert "('oddness', 0.5) 0" in done.stdout, done.stderr
+    assert "clustering or odd" in done.stdout

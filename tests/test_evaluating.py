@@ -1,0 +1,158 @@
+"""Several models on several files: the verb of the studio, the command, and the endpoint."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import studio_at, write_doubtful, write_model, write_pairs
+
+from sbert_studio.cli.main import run
+from sbert_studio.errors import StudioError
+from sbert_studio.studio import Studio
+from sbert_studio.studio.questions import Unanswered
+from sbert_studio.ui import api
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The tiny model, and the same with other words for its weights."""
+    import torch
+
+    from sbert_studio.encoders.storage.reading import load_folder
+
+    folder = tmp_path_factory.mktemp("models")
+    first = write_model(folder / "tiny")
+    encoder = load_folder(first)
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.add_(0.5 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)))
+    encoder.save(folder / "other")
+    return str(first), str(folder / "other")
+
+
+@pytest.fixture
+def studio(tmp_path: Path, models: tuple[str, str]) -> Iterator[Studio]:
+    with studio_at(tmp_path / "home", models[0]) as studio:
+        yield studio
+
+
+def sts12(folder: Path) -> Path:
+    """A part of a suite, in the folder that is called after it."""
+    (folder / "sts12").mkdir(parents=True)
+    for seed, name in enumerate(("MSRpar", "OnWN")):
+        write_pairs(folder / "sts12" / f"{name}.csv", seed=10 * seed)
+    return folder
+
+
+def test_every_text_is_read_once_by_each_model(studio: Studio, models: tuple[str, str], tmp_path: Path) -> None:
+    paths = [write_pairs(tmp_path / f"{seed}.csv", seed=seed) for seed in (0, 1)]  # the second one's left side is the first one's right
+    rows = []
+    for name in models:
+        encoder = studio.catalog.load(name)
+        encoder.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0]["input_ids"])))
+    found = studio.judge.evaluate_all(models, paths)
+    texts = {text for file in found.files for column in file.rows.examples.texts for text in column}
+    assert sum(rows) == 2 * len(texts) < 2 * 4 * 60
+
+
+def test_the_answer_holds_files_groups_and_comparisons(studio: Studio, models: tuple[str, str], tmp_path: Path) -> None:
+    paths = [write_pairs(tmp_path / f"{seed}.csv", seed=10 * seed) for seed in (0, 1)]
+    found = json.loads(json.dumps(studio.judge.evaluate_all(models, paths).to_json()))
+    assert list(found) == ["models", "files", "together", "averages", "comparisons"] and found["models"] == list(models)
+    for place, name in enumerate(models):
+        for file, path in zip(found["files"], paths, strict=True):
+            alone = studio.judge.evaluate(name, path).to_json()
+            own = file["reports"][place]
+            assert file["file"] == path.name and file["account"] == alone.pop("account") and own.pop("model") == name
+            for measure in ("cosine", "dot", "euclidean", "manhattan"):
+                assert own[measure] == pytest.approx(alone[measure], abs=1e-6)
+        together = found["together"][0]["reports"][place]
+        assert set(together) == {"model", "mean", "weighted_mean", "all"} and set(together["mean"]) == set(together["all"]) - {"interval"}
+    assert [(one["of"], one["by"]) for one in found["comparisons"]] == [
+        ("0.csv", "file"), ("1.csv", "file"), ("2 files", "mean"), ("2 files", "all"),
+    ]  # fmt: skip
+    assert set(found["comparisons"][0]) == {
+        "of", "by", "task", "metric", "models", "scores", "difference", "interval", "chance", "better", "words",
+    }  # fmt: skip
+
+
+def test_a_folder_stands_for_its_tables_and_names_what_it_leaves_out(studio: Studio, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write_pairs(folder / "pairs.csv")
+    (folder / "notes.txt").write_text("a line of text\nanother line\n")
+    (folder / "empty.csv").write_text("")
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    found = studio.judge.evaluate_all(data=[folder])
+    assert [file.name for file in found.files] == ["pairs.csv"] and not found.groups
+    assert {one.file for one in found.left_out} == {"notes.txt", "empty.csv"} and all(one.why for one in found.left_out)
+    with pytest.raises(StudioError, match="empty"):
+        studio.judge.evaluate_all(data=[folder / "pairs.csv", folder / "empty.csv"])
+    with pytest.raises(StudioError, match="nothing to judge by"):
+        studio.judge.evaluate_all()
+    (tmp_path / "bare").mkdir()
+    with pytest.raises(StudioError, match="holds no table"):
+        studio.judge.evaluate_all(data=[tmp_path / "bare"])
+    write_doubtful(folder / "doubtful.csv")
+    with pytest.raises(Unanswered, match=r"doubtful\.csv"):
+        studio.judge.evaluate_all(data=[folder])
+
+
+def test_a_suite_is_read_from_a_folder_or_from_the_home(studio: Studio, tmp_path: Path) -> None:
+    found = studio.judge.evaluate_all(data=[sts12(tmp_path / "data")], suite="sts12")
+    assert [(file.suite, file.name, file.rows.scale) for file in found.files] == [("STS12", "MSRpar", (0, 5)), ("STS12", "OnWN", (0, 5))]
+    assert [group.name for group in found.groups] == ["STS12"]
+    assert [one.file for one in found.missing] == ["MSRvid", "SMTeuroparl", "SMTnews"]
+    assert found.files[0].notes == ("60 rows are judged; the published figures are of 750",)
+    with pytest.raises(StudioError, match="suites"):
+        studio.judge.evaluate_all(suite="STS12")
+    sts12(studio.workspace.home / "suites")
+    assert len(studio.judge.evaluate_all(suite="STS12").files) == 2
+    whole = studio.judge.evaluate_all(suite="STS").to_json()
+    assert whole["averages"][0]["suites"] == ["STS12"] and whole["averages"][0]["wanted"] == 7
+    assert sum(one["suite"] == "STS16" for one in whole["missing"]) == 5
+
+
+def test_the_command_prints_a_table_and_one_json_object(
+    models: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    data = sts12(tmp_path / "data")
+    assert run(["evaluate", *models, "--data", str(data), "--suite", "STS12"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    table = lines[: lines.index("")]
+    assert [line.split("  ")[0] for line in table[1:]] == ["MSRpar", "OnWN", "STS12, mean", "STS12, mean by rows", "STS12, all"]
+    assert len({line.index("Cosine Spearman") for line in table[1:]}) == 1, "columns stand below each other"
+    assert sum("beyond chance" in line for line in lines) == 4 and "STS12: MSRvid is missing (750 pairs)" in lines
+    files = [str(path) for path in sorted((data / "sts12").iterdir())]
+    assert run(["evaluate", models[0], *files]) == 0, "files among the models are judged by, as a shell spells out *.csv"
+    table = capsys.readouterr().out.splitlines()
+    assert "manhattan" in table[2] and table[-1].startswith("2 files, all")
+    assert run(["evaluate", models[0], "--data", files[0], "--data", files[1], "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert [file["file"] for file in found["files"]] == ["MSRpar.csv", "OnWN.csv"]
+    assert run(["evaluate", models[0], "--data", files[0], "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert list(alone)[:3] == ["task", "rows", "cosine"] and "account" in alone, "one model and one file answer as ever"
+    for wrong, words in (([models[0]], "nothing to judge by"), ([files[0]], "no model"), ([models[0], "--suite", "STS99"], "STS99")):
+        assert run(["evaluate", *wrong]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_the_endpoint_takes_further_files_models_and_a_suite(studio: Studio, models: tuple[str, str], tmp_path: Path) -> None:
+    files = [str(path) for path in sorted((sts12(tmp_path / "data") / "sts12").iterdir())]
+    assert api.evaluate(studio, files[0], "", "auto")["task"] == "sts"
+    both = api.evaluate(studio, files[0], models[0], "auto", files=files[1:], models=f"{models[1]}, ")
+    assert both["models"] == list(models) and len(both["files"]) == 2 and len(both["comparisons"]) == 4
+    loose = [shutil.copy(file, tmp_path / Path(file).name) for file in files]
+    suite = api.evaluate(studio, "", "", "auto", files=[str(file) for file in loose], suite="STS12")
+    assert suite["together"][0]["name"] == "STS12" and suite["missing"]
+    with pytest.raises(StudioError, match="no file"):
+        api.evaluate(studio, "", "", "auto")
+    with pytest.raises(StudioError, match="at most"):
+        api.evaluate(studio, files[0], "", "auto", models=",".join("abcdefg"))

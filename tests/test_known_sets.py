@@ -1,0 +1,46 @@
+"""A set of the literature, given as the folder that it came in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny_studio import quick, sentences, studio_at, write_model
+
+from sbert_studio.errors import StudioError
+from sbert_studio.studio import TrainRequest
+
+
+@pytest.fixture
+def year(tmp_path: Path) -> Path:
+    """A year of STS whose scores are the share of words that both sides hold."""
+    folder = tmp_path / "STS12-en-test"
+    folder.mkdir()
+    pairs = list(zip(sentences(60), sentences(60, 1), strict=True))
+    scores = [5 * len({*a.split()} & {*b.split()}) / len({*a.split()} | {*b.split()}) for a, b in pairs]
+    (folder / "STS.input.MSRpar.txt").write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8")
+    (folder / "STS.gs.MSRpar.txt").write_text("".join(f"{score:.2f}\n" for score in [*scores[:59]]) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_a_folder_that_holds_one_set_is_judged_and_learned_from(home: Path, tmp_path: Path, year: Path) -> None:
+    with studio_at(home, write_model(tmp_path / "tiny")) as studio:
+        report = studio.judge.evaluate(None, year)
+        assert (report.task, report.rows) == ("sts", 59) and report.account is not None
+        assert [(reason.why, reason.rows) for reason in report.account.reasons] == [("no gold score", (60,))]
+        outcome = studio.tune.train(TrainRequest(year, overrides=quick(seed=1)))
+        assert outcome.status == "finished"
+
+
+def test_a_folder_of_several_sets_or_of_none_is_refused(home: Path, tmp_path: Path, year: Path) -> None:
+    other = tmp_path / "STS13-en-test"
+    other.mkdir()
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for half in ("input", "gs"):
+        (other / f"STS.{half}.FNWN.txt").write_text("a b\tc d\n" if half == "input" else "2\n", encoding="utf-8")
+    with studio_at(home) as studio:
+        with pytest.raises(StudioError, match="holds 2 sets: STS12 test, STS13 test"):
+            studio.read.table(tmp_path)
+        with pytest.raises(StudioError, match="is a folder"):
+            studio.read.table(empty)
