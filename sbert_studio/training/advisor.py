@@ -297,7 +297,7 @@ class _Advisor:
     def _soups(self) -> bool:
         """Whether several trainings are worth their time: not of few rows, which folds train on several times anyhow, nor of very many."""
         alone = int(self.chosen.get("seeds") or 1) == 1 and not self.chosen.get("folds") and "epochs" not in self.chosen
-        fits = self.examples.kind == "scored_pairs" and not self.cross and not self.words and self.values["method"] == "full"
+        fits = self.examples.kind == "scored_pairs" and not (self.cross or self.poly or self.words) and self.values["method"] == "full"
         return fits and alone and _SMALL < self.rows <= _SOUP_LIMIT and self.parameters <= _SMALL_MODEL
 
     def _soup(self) -> None:
