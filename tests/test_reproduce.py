@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "benchmarks"))
 
 import reproduce  # noqa: E402
+from reproduction.prepared import prepare  # noqa: E402
 from reproduction.registry import ROWS, chosen  # noqa: E402
 from reproduction.rendering import rendered  # noqa: E402
 from reproduction.results import Results  # noqa: E402
@@ -137,6 +138,19 @@ def test_rows_that_lack_something_are_not_run(places: Places, tmp_path: Path) ->
     rows = [replace(_small(), needs="the hub"), replace(_small(), packages=("no_such_package",))]
     assert run_rows(rows, places, results) == 0
     assert results.rows == {}
+
+
+def test_files_that_the_sets_do_not_hold_are_made_of_them(tmp_path: Path) -> None:
+    for name, lines in {
+        "snli/train.csv": ["premise,hypothesis,label", "a,b,neutral"],
+        "sick/train.csv": ["sentence1,sentence2,score,label", "c,d,4.5,entailment"],
+        "stsb/train.csv": ["sentence1,sentence2,score", "e,f,3.8"],
+    }.items():
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    prepare(["nli.csv", "stsb-classes.csv"], tmp_path, tmp_path)
+    assert (tmp_path / "nli.csv").read_text(encoding="utf-8").splitlines() == ["sentence1,sentence2,label", "a,b,neutral", "c,d,entailment"]
+    assert (tmp_path / "stsb-classes.csv").read_text(encoding="utf-8").splitlines()[1:] == ["e,f,class 4"]
 
 
 def test_two_processes_do_not_undo_each_other(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ make reproduce ARGS=--render                           # this page, from docs/re
 
 {measured}
 - **In bold**: the 23 rows of the comparison's Table 1. Where no reported figure is at hand, its cell holds –.
+- **Paper**: the figures of the comparison's Table 1 and of Sentence-BERT's Table 6 are of the dev set, those of the CoSENT article of its
+  test sets.
 - **Chosen** is on the dev set alone, or on held-out rows of the training set where there is none; the test set is judged once, at the end.
 - **MSE** is that of the prediction with score / 5. A cross-encoder predicts by what its head gives; vectors predict by their cosine as it
   is, clipped to 0…1 and not fitted to the scale: where cosines lie high or close together it is large, however well they rank.
@@ -71,7 +73,7 @@ def _table(rows: Sequence[Row], results: Results) -> Iterator[str]:
             speed = _state(row) if row.needs else _speed(row, results)
             yield _line(row.title, f"`{row.name}`", f"{row.paper['speed']:,.0f}", speed, row.why)
         return
-    yield _line("system", "row", "paper, dev", "ours, dev", "ours, test", "weights", "training, s", "sentences/s", "why different")
+    yield _line("system", "row", "paper", "ours, dev", "ours, test", "weights", "training, s", "sentences/s", "why different")
     yield _line(*["---"] * 9)
     measured = [row for row in rows if row.sets is not None]
     full = any("mse" in row.paper for row in measured)
@@ -118,12 +120,19 @@ def _spread(values: Sequence[float], how: str) -> str:
 
 
 def _commands(rows: Sequence[Row]) -> Iterator[str]:
+    """How each model is made, and once how all are judged."""
     yield "```sh"
     for row in rows:
         seeds = f", SEED = {' '.join(map(str, row.seeds))}" if any("SEED" in command for command in row.commands) else ""
-        commands = row.typed if row.sets is not None else (f"sbert-studio encode DATA/stsb/test.csv --model {row.model} --out vectors.npy",)
-        yield f"# {row.name}{seeds}"
-        yield from commands
+        yield f"# {row.name}{seeds}" if row.commands else f"# {row.name}: {row.model}, as it is"
+        yield from (f"sbert-studio {command}" for command in row.commands)
+    judged = {row.sets: row for row in rows if row.sets is not None and not row.needs}
+    for sets in judged:
+        yield f"# rows of {next(iter(sets.files.values())).partition('/')[0]} are judged by"
+        yield from (f"sbert-studio evaluate MODEL --data DATA/{file} --task sts" for file in sets.files.values())
+    if not judged:
+        yield "# each encodes the texts, in the order in which they stand (32 at a time) or in batches of similar length"
+        yield "sbert-studio encode DATA/stsb/test.csv --model MODEL --out vectors.npy"
     yield "```"
     yield ""
 
