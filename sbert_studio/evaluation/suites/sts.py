@@ -95,6 +95,7 @@ class SickRelatedness(Suite):
         ),
     )
     scale = (1.0, 5.0)
+    known_as = ("SICK", "test")
 
 
 @SUITES.register("STS")

@@ -121,11 +121,13 @@ def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
 def verdict(first: Report, other: Report) -> str:
     """Whether a model is better than the first by more than which rows the file happens to hold (paired bootstrap)."""
     from ...evaluation.bootstrap import gain
+    from ...evaluation.tasks import task_named
 
     low, high = gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
     if low is None or high is None:
         return ""
-    word = "better" if low > 0 else "worse" if high < 0 else "within the noise"
+    more, less = ("worse", "better") if task_named(first.task).smaller_is_better else ("better", "worse")
+    word = more if low > 0 else less if high < 0 else "within the noise"
     return f"{word} [{low:+.4f}, {high:+.4f}]"
 
 
