@@ -89,7 +89,8 @@ def beside(rows: Rows, task: Task, known: Table, dev: Table | None = None, roles
         raise StudioError(f"{task.name} judges a file by itself and has no use for known answers", f"leave them out, or choose {able}")
     found, chosen = (None if table is None else task.read(table, _of_columns(table, roles)) for table in (known, dev))
     assert found is not None
-    notes = (*rows.notes, f"{len(found.examples):,} rows of {known.name} are known", *found.notes)
+    use = "learned from" if task.learns else "laid beside"
+    notes = (*rows.notes, f"{use} the {len(found.examples):,} rows of {known.name}", *found.notes)
     return replace(rows, known=found.examples, dev=None if chosen is None else chosen.examples, notes=notes)
 
 

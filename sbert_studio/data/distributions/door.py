@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -52,6 +52,12 @@ class Found:
         """
         content = self.distribution.read(self.part)
         return Table(self.title, content.names, content.lines, content.notes, content.data)
+
+    @property
+    def subsets(self) -> dict[str, Found]:
+        """Its subsets by their names, where they have files of their own."""
+        parts = self.distribution.subsets(self.part)
+        return {name: replace(self, section=part.section, files=part.files, part=part) for name, part in parts.items()}
 
     @property
     def account(self) -> RowAccount:

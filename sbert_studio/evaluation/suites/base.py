@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from ...errors import StudioError
 from ...registry import Registry
 
 if TYPE_CHECKING:
@@ -113,10 +115,14 @@ class Search:
 
     @cached_property
     def sets(self) -> list[OwnSplits]:
-        """The known sets that lie there as their authors hand them out."""
+        """The known sets that lie there as their authors hand them out; a folder of too many files is searched for tables alone."""
         from ...data.distributions import own_splits_at
 
-        return [one for place in self.places for one in own_splits_at(place)]
+        found: list[OwnSplits] = []
+        for place in self.places:
+            with contextlib.suppress(StudioError):
+                found += own_splits_at(place)
+        return found
 
 
 Source = Callable[[type[Suite], Search], Iterator[PartFound]]

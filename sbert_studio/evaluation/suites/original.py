@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from .base import Part, PartFound, Search, Suite
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ...data.distributions import Found, OwnSplits
     from ...data.tables import Table
 
@@ -31,10 +29,11 @@ def originals(suite: type[Suite], search: Search) -> Iterator[PartFound]:
         elif part.instead and (other := next((one for one in own if one.judged.split == "dev"), None)) is not None:
             yield PartFound(suite, part, partial(_table, other.judged), other.judged.roles, other.judged.files[0].name)
     elif judged is not None:
+        subsets = {name.casefold(): found for name, found in judged.judged.subsets.items()}
         for part in suite.parts:
-            rows = _subset(judged.judged, part)
-            if len(rows):
-                yield PartFound(suite, part, partial(_rows, judged.judged, rows), judged.judged.roles)
+            there = next((subsets[name.casefold()] for name in (part.name, *part.stems) if name.casefold() in subsets), None)
+            if there is not None:
+                yield PartFound(suite, part, partial(_table, there), there.roles)
 
 
 def _found(suite: type[Suite], part: Part, own: OwnSplits) -> PartFound:
@@ -44,16 +43,3 @@ def _found(suite: type[Suite], part: Part, own: OwnSplits) -> PartFound:
 
 def _table(found: Found) -> Table:
     return found.table
-
-
-def _rows(found: Found, rows: np.ndarray) -> Table:
-    return found.table.select(rows)
-
-
-def _subset(found: Found, part: Part) -> np.ndarray:
-    """The places of the rows of a part, by the name of the subset that they come from."""
-    import numpy as np
-
-    names = {one.casefold() for one in (part.name, *part.stems)}
-    subsets = found.table.column(found.roles.group) if found.roles.group else [""] * len(found.table)
-    return np.flatnonzero([subset.casefold() in names for subset in subsets])

@@ -102,5 +102,5 @@ class SickRelatedness(Suite):
 class Sts(Suite):
     """The seven whose average stands in the last column of the tables."""
 
-    title = "All of them, with their average"
+    title = "All seven sets of similarity, with their average"
     suites = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "SICK-R")
