@@ -12,7 +12,6 @@ from sbert_studio.evaluation import suites
 from sbert_studio.evaluation.suites import SUITES, PartFound, find_parts, suite_named, suites_in
 from sbert_studio.evaluation.tasks import TASKS
 
-
 STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "SICK-R")
 TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 

@@ -26,7 +26,7 @@ SHAPES = [
 
 def test_every_task_says_what_it_is() -> None:
     by_columns = ("sts", "pairs", "classes", "triplets", "retrieval", "categories", "transfer")
-    assert TASKS == (*by_columns, "clustering", "senteval", "topics", "geometry")
+    assert (*by_columns, "clustering", "senteval", "topics", "geometry") == TASKS
     assert {task.name for task in all_tasks() if any(map(task.fits, SHAPES))} == set(by_columns), "the others are chosen by name"
     assert len({task.order for task in all_tasks()}) == len({task.title for task in all_tasks()}) == len(TASKS)
     for task in all_tasks():
