@@ -17,7 +17,6 @@ from ...errors import StudioError
 from ..checkpoint import Checkpoints, State, Tensors, read_state, read_tensors
 from ..events import Evaluated, Notice, Saved, Step
 from ..judging.alarm import OPPOSITE, accepted, below_chance, falls_apart
-from .optimiser import Optimiser
 from .parts import Parts
 from .schedule import Schedule
 from .soup import Soup
@@ -65,9 +64,7 @@ class Loop:
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
         self._steps = Steps(parts, precision, state.micro_batch)
         self._learning = parts.learning()
-        rooms = zip(("encoder", "objective"), self._learning, strict=True)
-        named = {f"{room}.{name}": item for room, learning in rooms for name, item in learning.items()}
-        self._optimiser, self._soup = Optimiser(named, parts.spec, schedule.ends), Soup(named, schedule.ends)
+        self._optimiser, self._soup = parts.optimiser(schedule.ends), Soup(parts.named(), schedule.ends)
         self._pace = Throughput(state.rows, state.seconds)
         self._began = time.perf_counter() - state.total_seconds
         self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN
