@@ -12,6 +12,7 @@ from tiny_studio import sentences, studio_at, write_model, write_pairs
 
 from sbert_studio.cli.main import run
 from sbert_studio.errors import StudioError
+from sbert_studio.ui import api
 
 CLASSES = ("HUM:ind Who", "LOC:city Where", "NUM:count How many")
 
@@ -95,6 +96,13 @@ def test_the_command_takes_a_file_to_learn_from(
     assert run(["evaluate", name, "--data", str(topics), "--task", "topics", "--group", "topic"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in shown if "spearman" in line] == ["a", "b", "mean", "all"]
+
+
+def test_the_endpoint_takes_a_file_to_learn_from(home: Path, tmp_path: Path, model: Path) -> None:
+    test = mrpc(tmp_path / "mrpc")
+    with studio_at(home, model) as studio:
+        found = api.evaluate(studio, str(test), "", "senteval", known=str(test.with_name("train.csv")))
+    assert (found["task"], found["train_rows"]) == ("senteval", 50)
 
 
 def test_a_missing_half_of_a_set_is_refused_by_name(home: Path, tmp_path: Path, model: Path) -> None:

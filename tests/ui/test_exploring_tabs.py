@@ -239,3 +239,6 @@ def test_a_verdict_needs_an_interval_beyond_zero() -> None:
     assert evaluate.verdict(report(draws), report(draws - 0.1)).startswith("worse")
     assert evaluate.verdict(report(draws), report(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
     assert evaluate.verdict(report(None), report(draws)) == ""
+    wide, narrow = (Report("geometry", 40, {"anisotropy": mean}, resampled=draws + mean) for mean in (0.1, 0.3))
+    assert evaluate.verdict(wide, narrow).startswith("worse [+0.2000"), "less is better"
+    assert evaluate.main_table([("wide", wide), ("narrow", narrow)], "t")["columns"][2]["kind"] == "number", "a rise is not shown as a gain"
