@@ -105,6 +105,16 @@ def test_the_endpoint_takes_a_file_to_learn_from(home: Path, tmp_path: Path, mod
     assert (found["task"], found["train_rows"]) == ("senteval", 50)
 
 
+def test_a_plain_table_of_argument_facets_is_judged_by_its_topics(home: Path, tmp_path: Path, model: Path) -> None:
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "afs").mkdir()
+    table = [f"{lines[0]},topic", *(f"{line},{('tax', 'war')[row % 2]}" for row, line in enumerate(lines[1:]))]
+    (tmp_path / "afs/all.csv").write_text("\n".join(table), encoding="utf-8")
+    with studio_at(home, model) as studio:
+        found = studio.judge.evaluate_all(data=[tmp_path], suite="afs")
+    assert set(found.models[0].reports[0].scores["groups"]) == {"tax", "war"} and found.files[0].name == "AFS"
+
+
 def test_a_missing_half_of_a_set_is_refused_by_name(home: Path, tmp_path: Path, model: Path) -> None:
     folder = tmp_path / "MR"
     folder.mkdir()

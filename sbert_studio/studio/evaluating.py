@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..workspace import existing
-from .judging import Given, Judging, of_reading
+from .given import Given, learned_sets
+from .judging import Judging, of_reading
 from .questions import Unanswered
 from .reading import existing_file
 from .results import Evaluation, LeftOut
@@ -176,7 +177,9 @@ def _roles(table: Table, suite: type[Suite], asked: ColumnChoices | None) -> Rol
     from ..data.choices.column_choices import ColumnChoices, roles_as_asked
     from ..evaluation.tasks import task_named
 
-    said = replace(asked or ColumnChoices(), kind=suite.kind or task_named(suite.task).kinds[0], scale=suite.scale, as_read=True)
+    asked = asked or ColumnChoices()
+    group = suite.group if asked.group is None and suite.group in table.columns else asked.group
+    said = replace(asked, kind=suite.kind or task_named(suite.task).kinds[0], scale=suite.scale, group=group, as_read=True)
     return roles_as_asked(table, said)
 
 
@@ -198,17 +201,13 @@ def _tables_at(path: str | Path, task: str) -> list[tuple[Path, bool]]:
     Raises:
         StudioError: there is neither, or the folder holds no table.
     """
-    from ..data.distributions import own_splits_at
     from ..data.readers.content import SUFFIXES
-    from ..evaluation.tasks import task_named
 
     found = existing(path)
     if found is None or not found.is_dir():
         return [(existing_file(path), True)]
-    if task != "auto" and task_named(task).learns:
-        sets = [(own.judged.files[0], False) for own in own_splits_at(found) if own.judged.roles.kind in task_named(task).kinds]
-        if sets:
-            return sets
+    if sets := learned_sets(found, task):
+        return [(own.judged.files[0], False) for own in sets]
     tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
     if not tables:
         raise StudioError(f"the folder {found.name or found} holds no table", f"name a folder of {', '.join(SUFFIXES)} files")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError, ended
-from ..workspace import existing
 from .fitted import fitted_models
+from .given import Given, as_known_set
 from .languages import foreign_notes, unknown_notes
 from .part import Part
 from .questions import Unanswered
@@ -18,7 +18,6 @@ from .results import ModelCard
 
 if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
-    from ..data.distributions import OwnSplits
     from ..data.evidence.similarity import Similar
     from ..data.examples import Roles
     from ..data.progress import Progress
@@ -28,27 +27,6 @@ if TYPE_CHECKING:
     from ..runs.records.record import Run
     from .reading import Reading
     from .services import Services
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """What is given to be judged by.
-
-    Attributes:
-        known, dev: rows whose answers are known, and those by which settings are chosen.
-        roles: what the columns are, of a known set.
-    """
-
-    table: Table
-    known: Table | None = None
-    dev: Table | None = None
-    roles: Roles | None = None
-
-    @classmethod
-    def of(cls, own: OwnSplits) -> Given:
-        """A set of the literature as its authors split it."""
-        known, dev = (None if one is None else one.table for one in (own.known, own.dev))
-        return cls(own.judged.table, known, None if known is None else dev, own.judged.roles)
 
 
 class Judging(Part):
@@ -96,14 +74,8 @@ class Judging(Part):
         name: str | None = None,
     ) -> Given:
         """What is judged. A task that learns is given a known set as its authors split it, unless something else was said."""
-        from ..data.distributions import own_splits_at
-        from ..evaluation.tasks import task_named
-
-        if known is None and task != "auto" and not asked and isinstance(path, str | Path) and task_named(task).learns:
-            place = existing(path)
-            own = [one for one in own_splits_at(place) if one.judged.roles.kind in task_named(task).kinds] if place is not None else []
-            if len(own) == 1:
-                return Given.of(own[0])
+        if known is None and not asked and (found := as_known_set(path, task)) is not None:
+            return found
         others = None if known is None else self.read.table(known, asked=asked)
         return Given(self.read.table(path, name, asked=asked), others)
 

@@ -50,6 +50,7 @@ class Suite:
         parts: the files; of a suite of suites none.
         suites: the suites that it holds.
         task: the one that its parts are judged by; ``kind``: of the examples, where it is not the task's usual one.
+        group: the column of a table that says which group a row is of, for a task that judges by groups.
         known_as: the name of the set, and the split that is judged, in which it is handed out by its authors; by its subsets, of several
             parts. The set is the suite's name where it is empty.
         scale: of scored pairs, the scores of least and of most alike.
@@ -62,6 +63,7 @@ class Suite:
     suites: ClassVar[tuple[str, ...]] = ()
     task: ClassVar[str] = "sts"
     kind: ClassVar[Kind | None] = None
+    group: ClassVar[str] = ""
     known_as: ClassVar[tuple[str, Split]] = ("", "test")
     scale: ClassVar[tuple[float, float] | None] = (0.0, 5.0)
 

@@ -13,6 +13,7 @@ class ArgumentFacets(Suite):
     folders = ("afs", "argument-facets")
     parts = (Part("AFS", 6_000, common=("all", "data")),)
     task = "topics"
+    group = "topic"
     known_as = ("AFS", "all")
 
 
