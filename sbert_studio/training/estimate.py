@@ -12,7 +12,6 @@ import numpy as np
 from ..encoders.runtime import resolve_precision
 from ..encoders.trainable import Trainable
 from ..errors import StudioError
-from .advisor import settled
 from .distributed import Processes
 from .judging.evaluator import Evaluator, hold_out
 from .loop.memory import PeakMemory
@@ -20,6 +19,7 @@ from .loop.packing import pack_batches
 from .loop.parts import Parts
 from .loop.schedule import Schedule
 from .loop.steps import Steps
+from .objective_choice import settled
 from .prepare import prepare
 from .sampling.sampler import Sampler
 from .spec import TrainSpec

@@ -13,9 +13,9 @@ from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..objectives import build_objective, build_pair_objective, build_poly_objective, objectives_of
 from ..objectives.base import Objective
-from .advisor import learns_from
 from .distributed import Processes
 from .loop.quick import quicken
+from .objective_choice import learns_from
 from .spec import TrainSpec
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..objectives.relation import Relation
 from ..workspace import write_json
-from .advisor import settled
 from .artifacts import export
 from .checkpoint import Checkpoints, disk_space
 from .distributed import Processes
@@ -32,6 +31,7 @@ from .loop.packing import pack_batches
 from .loop.parts import Parts
 from .loop.probe import fit_head
 from .loop.schedule import Schedule
+from .objective_choice import settled
 from .prepare import prepare
 from .sampling.batches import batches_for
 from .spec import TrainSpec
