@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..encoders.scorers.pair_scorer import PairScorer
 from .comparison import Comparison, told_apart
 from .groups import Group, GroupScores, grouped, scores_of_group
-from .judging import Judged, fitting_task, judge_sets
+from .judging import Judged, ToJudge, fitting_task, judge_sets
 from .tasks import Rows, Task, primary, task_named
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def judge_model(
     """One model on every file and group; each distinct text is encoded once, over all of them."""
     scorer = isinstance(model, PairScorer)
     tasks = [fitting_task(model, file.rows.examples) if file.automatic and scorer else file.task for file in files]
-    sets = [(file.rows.examples, task) for file, task in zip(files, tasks, strict=True)]
+    sets = [ToJudge(file.rows.examples, task, file.rows.known, file.rows.dev) for file, task in zip(files, tasks, strict=True)]
     judged = [group for group in groups if all(tasks[place].name == group.task.name for place in group.members)]
-    sets += [(group.pooled, group.task) for group in judged if group.pooled is not None]
+    sets += [ToJudge(group.pooled, group.task) for group in judged if group.pooled is not None]
     reports = judge_sets(model, sets, progress)
     of_pools = iter(reports[len(files) :])
     scores: dict[int, GroupScores] = {}
@@ -143,9 +143,10 @@ def _compared(
 def _of_means(of: str, by: Any, names: tuple[str, str], mine: GroupScores, theirs: GroupScores) -> Comparison:
     scores = (mine.main, theirs.main)
     apart = told_apart(scores, (mine.resampled, theirs.resampled))
-    return Comparison(of, by, mine.task, mine.metric, names, scores, *apart)
+    return Comparison(of, by, mine.task, mine.metric, names, scores, *apart, task_named(mine.task).smaller_is_better)
 
 
 def _of_reports(of: str, by: Any, names: tuple[str, str], first: Report, second: Report) -> Comparison:
     (metric, one), (_, other) = primary(first), primary(second)
-    return Comparison(of, by, first.task, metric, names, (one, other), *told_apart((one, other), (first.resampled, second.resampled)))
+    apart = told_apart((one, other), (first.resampled, second.resampled))
+    return Comparison(of, by, first.task, metric, names, (one, other), *apart, task_named(first.task).smaller_is_better)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..workspace import existing
+from .given import Given, learned_sets
 from .judging import Judging, of_reading
 from .questions import Unanswered
 from .reading import existing_file
@@ -38,6 +39,7 @@ class Evaluating(Judging):
         suite: str = "",
         progress: Progress | None = None,
         asked: ColumnChoices | None = None,
+        known: str | Path | Table | None = None,
     ) -> Evaluation:
         """Every model on the same rows of every file, the files taken together, and every two models compared.
 
@@ -47,6 +49,7 @@ class Evaluating(Judging):
             task: one for all files; ``auto`` finds it for each.
             suite: judge by the files of this suite (see :mod:`sbert_studio.evaluation.suites`).
             asked: what was said of the files' columns.
+            known: see :meth:`evaluate`; one for all files.
 
         Raises:
             Unanswered: a file can be read in more than one way.
@@ -58,10 +61,12 @@ class Evaluating(Judging):
         encoders = _Encoders(self.catalog.load_either, lambda: self._untuned(names[0]) or self.catalog.load(self.settings.default_model))
         missing: tuple[Missing, ...] = ()
         left_out: tuple[LeftOut, ...] = ()
+        if suite and known is not None:
+            raise StudioError("a suite has its own rows to learn from", "leave --known out")
         if suite:
             files, averages, missing = self._suite(suite, data, asked)
         else:
-            files, left_out = self._files(data, task, asked, encoders)
+            files, left_out = self._files(data, task, asked, encoders, None if known is None else self.read.table(known, asked=asked))
             averages = []
         judged, tables = [file for file, _ in files], [table for _, table in files]
         groups = groups_of(judged)
@@ -73,17 +78,17 @@ class Evaluating(Judging):
         return Evaluation(tuple(judged), tuple(groups), tuple(averages), tuple(scores), tuple(comparisons), missing, left_out)
 
     def _files(
-        self, data: Sequence[str | Path], task: str, asked: ColumnChoices | None, encoders: _Encoders
+        self, data: Sequence[str | Path], task: str, asked: ColumnChoices | None, encoders: _Encoders, known: Table | None
     ) -> tuple[list[tuple[JudgedFile, Table]], tuple[LeftOut, ...]]:
         """What there is to judge by in files and folders. A table of a folder that holds nothing of the kind is left out."""
         files: list[tuple[JudgedFile, Table]] = []
         left_out: list[LeftOut] = []
-        paths = [path for one in data for path in _tables_at(one)]
+        paths = [path for one in data for path in _tables_at(one, task)]
         if not paths:
             raise StudioError("there is nothing to judge by", "give files or a folder of tables, or name a suite")
         for (path, alone), name in zip(paths, _names([path for path, _ in paths]), strict=True):
             try:
-                files.append(self._judged_file(name, self.read.table(path, name, asked=asked), task, asked, encoders))
+                files.append(self._judged_file(name, self._given(path, task, asked, known, name), task, asked, encoders))
             except Unanswered:
                 raise
             except StudioError as error:
@@ -95,14 +100,17 @@ class Evaluating(Judging):
         return files, tuple(left_out)
 
     def _judged_file(
-        self, name: str, table: Table, task: str, asked: ColumnChoices | None, encoders: _Encoders
+        self, name: str, given: Given, task: str, asked: ColumnChoices | None, encoders: _Encoders
     ) -> tuple[JudgedFile, Table]:
         from ..evaluation.several import JudgedFile
-        from ..evaluation.suite import task_of
+        from ..evaluation.suite import beside, task_of
 
-        roles, open_ = self._roles_to_judge_by(table, task, asked, encoders.similar)
-        chosen, known = task_of(table, task, roles)
-        rows = chosen.read(table, known)
+        table = given.table
+        roles, open_ = self._roles_of(given, task, asked, encoders.similar)
+        chosen, columns = task_of(table, task, roles)
+        rows = chosen.read(table, columns)
+        if given.known is not None:
+            rows = beside(rows, chosen, given.known, given.dev, columns)
         return JudgedFile(name, rows, chosen, task == "auto", notes=(*open_, *of_reading(table), *rows.notes)), table
 
     def _suite(
@@ -122,15 +130,21 @@ class Evaluating(Judging):
 
     def _part(self, found: PartFound, asked: ColumnChoices | None) -> tuple[JudgedFile, Table]:
         from ..evaluation.several import JudgedFile
+        from ..evaluation.suite import beside
         from ..evaluation.tasks import task_named
 
         suite, part = found.suite, found.part
         table = found.read()
         task = task_named(suite.task)
-        rows = task.read(table, found.roles or _roles(table, suite, asked))
+        roles = found.roles or _roles(table, suite, asked)
+        rows = task.read(table, roles)
+        if found.known is not None:
+            rows = beside(rows, task, found.known(), None if found.dev is None else found.dev(), roles)
         notes = [*of_reading(table), *rows.notes]
         if len(rows.examples) != part.rows and not found.instead:
             notes.append(f"{len(rows.examples):,} rows are judged; the published figures are of {part.rows:,}")
+        if rows.known is not None and len(rows.known) != part.learned:
+            notes.append(f"{len(rows.known):,} rows are learned from; those of the published figures were {part.learned:,}")
         # The only part of a suite is told by the suite's name, and one of several by its own.
         name = found.instead or (suite.name if len(suite.parts) == 1 else part.name)
         return JudgedFile(name, rows, task, suite=suite.name, notes=tuple(notes)), table
@@ -163,7 +177,9 @@ def _roles(table: Table, suite: type[Suite], asked: ColumnChoices | None) -> Rol
     from ..data.choices.column_choices import ColumnChoices, roles_as_asked
     from ..evaluation.tasks import task_named
 
-    said = replace(asked or ColumnChoices(), kind=task_named(suite.task).kinds[0], scale=suite.scale, as_read=True)
+    asked = asked or ColumnChoices()
+    group = suite.group if asked.group is None and suite.group in table.columns else asked.group
+    said = replace(asked, kind=suite.kind or task_named(suite.task).kinds[0], scale=suite.scale, group=group, as_read=True)
     return roles_as_asked(table, said)
 
 
@@ -179,8 +195,8 @@ def _place(path: str | Path) -> Path:
     return found.resolve()
 
 
-def _tables_at(path: str | Path) -> list[tuple[Path, bool]]:
-    """A file, and that it was named; or the tables of a folder.
+def _tables_at(path: str | Path, task: str) -> list[tuple[Path, bool]]:
+    """A file, and that it was named; or the tables of a folder, or, for a task that learns, the known sets that lie there.
 
     Raises:
         StudioError: there is neither, or the folder holds no table.
@@ -190,6 +206,8 @@ def _tables_at(path: str | Path) -> list[tuple[Path, bool]]:
     found = existing(path)
     if found is None or not found.is_dir():
         return [(existing_file(path), True)]
+    if sets := learned_sets(found, task):
+        return [(own.judged.files[0], False) for own in sets]
     tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
     if not tables:
         raise StudioError(f"the folder {found.name or found} holds no table", f"name a folder of {', '.join(SUFFIXES)} files")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError, ended
 from .fitted import fitted_models
+from .given import Given, as_known_set
 from .languages import foreign_notes, unknown_notes
 from .part import Part
 from .questions import Unanswered
@@ -42,11 +43,14 @@ class Judging(Part):
         task: str = "auto",
         progress: Progress | None = None,
         asked: ColumnChoices | None = None,
+        known: str | Path | Table | None = None,
     ) -> Report:
         """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows.
 
         Args:
             asked: what was said of the file and its columns; the rest is found out, as for a training.
+            known: a file of other rows whose answers are known: ``senteval`` learns from them, ``categories`` lays the judged texts
+                beside them. A file of a set of the literature that has its own train split needs none.
 
         Raises:
             Unanswered: the file can be read in more than one way, such as a scale that looks reversed.
@@ -54,11 +58,31 @@ class Judging(Part):
         """
         from ..evaluation.suite import evaluate
 
-        name, table = model or self.settings.default_model, self.read.table(path, asked=asked)
-        judged = self.catalog.load_either(name)
-        roles, open_ = self._roles_to_judge_by(table, task, asked, lambda: self.read.similar(self._untuned(name)))
-        report = evaluate(judged, table, task, progress, roles)
+        name = model or self.settings.default_model
+        given = self._given(path, task, asked, known)
+        judged, table = self.catalog.load_either(name), given.table
+        roles, open_ = self._roles_of(given, task, asked, lambda: self.read.similar(self._untuned(name)))
+        report = evaluate(judged, table, task, progress, roles, given.known, given.dev)
         return replace(report, notes=(*open_, *of_reading(table), *report.notes, *self._of_model(name, table, roles)))
+
+    def _given(
+        self,
+        path: str | Path | Table,
+        task: str,
+        asked: ColumnChoices | None,
+        known: str | Path | Table | None,
+        name: str | None = None,
+    ) -> Given:
+        """What is judged. A task that learns is given a known set as its authors split it, unless something else was said."""
+        if known is None and not asked and (found := as_known_set(path, task)) is not None:
+            return found
+        others = None if known is None else self.read.table(known, asked=asked)
+        return Given(self.read.table(path, name, asked=asked), others)
+
+    def _roles_of(
+        self, given: Given, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]
+    ) -> tuple[Roles | None, list[str]]:
+        return (given.roles, []) if given.roles is not None else self._roles_to_judge_by(given.table, task, asked, evidence)
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
         """The models at hand, the finished runs and the tables of words (of one owner), newest first; none of them is loaded.

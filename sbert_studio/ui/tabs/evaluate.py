@@ -98,7 +98,7 @@ def judge(
 
 def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
     """The one score that matters for the task, with its interval and the difference to the first model."""
-    from ...evaluation.tasks import primary
+    from ...evaluation.tasks import primary, task_named
 
     found = [(title, *primary(report), report.scores.get("interval")) for title, report in reports]
     first, report = found[0][2], reports[0][1]
@@ -106,7 +106,9 @@ def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
     notes = dict.fromkeys(note for _, one in reports for note in one.notes)
     columns = [column("Model"), column(metric_in_words(found[0][1]), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if any(item[3] for item in found) else []
-    columns += [column("Difference", "delta"), column("Beyond chance?")] if len(found) > 1 else []
+    # A rise is drawn in the colour of what is better, so that it must not be where less is.
+    difference = column("Difference", "number" if task_named(report.task).smaller_is_better else "delta", digits=4)
+    columns += [difference, column("Beyond chance?")] if len(found) > 1 else []
     rows = []
     for (title, _, score, interval), (_, one) in zip(found, reports, strict=True):
         row: list[Any] = [title, score]
@@ -121,11 +123,13 @@ def main_table(reports: Sequence[tuple[str, Report]], name: str) -> Value:
 def verdict(first: Report, other: Report) -> str:
     """Whether a model is better than the first by more than which rows the file happens to hold (paired bootstrap)."""
     from ...evaluation.bootstrap import gain
+    from ...evaluation.tasks import task_named
 
     low, high = gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
     if low is None or high is None:
         return ""
-    word = "better" if low > 0 else "worse" if high < 0 else "within the noise"
+    more, less = ("worse", "better") if task_named(first.task).smaller_is_better else ("better", "worse")
+    word = more if low > 0 else less if high < 0 else "within the noise"
     return f"{word} [{low:+.4f}, {high:+.4f}]"
 
 
