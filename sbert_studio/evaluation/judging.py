@@ -15,6 +15,7 @@ from ..errors import StudioError
 from .bootstrap import drawn_together
 from .categories import Known
 from .crossing import require_finite
+from .pace import Pace
 from .similarity import Encoded
 from .tasks import Shape, Task, task_for
 from .tasks.of_texts import categories_of
@@ -31,13 +32,18 @@ MOST_KNOWN = 5_000
 
 
 def judge_sets(
-    model: Judged, sets: Sequence[tuple[Examples, Task]], progress: Progress | None = None, known: Examples | None = None
+    model: Judged,
+    sets: Sequence[tuple[Examples, Task]],
+    progress: Progress | None = None,
+    known: Examples | None = None,
+    pace: Pace | None = None,
 ) -> list[Report]:
     """Judge a model on each set by its task. A text, or of a model that scores pairs a pair, that stands in several sets is read once.
 
     Args:
         progress: told how many texts or pairs are done.
         known: texts with a category that is known, beside which those of a task that is ``beside_known`` are laid.
+        pace: counts what the model reads, and how long that takes.
 
     Raises:
         StudioError: a set is empty, a task is not one for such a model, or the model gives numbers that are not finite.
@@ -45,8 +51,8 @@ def judge_sets(
     if not all(len(examples) for examples, _ in sets):
         raise StudioError("there are no rows to judge the model on", "give a larger set")
     if isinstance(model, PairScorer):
-        return _by_scores(model, sets, progress)
-    return _by_vectors(cast("Encoder", model), sets, progress, known)  # whatever learns gives vectors, or scores
+        return _by_scores(model, sets, progress, pace or Pace())
+    return _by_vectors(cast("Encoder", model), sets, progress, known, pace or Pace())  # whatever learns gives vectors, or scores
 
 
 def fitting_task(model: Judged, examples: Examples) -> Task:
@@ -68,11 +74,14 @@ def known_sample(examples: Examples) -> Examples:
     return examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:MOST_KNOWN]))
 
 
-def _by_vectors(encoder: Encoder, sets: Sequence[tuple[Examples, Task]], progress: Progress | None, known: Examples | None) -> list[Report]:
+def _by_vectors(
+    encoder: Encoder, sets: Sequence[tuple[Examples, Task]], progress: Progress | None, known: Examples | None, pace: Pace
+) -> list[Report]:
     wanted = known is not None and len(known) > 0 and any(task.beside_known for _, task in sets)
     beside = known_sample(known) if wanted and known is not None else None
     columns = [column for examples, _ in sets for column in examples.texts]
-    encoded = Encoded(encoder, [*columns, *(() if beside is None else beside.texts[:1])], progress)
+    with pace.reading(progress) as show:
+        encoded = Encoded(encoder, [*columns, *(() if beside is None else beside.texts[:1])], show)
     laid = None if beside is None else Known(encoded.of(beside.texts[0]), categories_of(beside), beside.texts[0])
     reports = []
     for examples, task in sets:
@@ -81,14 +90,15 @@ def _by_vectors(encoder: Encoder, sets: Sequence[tuple[Examples, Task]], progres
     return reports
 
 
-def _by_scores(model: PairScorer, sets: Sequence[tuple[Examples, Task]], progress: Progress | None) -> list[Report]:
+def _by_scores(model: PairScorer, sets: Sequence[tuple[Examples, Task]], progress: Progress | None, pace: Pace) -> list[Report]:
     for _, task in sets:
         task.require_scorer(model)
     asked = [[] if task.ranks_candidates else task.pairs(examples) for examples, task in sets]
     places: dict[tuple[str, str], int] = {}
     for pair in (pair for pairs in asked for pair in pairs):
         places.setdefault(pair, len(places))
-    scores = require_finite(model.predict(list(places), progress=progress)) if places else np.empty(0, np.float32)
+    with pace.reading(progress, 2) as show:
+        scores = require_finite(model.predict(list(places), progress=show)) if places else np.empty(0, np.float32)
     reports = []
     for (examples, task), pairs in zip(sets, asked, strict=True):
         own = scores[np.fromiter((places[pair] for pair in pairs), np.int64, len(pairs))]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError, ended
 from .fitted import fitted_models
 from .languages import foreign_notes, unknown_notes
+from .leaderboard import Leaderboard
 from .part import Part
 from .questions import Unanswered
 from .results import ModelCard
@@ -19,46 +19,24 @@ if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
     from ..data.evidence.similarity import Similar
     from ..data.examples import Roles
-    from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
-    from ..evaluation.report import Report
     from ..runs.records.record import Run
     from .reading import Reading
     from .services import Services
 
 
 class Judging(Part):
-    """Models → scores."""
+    """Models → scores.
+
+    Attributes:
+        board: the scores that are kept.
+    """
 
     def __init__(self, services: Services, read: Reading) -> None:
         super().__init__(services)
         self.read = read
-
-    def evaluate(
-        self,
-        model: str | None,
-        path: str | Path | Table,
-        task: str = "auto",
-        progress: Progress | None = None,
-        asked: ColumnChoices | None = None,
-    ) -> Report:
-        """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows.
-
-        Args:
-            asked: what was said of the file and its columns; the rest is found out, as for a training.
-
-        Raises:
-            Unanswered: the file can be read in more than one way, such as a scale that looks reversed.
-            StudioError: the file cannot be read, or does not hold what the task needs.
-        """
-        from ..evaluation.suite import evaluate
-
-        name, table = model or self.settings.default_model, self.read.table(path, asked=asked)
-        judged = self.catalog.load_either(name)
-        roles, open_ = self._roles_to_judge_by(table, task, asked, lambda: self.read.similar(self._untuned(name)))
-        report = evaluate(judged, table, task, progress, roles)
-        return replace(report, notes=(*open_, *of_reading(table), *report.notes, *self._of_model(name, table, roles)))
+        self.board = Leaderboard(services)
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
         """The models at hand, the finished runs and the tables of words (of one owner), newest first; none of them is loaded.
