@@ -56,6 +56,7 @@ class JobView:
         message, hint: what went wrong, or what was made.
         model: the model's id, once it is there.
         made: what it came to; error: why it came to nothing.
+        about: what was asked for, as the page that began it needs it.
         stopping: it was asked to end.
     """
 
@@ -74,6 +75,7 @@ class JobView:
     model: str = ""
     made: Made | None = None
     error: StudioError | None = None
+    about: object = None
     stopping: bool = False
 
     @property
@@ -110,13 +112,13 @@ class Jobs:
         self._lock = threading.Lock()
         self._turn = threading.Lock()
 
-    def submit(self, owner: str, title: str, work: Callable[[Begin], Made]) -> JobView:
+    def submit(self, owner: str, title: str, work: Callable[[Begin], Made], about: object = None) -> JobView:
         """Do ``work`` in a thread of its own, once those before it are done.
 
         Raises:
             StudioError: the owner has one under way, or too many wait.
         """
-        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title))
+        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about))
         with self._lock:
             self._require_turn(owner)
             self._jobs[job.view.id] = job

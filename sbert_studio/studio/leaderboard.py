@@ -36,11 +36,16 @@ class Leaderboard(Part):
     def keep(self, found: Evaluation, owner: str = LOCAL) -> tuple[str, ...]:
         """Store what every model got on every file, suite and average; never raises for a database that takes nothing.
 
+        Args:
+            owner: whose entries they are; empty: nobody's, and nothing is stored.
+
         Returns:
             A note where it was not stored.
         """
         from ..runs.records.scores import now
 
+        if not owner:
+            return ()
         when = now()
         try:
             self.store.scores.add([score for model in found.models for score in self._scores(found, model, owner, when)])
