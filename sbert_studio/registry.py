@@ -50,10 +50,6 @@ class Registry(Generic[T]):
     def __len__(self) -> int:
         return len(self._items)
 
-    def names(self) -> list[str]:
-        """The names, in the order of registration."""
-        return list(self._items)
-
 
 @dataclass(frozen=True)
 class Field:

@@ -69,10 +69,6 @@ class Workspace:
         """``runs/<id>``, made if absent."""
         return self._folder("runs", key(run_id))
 
-    def corpus(self, digest: str) -> Path:
-        """``corpora/<digest>``, made if absent."""
-        return self._folder("corpora", key(digest))
-
     def vectors(self, digest: str, fingerprint: str) -> Path:
         """The file of one corpus' vectors by one encoder; it need not exist."""
         return self._cached("vectors") / f"{key(digest)}-{key(fingerprint)}.npy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_the_guide_names_every_task_and_suite_in_its_own_words() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(document: str) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    own = {item.name for item in TrainSpec.settings()}
+    own = {item.name for item in TrainSpec.settings()} | {field.name for name in OBJECTIVES for field in fields_of(OBJECTIVES[name].Params)}
     settings = own | {f"first.{name}" for name in own | {item.name for item in fields(ColumnChoices)}}
     text = (ROOT / document).read_text(encoding="utf-8")
     shown = re.findall(r"^sbert-studio (\w+)(.*)$", text, re.MULTILINE)
@@ -58,3 +59,11 @@ def test_links_between_the_documents_lead_somewhere() -> None:
         path = ROOT / document
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{document}: {target}"
+
+
+def test_the_picture_of_the_house_is_what_the_imports_say() -> None:
+    spec = importlib.util.spec_from_file_location("make_house", ROOT / "docs" / "make_house.py")
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert made.PAGE.read_text(encoding="utf-8") == made.drawn(), "run python docs/make_house.py"

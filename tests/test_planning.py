@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -69,6 +70,21 @@ def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studi
     with zipfile.ZipFile(studio.tune.export(kept.id).path) as archive:
         card = archive.read("pairs/README.md").decode()
     assert "60 rows read" in card and "Is a 5 the most alike?" in card and "--as-read" in card
+
+
+def test_the_parts_of_the_model_are_chosen_for_both_stages(studio: Studio, tmp_path: Path) -> None:
+    path, first = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "first.csv", seed=30)
+    chosen = quick(projection=8, activation="tanh", pooling="max", **{"first.pooling": "cls", "first.epochs": 0.3})
+    run = studio.tune.train(TrainRequest(path, first=first, overrides=chosen))
+    spec = RunFiles(studio.workspace.run(run.id)).spec()
+    earlier = spec.first
+    assert (spec.projection, spec.activation, spec.pooling) == (8, "tanh", "max")
+    assert (earlier["projection"], earlier["activation"], earlier["pooling"]) == (8, "tanh", "cls")
+    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
+        card = archive.read("pairs/README.md").decode()
+    said = dict(word.split("=") for word in re.findall(r"--set (\S+)", card.split("```sh")[-1]))
+    again = studio.tune.plan(TrainRequest(path, first=first, overrides={name: said[name] for name in said if name != "first.columns"}))
+    assert (again.spec, again.spec.first) == (spec, earlier), "the same training again"
 
 
 @pytest.mark.usefixtures("doubtful")

@@ -18,6 +18,7 @@ from ..errors import StudioError
 from .base import Encoder
 from .fast.inference import encode_texts
 from .lora.beside import write_head
+from .modules.base import Module
 from .modules.dense import Dense
 from .modules.pooling import Pooling
 from .rows import TextRows
@@ -132,19 +133,20 @@ class SentenceEncoder(Trainable, Encoder):
     @property
     def portable(self) -> bool:
         """Whether sentence-transformers has all of its modules."""
-        return True
+        return all(layer.portable for layer in self.layers)
 
     @property
-    def layers(self) -> list[Dense]:
-        """The layers of the projection, none where there is no projection."""
-        return [layer for layer in self.projection or () if isinstance(layer, Dense)]
+    def layers(self) -> list[Module]:
+        """What maps the pooled vector, most often Dense layers; none where there is no projection."""
+        return [layer for layer in self.projection or () if isinstance(layer, Module)]
 
     @property
     def dim(self) -> int:
         """The number of components of a vector."""
-        if self.projection is not None:
-            return self.layers[-1].outputs
-        return self.hidden_size * len(self.pooling.modes)
+        width = self.hidden_size * len(self.pooling.modes)
+        for layer in self.layers:
+            width = layer.width(width)
+        return width
 
     @property
     def max_length(self) -> int:
@@ -159,7 +161,7 @@ class SentenceEncoder(Trainable, Encoder):
             pooling=self.pooling.mode,
             normalize=self.normalizes,
             projection=self.dim if layers else None,
-            activation=layers[-1].activation_name if layers else "gelu",
+            activation=next((layer.activation_name for layer in reversed(layers) if isinstance(layer, Dense)), "gelu"),
             max_length=self.max_length,
             prompt=self.tokens.prompt,
             include_prompt=not self.pooling.skip,
@@ -172,7 +174,7 @@ class SentenceEncoder(Trainable, Encoder):
 
     def _digest(self) -> str:
         state = hashlib.sha256(repr((dataclasses.astuple(self.config), self.precision)).encode())
-        for part in self.identity():
+        for part in (*self.identity(), *(repr(layer).encode() for layer in self.layers if not isinstance(layer, Dense))):
             state.update(part)
         for name, tensor in sorted(self.state_dict().items()):
             state.update(name.encode())
@@ -216,12 +218,12 @@ class SentenceEncoder(Trainable, Encoder):
             raise StudioError(f"pooling {mode!r} does not fit this model's projection", "choose one mode, or a new projection")
         self.pooling = pooling
 
-    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
-        """Pool by ``pooling`` and project to the width ``projection`` from now on, where they are given."""
+    def reshape(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
+        """Pool by ``pooling`` and project to the width ``projection``, with ``activation`` behind it, from now on, where they are given."""
         if pooling:
             self.repool(pooling)
         if projection:
-            self.project(projection, seed=seed)
+            self.project(projection, activation, seed=seed)
 
     def freeze(self, precision: str = "float32") -> SentenceEncoder:
         """Make this encoder one for inference only, in ``precision`` (float32, bfloat16 or int8), and return it.

@@ -98,7 +98,7 @@ class Trainable(nn.Module, ABC):
         """Read ``max_length`` tokens from now on, or as many as it can if that is fewer (or None)."""
 
     @abstractmethod
-    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
+    def reshape(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
         """Pool and project otherwise from now on; nothing changes where neither is given.
 
         Raises:
@@ -120,6 +120,11 @@ class Trainable(nn.Module, ABC):
             StudioError: the model has no table of words.
         """
         raise StudioError("this model has no table of words", "leave learn_words out")
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The names of parameters of which a step reads a few rows; such a table does not decay, and a row never read stays as it is."""
+        return ()
 
     @abstractmethod
     def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,8 +84,9 @@ class TransformerEncoder(SentenceEncoder):
         return self.backbone(**inputs).last_hidden_state, mask
 
     def identity(self) -> Iterator[bytes]:
-        """The backbone's configuration and the tokenizer."""
-        yield self.backbone.config.to_json_string(use_diff=False).encode()
+        """The backbone's configuration, but for the folder that it was read from, and the tokenizer."""
+        config = json.loads(self.backbone.config.to_json_string(use_diff=False))
+        yield json.dumps({**config, "_name_or_path": ""}, sort_keys=True).encode()
         fast = self.tokenizer.is_fast
         yield (self.tokenizer.backend_tokenizer.to_str() if fast else repr(sorted(self.tokenizer.get_vocab().items()))).encode()
 

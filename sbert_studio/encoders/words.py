@@ -109,7 +109,7 @@ class WordEncoder(SentenceEncoder):
     @property
     def portable(self) -> bool:
         """Whether sentence-transformers has all of its modules: it has an LSTM, and no other recurrent network."""
-        return all(module.portable for module in self.backbone.listed)
+        return super().portable and all(module.portable for module in self.backbone.listed)
 
     def limit(self, max_length: int | None) -> None:
         """Read ``max_length`` words of a text from now on; of None, as many as before."""
@@ -137,6 +137,11 @@ class WordEncoder(SentenceEncoder):
     def learn_words(self) -> None:
         """Let the table learn with the rest."""
         self.backbone.embeddings.emb_layer.weight.requires_grad_(True)
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The table of words."""
+        return ("backbone.embeddings.emb_layer.weight",)
 
     def convert(self, precision: str) -> None:
         """Nothing: looking up a word costs no arithmetic that could be saved."""

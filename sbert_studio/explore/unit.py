@@ -15,7 +15,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0), np.float32)
 
 
-def upper_blocks(rows: np.ndarray, cells: int = _CELLS) -> Iterator[tuple[int, np.ndarray]]:
+def upper_blocks(rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """The products of row i with row j for all i < j, as blocks of whole rows.
 
     Yields:
@@ -23,7 +23,7 @@ def upper_blocks(rows: np.ndarray, cells: int = _CELLS) -> Iterator[tuple[int, n
     """
     start, total = 0, len(rows)
     while start < total - 1:
-        height = min(max(1, cells // (total - start)), total - start)
+        height = min(max(1, _CELLS // (total - start)), total - start)
         products = rows[start : start + height] @ rows[start:].T
         products[:, :height][np.tril_indices(height)] = -np.inf
         yield start, products

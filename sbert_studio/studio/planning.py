@@ -58,6 +58,8 @@ class Planning(Part):
             StudioError: a file cannot be read, no kind of examples can be had from it, or a setting is refused. What is merely
                 uncertain or wrong with its rows stands in the plan, which :meth:`~sbert_studio.studio.tuning.Tuning.submit` refuses.
         """
+        from ..training.spec import SHAPE
+
         own, chosen_first, asked_first = _by_stage(request.overrides)
         if request.first is None and (chosen_first or asked_first):
             named = ", ".join([*chosen_first, *asked_first])
@@ -80,7 +82,7 @@ class Planning(Part):
         first = earlier = None
         if request.first is not None:
             first, earlier = self._first_stage(request.first, asked_first, chosen_first, model, before, reading)
-            shared: dict[str, Any] = {name: own[name] for name in ("architecture", "head", "codes") if name in own}
+            shared: dict[str, Any] = {name: own[name] for name in SHAPE if name in own}
             stage = self._advise(earlier.examples, model, {**shared, **chosen_first})
             spec = spec.replace(first=stage.spec.to_json())
             reasons = (*(f"First stage: {reason}" for reason in stage.reasons), *reasons)

@@ -11,15 +11,15 @@ from ..errors import StudioError
 from ..objectives import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL
+from .objective_choice import SMALL, default_objective, default_pair_objective, default_poly_objective
 from .sampling.batches import SMALLEST_OF_CLASSES, require_two_classes
 from .spec import TrainSpec
 
 if TYPE_CHECKING:
-    from ..data.examples import Examples, Kind
+    from ..data.examples import Examples
 
 _DECODERS = ("llama", "qwen", "mistral", "gemma", "gpt", "phi", "opt", "bloom", "falcon", "smollm", "stablelm", "olmo")
 _MULTILINGUAL = ("multilingual", "xlm", "labse", "m3", "zh", "chinese", "qwen", "e5", "distiluse", "gemma")
-_SMALL = 1_000  # rows
 _SMALL_MODEL = 50_000_000  # weights
 _SOUP_LIMIT = 20_000  # rows
 _FULL_LIMIT = {"cpu": 150_000_000, "cuda": 400_000_000, "mps": 200_000_000}
@@ -77,68 +77,6 @@ def advise(
     if own:
         spec = spec.replace(objective_params={**spec.objective_params, **own})
     return Advice(spec, tuple(advisor.reasons))
-
-
-def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = _SMALL + 1, ordered: bool = True) -> str:
-    """The objective for a kind of examples, the names of its classes, the number of its rows, and whether its classes rise."""
-    if kind == "scored_pairs":
-        return "cosine+cosent" if rows > _SMALL else "cosine"
-    if kind == "labelled_pairs":
-        return "cosent" if ordered else "softmax"
-    return {"positive_pairs": "in_batch", "triplets": "in_batch", "labelled_texts": "supcon+prototypes", "sentences": "simcse"}[kind]
-
-
-def default_pair_objective(kind: Kind, labels: Sequence[str] = (), ordered: bool = True) -> str:
-    """The objective of a cross-encoder for a kind of examples, the names of its classes, and whether these rise.
-
-    Raises:
-        StudioError: a cross-encoder does not learn from such examples.
-    """
-    if kind == "scored_pairs":
-        return "mse"
-    if kind == "labelled_pairs":
-        return "binary_cross_entropy" if len(labels) == 2 and ordered else "cross_entropy"
-    raise StudioError(
-        f"{learns_from('cross')}, not from {kind.replace('_', ' ')}",
-        "choose the architecture siamese, or give each pair a score or a label",
-    )
-
-
-def default_poly_objective(kind: Kind, labels: Sequence[str] = (), rows: int = _SMALL + 1, ordered: bool = True) -> str:
-    """The objective of a poly-encoder: that of vectors, on its scores.
-
-    Raises:
-        StudioError: a poly-encoder does not learn from such examples.
-    """
-    if kind == "labelled_pairs" and not ordered:
-        raise StudioError(
-            f"the labels {', '.join(labels[:6])} have no order that the score of a poly-encoder could follow",
-            "choose the architecture cross, which learns classes, or say the order of the labels",
-        )
-    name = default_objective(kind, labels, rows, ordered)
-    if name not in objectives_of("poly"):
-        raise StudioError(f"{learns_from('poly')}, not from {kind.replace('_', ' ')}", "choose the architecture siamese")
-    return name
-
-
-def learns_from(architecture: str) -> str:
-    """The kinds of examples that an architecture learns from, as a sentence."""
-    kinds = {"cross": "pairs with a score or a label", "poly": "pairs and triplets"}
-    return f"a {architecture}-encoder learns from {kinds[architecture]}" if architecture in kinds else "choose another kind of examples"
-
-
-def settled(spec: TrainSpec, examples: Examples) -> TrainSpec:
-    """``spec``, its objective chosen where it says ``auto``.
-
-    Raises:
-        StudioError: it is one of an architecture that does not learn from such examples.
-    """
-    if spec.objective != "auto":
-        return spec
-    if spec.architecture == "cross":
-        return spec.replace(objective=default_pair_objective(examples.kind, examples.labels, examples.ordered))
-    default = default_poly_objective if spec.architecture == "poly" else default_objective
-    return spec.replace(objective=default(examples.kind, examples.labels, len(examples), examples.ordered))
 
 
 class _Advisor:
@@ -235,10 +173,10 @@ class _Advisor:
                 "batch_size", size, f"Batch size {size}: each text is held against siblings and texts of many other categories at once."
             )
         elif name in OBJECTIVES and OBJECTIVES[name].in_batch:
-            size = 128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > _SMALL else 32
+            size = 128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > SMALL else 32
             size = max(2, min(size, self.rows))
             self._set("batch_size", size, f"Batch size {size}: the other rows of a batch are the negatives, so it should be large.")
-        elif self.rows > _SMALL:
+        elif self.rows > SMALL:
             self._set("batch_size", 32, f"Batch size 32: with {self.rows:,} rows there are steps enough.")
         else:
             self._set("batch_size", 16, f"Batch size 16: with {self.rows:,} rows, smaller batches give more steps.")
@@ -255,10 +193,10 @@ class _Advisor:
         elif self.examples.kind == "labelled_texts":
             rate = 2e-4 if small else 4e-5
             why = "of the rates that we tried on small models the highest gained most, and blending keeps what the model knew"
-        elif self.rows <= _SMALL and self._scored:
+        elif self.rows <= SMALL and self._scored:
             rate = 1e-4 if small else 4e-5
             why = "few rows, seen a few times: a high rate learns most from them, and blending keeps what the model knew"
-        elif self.rows <= _SMALL:
+        elif self.rows <= SMALL:
             rate, why = 2e-5, "with few rows a gentle rate keeps what the model knows"
         elif self.values["objective"] == "simcse":
             rate, why = 3e-5, "the rate of the SimCSE paper"
@@ -276,7 +214,7 @@ class _Advisor:
 
     def _epochs(self) -> None:
         few = 3 if self._scored and not self.cross and self.values["method"] == "full" else 6
-        steps = ((_SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
+        steps = ((SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
         epochs = next(first if self._scored else second for most, first, second in steps if self.rows <= most)
         if self.examples.kind == "labelled_texts" and self.rows <= 5_000:
             epochs = 3  # six gained no more
@@ -286,7 +224,7 @@ class _Advisor:
             "few rows are worth seeing more often"
             if epochs > 4
             else "at a high rate that is enough, and leaves time to judge by every row"
-            if self.rows <= _SMALL and epochs == few
+            if self.rows <= SMALL and epochs == few
             else "the best of these is kept"
             if epochs > 1
             else "there are rows enough for one pass"
@@ -297,8 +235,8 @@ class _Advisor:
     def _soups(self) -> bool:
         """Whether several trainings are worth their time: not of few rows, which folds train on several times anyhow, nor of very many."""
         alone = int(self.chosen.get("seeds") or 1) == 1 and not self.chosen.get("folds") and "epochs" not in self.chosen
-        fits = self.examples.kind == "scored_pairs" and not self.cross and not self.words and self.values["method"] == "full"
-        return fits and alone and _SMALL < self.rows <= _SOUP_LIMIT and self.parameters <= _SMALL_MODEL
+        fits = self.examples.kind == "scored_pairs" and not (self.cross or self.poly or self.words) and self.values["method"] == "full"
+        return fits and alone and SMALL < self.rows <= _SOUP_LIMIT and self.parameters <= _SMALL_MODEL
 
     def _soup(self) -> None:
         if self._soups or "soup" in self.chosen:

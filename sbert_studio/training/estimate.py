@@ -12,15 +12,14 @@ import numpy as np
 from ..encoders.runtime import resolve_precision
 from ..encoders.trainable import Trainable
 from ..errors import StudioError
-from .advisor import settled
 from .distributed import Processes
 from .judging.evaluator import Evaluator, hold_out
 from .loop.memory import PeakMemory
-from .loop.optimiser import Optimiser
 from .loop.packing import pack_batches
 from .loop.parts import Parts
 from .loop.schedule import Schedule
 from .loop.steps import Steps
+from .objective_choice import settled
 from .prepare import prepare
 from .sampling.sampler import Sampler
 from .spec import TrainSpec
@@ -107,8 +106,7 @@ def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Tra
     rows = encoder.training_rows(learned.take(places))
     parts = Parts(spec, encoder, objective, rows, None, processes, Path(), lambda event: None)
     steps = Steps(parts, resolve_precision(spec.precision, processes.device), min(spec.micro_batch or spec.batch_size, spec.batch_size))
-    learning = [parameter for named in parts.learning() for parameter in named.values()]
-    optimiser = Optimiser({str(place): parameter for place, parameter in enumerate(learning)}, spec, _MOST_STEPS + 1)
+    optimiser = parts.optimiser(_MOST_STEPS + 1)
     ordered = np.argsort(rows.lengths, kind="stable")
     size = min(spec.batch_size, len(ordered))
     # The middle of each fifth: the very shortest and longest rows would count for more than they are.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..objectives import build_pair_objective
-from .advisor import settled
+from .objective_choice import settled
 from .spec import TrainSpec
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,9 +13,9 @@ from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..objectives import build_objective, build_pair_objective, build_poly_objective, objectives_of
 from ..objectives.base import Objective
-from .advisor import learns_from
 from .distributed import Processes
 from .loop.quick import quicken
+from .objective_choice import learns_from
 from .spec import TrainSpec
 
 if TYPE_CHECKING:
@@ -22,10 +23,18 @@ if TYPE_CHECKING:
 
 # What attention modules call their own dropout where it is not a module.
 _DROPOUT_NAMES = ("dropout", "attention_dropout", "dropout_prob")
+# The settings by which a recurrent network, and a projection, are the ones that an earlier stage has put on the model.
+_NETWORK = ("recurrent", "hidden", "bidirectional")
+_PROJECTION = (*_NETWORK, "pooling", "projection", "activation")
 
 
-def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: Processes) -> Objective:
+def prepare(
+    spec: TrainSpec, encoder: Trainable, examples: Examples, processes: Processes, *, earlier: TrainSpec | None = None
+) -> Objective:
     """Change ``encoder`` as ``spec`` says, and make the objective; both in training mode, new weights drawn from the seed.
+
+    Args:
+        earlier: see :func:`reshape`.
 
     Raises:
         StudioError: the objective does not learn from this kind of examples, or a setting does not fit the model.
@@ -37,7 +46,7 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
             f"the objective {spec.objective} does not learn from {examples.kind.replace('_', ' ')}",
             f"choose one of {fitting}" if fitting else learns_from(spec.architecture),
         )
-    reshape(spec, encoder)
+    reshape(spec, encoder, earlier)
     if spec.dropout >= 0:
         _set_dropout(encoder.adaptable, spec.dropout)
     put_adapter(spec, encoder)
@@ -56,15 +65,23 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
     return objective.to(encoder.device).train()
 
 
-def reshape(spec: TrainSpec, encoder: Trainable) -> None:
-    """Change what ``spec`` says of the untuned encoder: how much it reads, how it pools, and what it projects to."""
+def reshape(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = None) -> None:
+    """Change what ``spec`` says of the encoder: how much it reads, in what order, how it pools, and what it projects to.
+
+    Args:
+        earlier: the spec of the stage that the encoder comes from: of what both ask for alike, the encoder has it and has tuned it.
+    """
+
+    def new(names: Sequence[str]) -> bool:
+        return earlier is None or any(getattr(spec, name) != getattr(earlier, name) for name in names)
+
     if spec.max_length:
         encoder.limit(spec.max_length)
-    if spec.recurrent:
+    if spec.recurrent and new(_NETWORK):
         encoder.read_in_order(spec.recurrent, spec.hidden, bidirectional=spec.bidirectional, seed=spec.seed)
     if spec.learn_words:
         encoder.learn_words()
-    encoder.reshape(pooling=spec.pooling, projection=spec.projection, seed=spec.seed)
+    encoder.reshape(pooling=spec.pooling, projection=spec.projection if new(_PROJECTION) else 0, activation=spec.activation, seed=spec.seed)
 
 
 def put_adapter(spec: TrainSpec, encoder: Trainable) -> None:

@@ -13,6 +13,8 @@ from ..settings import DEFAULT_MODEL
 
 Method = Literal["full", "lora"]
 _FREE = ("objective_params", "first")
+SHAPE = ("architecture", "head", "recurrent", "hidden", "bidirectional", "learn_words", "pooling", "projection", "activation", "codes")
+"""What says of which parts the model is: chosen for a run, it holds for its first stage as well."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class TrainSpec:
         choices=("", "mean", "cls", "max", "last", "weighted_mean"),
     )
     projection: int = setting(0, "Width of a Dense layer put on the pooled vector; 0 adds none.", min=0, max=65536, step=1)
+    activation: str = setting("gelu", "What follows that layer; identity leaves it linear.", choices=("gelu", "tanh", "identity"))
     recurrent: str = setting(
         "",
         "A new network that reads a table's words in their order; empty leaves the model as it is.",

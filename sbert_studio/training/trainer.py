@@ -16,7 +16,6 @@ from ..encoders.trainable import Trainable
 from ..errors import StudioError
 from ..objectives.relation import Relation
 from ..workspace import write_json
-from .advisor import settled
 from .artifacts import export
 from .checkpoint import Checkpoints, disk_space
 from .distributed import Processes
@@ -32,6 +31,7 @@ from .loop.packing import pack_batches
 from .loop.parts import Parts
 from .loop.probe import fit_head
 from .loop.schedule import Schedule
+from .objective_choice import settled
 from .prepare import prepare
 from .sampling.batches import batches_for
 from .spec import TrainSpec
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _OUTCOME = "outcome.json"
 _NO_MATTER = ("checkpoint_every", "accept_alarm")
-_LATER = ("judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "codes", "soup")
+_LATER = ("accept_alarm", "judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "activation", "codes", "soup")
 _UNUSUAL = object()
 
 
@@ -137,7 +137,7 @@ def train(
     encoder.to(processes.device)
     base = encoder.base or spec.model
     state = starting_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
-    objective = prepare(spec, encoder, learned, processes)
+    objective = prepare(spec, encoder, learned, processes, earlier=None if assignment is None else assignment.earlier)
     if state.step == 0:
         fit_head(spec, objective, encoder, learned, processes)
     if assignment is None:
@@ -266,7 +266,13 @@ def identity_of(spec: TrainSpec, *examples: Examples | None) -> str:
 
     32 hex digits. Settings that came later than the first version are left out where they are as usual, so that its runs go on.
     """
-    usual = {name: TrainSpec.__dataclass_fields__[name].default for name in _LATER}
-    decides = {name: value for name, value in spec.to_json().items() if name not in _NO_MATTER and value != usual.get(name, _UNUSUAL)}
+    decides = {name: value for name, value in _unusual(spec.to_json()).items() if name not in _NO_MATTER}
+    decides["first"] = _unusual(spec.first)
     words = json.dumps([decides, *("" if part is None else part.digest for part in examples)], sort_keys=True)
     return hashlib.sha256(words.encode()).hexdigest()[:32]
+
+
+def _unusual(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A spec's values without the later settings that are as usual."""
+    usual = {name: TrainSpec.__dataclass_fields__[name].default for name in _LATER}
+    return {name: value for name, value in values.items() if value != usual.get(name, _UNUSUAL)}

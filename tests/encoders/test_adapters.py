@@ -15,8 +15,10 @@ from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
+from sbert_studio.training.prepare import put_adapter, reshape
+from sbert_studio.training.spec import TrainSpec
 
-from .tiny import BACKBONES, TEXTS, tiny_encoder
+from .tiny import TEXTS, tiny_encoder
 
 EXPECTED = {
     "bert": {"query", "key", "value", "intermediate.dense", "output.dense"},
@@ -48,18 +50,18 @@ def test_targets_are_the_attention_and_feed_forward_layers(kind: str) -> None:
         assert sum(name.endswith(ending) for name in names) >= 2
 
 
-@pytest.mark.parametrize("kind", BACKBONES)
-def test_every_backbone_can_be_adapted_and_merged(kind: str, tmp_path: Path) -> None:
-    plain = tiny_encoder(kind).encode(TEXTS)
-    encoder = trained(kind)
-    unmerged = encoder.encode(TEXTS)
-    assert np.abs(unmerged - plain).max() > 1e-3
-    encoder.save(tmp_path / "model")
-    assert encoder.adapted
-    np.testing.assert_allclose(load_folder(tmp_path / "model").encode(TEXTS), unmerged, atol=1e-5)
-    encoder.merge_adapter()
-    assert not encoder.adapted and type(encoder.backbone) is type(tiny_encoder(kind).backbone)
-    np.testing.assert_allclose(encoder.encode(TEXTS), unmerged, atol=1e-5)
+def test_a_sentence_llm_is_adapted_at_queries_keys_values_and_the_mlp() -> None:
+    """Mean pooling, Linear with GELU, LoRA of rank 16 and alpha 32: what the spec of such a run gives a Qwen2."""
+    encoder = tiny_encoder("qwen2")
+    spec = TrainSpec(objective="cosine", method="lora", pooling="mean", projection=24)
+    reshape(spec, encoder)
+    put_adapter(spec, encoder)
+    of_layer = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}
+    adapted = {name.partition(".lora_A")[0].partition("layers.")[2] for name, _ in encoder.named_parameters() if ".lora_A" in name}
+    assert adapted == {f"{layer}.{name}" for layer in range(2) for name in of_layer}
+    settings = encoder.backbone.peft_config["default"]
+    assert (settings.r, settings.lora_alpha, encoder.pooling.mode, encoder.dim) == (16, 32, "mean", 24)
+    assert encoder.layers[0].activation_name == "gelu" and encoder.layers[0].linear.weight.requires_grad
 
 
 def test_only_the_adapter_and_the_projection_are_trained() -> None:
@@ -109,6 +111,17 @@ def test_the_saved_adapter_is_portable_and_opens_in_peft(tmp_path: Path) -> None
     assert str(tmp_path) not in json.dumps(settings)
     other = tiny_encoder("bert", EncoderConfig("mean", False))
     other.backbone = PeftModel.from_pretrained(other.backbone, str(tmp_path / "adapter"))
+    np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
+
+
+def test_a_layer_of_the_bases_own_width_but_another_activation_comes_back_with_the_adapter(tmp_path: Path) -> None:
+    encoder = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
+    encoder.reshape(projection=8, activation="identity")
+    encoder.adapt(LoraSettings(r=2))
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    other = tiny_encoder("bert", EncoderConfig(projection=8, activation="tanh"))
+    load_adapter(other, tmp_path / "adapter")
+    assert other.config == encoder.config
     np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 

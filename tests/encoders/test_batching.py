@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from sbert_studio.encoders.fast.batching import TokenRows, length_grouped, token_batches, unique_texts
+from sbert_studio.encoders.fast.batching import TokenRows, token_batches, unique_texts
 
 LENGTHS = st.lists(st.integers(0, 300), max_size=200)
 
@@ -31,28 +31,6 @@ def test_unique_texts_can_be_put_back(texts: list[str]) -> None:
     assert len(set(distinct)) == len(distinct) <= len(texts)
     assert [distinct[number] for number in inverse] == texts
     assert distinct == sorted(distinct, key=texts.index)
-
-
-@given(LENGTHS, st.integers(1, 33), st.integers(0, 5))
-@settings(max_examples=50)
-def test_training_batches_hold_every_row_once_and_only_one_is_short(lengths: list[int], size: int, seed: int) -> None:
-    batches = length_grouped(lengths, size, seed, pool=3)
-    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
-    assert sum(len(batch) < size for batch in batches) <= 1
-    again = length_grouped(lengths, size, seed, pool=3)
-    assert [batch.tolist() for batch in batches] == [batch.tolist() for batch in again]
-
-
-def test_training_batches_pad_less_than_random_ones_and_differ_by_seed() -> None:
-    lengths = np.random.default_rng(0).integers(3, 200, 1000)
-
-    def padded(batches: list[np.ndarray]) -> int:
-        return sum(len(batch) * int(lengths[batch].max()) for batch in batches)
-
-    grouped = length_grouped(lengths, 16, 1)
-    random = np.split(np.random.default_rng(1).permutation(1000)[:992], 62)
-    assert padded(grouped) < 0.75 * padded(random)
-    assert [batch.tolist() for batch in grouped] != [batch.tolist() for batch in length_grouped(lengths, 16, 2)]
 
 
 @given(st.lists(st.lists(st.lists(st.integers(0, 30_000), max_size=6), max_size=5), max_size=4))

@@ -36,12 +36,10 @@ def one_by_one(model: CrossEncoder, pairs: list[tuple[str, str]]) -> np.ndarray:
         return np.concatenate([model(model.collate(model.tokenize([pair]))).numpy() for pair in pairs])
 
 
-@pytest.mark.parametrize("labels", [1, 3])
 @pytest.mark.parametrize("head", ["linear", "mlp"])
-def test_predict_equals_one_pair_at_a_time(base: Path, head: Head, labels: int) -> None:
-    model = new_cross(base, head=head, labels=labels)
-    logits = one_by_one(model, PAIRS)
-    expected = 1 / (1 + np.exp(-logits[:, 0])) if labels == 1 else logits
+def test_of_several_labels_each_has_its_logit(base: Path, head: Head) -> None:
+    model = new_cross(base, head=head, labels=3)
+    expected = one_by_one(model, PAIRS)
     found = model.predict(PAIRS)
     assert found.dtype == np.float32 and found.shape == expected.shape
     np.testing.assert_allclose(found, expected, atol=2e-6)
@@ -67,24 +65,10 @@ def test_a_cross_encoder_of_sentence_transformers_opens_here(bert: Path, activat
 
 
 @pytest.mark.parametrize("head", ["linear", "mlp"])
-def test_saved_and_loaded_it_gives_the_same_scores(base: Path, head: Head, tmp_path: Path) -> None:
-    model = new_cross(base, head=head)
-    model.save(tmp_path / "cross")
-    np.testing.assert_allclose(load_cross(tmp_path / "cross").predict(PAIRS), model.predict(PAIRS), atol=1e-6)
-
-
-@pytest.mark.parametrize("head", ["linear", "mlp"])
 def test_the_new_head_is_drawn_from_its_seed(base: Path, head: Head) -> None:
     one, two, other = new_cross(base, head=head, seed=1), new_cross(base, head=head, seed=1), new_cross(base, head=head, seed=2)
     np.testing.assert_array_equal(one.predict(PAIRS), two.predict(PAIRS))
     assert np.abs(one.predict(PAIRS) - other.predict(PAIRS)).max() > 1e-4
-
-
-def test_the_head_and_the_backbone_are_trained(base: Path) -> None:
-    model = new_cross(base, head="mlp").train()
-    model(model.collate(model.tokenize(PAIRS))).square().mean().backward()
-    without = [name for name, weight in model.named_parameters() if weight.grad is None]
-    assert without == []
 
 
 def test_it_is_adapted_saved_and_merged_as_a_sentence_encoder_is(base: Path, tmp_path: Path) -> None:

@@ -10,19 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from sentence_transformers import CrossEncoder as CrossPeer
 from sentence_transformers import SentenceTransformer
 
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.lora.adapter import LoraSettings
-from sbert_studio.encoders.scorers.cross_storage import load_cross, new_cross
+from sbert_studio.encoders.scorers.cross_storage import new_cross
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import Workspace
 
-from .tiny import TEXTS, WORDS, tiny_encoder
+from .tiny import TEXTS, tiny_encoder
 
 RUN = "run-0123456789"
 
@@ -154,35 +153,17 @@ def test_the_tokens_of_a_prompt_are_left_out_where_the_folder_says_so(tmp_path: 
 
 @pytest.fixture
 def xlnet(tmp_path: Path) -> Path:
-    """An XLNet: relative positions, padding on the left, a head on the last token, attention as bare tensors."""
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast, XLNetConfig, XLNetModel
-
-    words = {word: place for place, word in enumerate(["<unk>", "<pad>", "<sep>", "<cls>", *WORDS])}
-    backend = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    backend.post_processor = processors.TemplateProcessing(
-        single="$A:0 <sep>:0 <cls>:2", pair="$A:0 <sep>:0 $B:1 <sep>:1 <cls>:2", special_tokens=[("<sep>", 2), ("<cls>", 3)]
-    )
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, unk_token="<unk>", pad_token="<pad>", sep_token="<sep>", cls_token="<cls>", padding_side="left"
-    )
-    torch.manual_seed(0)
-    config = XLNetConfig(vocab_size=len(words), d_model=32, n_layer=2, n_head=2, d_inner=64, pad_token_id=1)
-    XLNetModel(config).save_pretrained(tmp_path / "xlnet")
-    tokenizer.save_pretrained(tmp_path / "xlnet")
+    """Relative positions, padding on the left, a head on the last token, attention as bare tensors."""
+    tiny_encoder("xlnet").save(tmp_path / "xlnet")
     return tmp_path / "xlnet"
 
 
-def test_a_cross_encoder_on_xlnet_scores_each_pair_as_it_does_alone_and_as_its_peer_does(xlnet: Path, tmp_path: Path) -> None:
+def test_a_cross_encoder_on_xlnet_scores_each_pair_as_its_peer_does(xlnet: Path, tmp_path: Path) -> None:
     model = new_cross(xlnet, seed=3)
     pairs = [(a, b) for a in TEXTS[:3] for b in TEXTS[:3]]
-    alone = np.concatenate([model.predict([pair]) for pair in pairs])
-    np.testing.assert_allclose(model.predict(pairs), alone, atol=1e-5)
     model.save(tmp_path / "saved")
-    read = load_cross(tmp_path / "saved")
-    np.testing.assert_allclose(read.predict(pairs), alone, atol=1e-5)
-    np.testing.assert_allclose(CrossPeer(str(tmp_path / "saved"), device="cpu").predict(pairs), alone, atol=1e-5)
+    peer = CrossPeer(str(tmp_path / "saved"), device="cpu")
+    np.testing.assert_allclose(peer.predict(pairs), model.predict(pairs), atol=1e-5)
 
 
 def test_an_adapter_sits_in_the_feed_forward_net_of_xlnet(xlnet: Path) -> None:

@@ -15,7 +15,6 @@ from sbert_studio.encoders.modules.word_weights import WordWeights
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.words import WordEncoder, WordNetwork
-from sbert_studio.errors import StudioError
 from sbert_studio.wordvectors.vectors import WordVectors
 
 WORDS = ("the", "cat", "sat", "on", "mat", "dog", "barks", "at", "moon", "it's")
@@ -52,17 +51,6 @@ def encoder(network: str, pooling: str = "mean", **config: object) -> WordEncode
     return WordEncoder(NETWORKS[network](), EncoderConfig(pooling, False, **config), name="words")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("pooling", ["mean", "max", "last"])
-def test_a_text_has_one_vector_whatever_stands_beside_it(network: str, pooling: str) -> None:
-    model = encoder(network, pooling)
-    together = model.encode(TEXTS)
-    alone = np.concatenate([model.encode([text]) for text in TEXTS])
-    np.testing.assert_allclose(together, alone, atol=1e-6)
-    assert together.dtype == np.float32 and np.isfinite(together).all()
-    np.testing.assert_array_equal(model.encode(TEXTS[::-1])[::-1], together)
-
-
 def test_the_mean_is_that_of_the_known_words() -> None:
     model = encoder("mean")
     matrix = model.backbone.embeddings.emb_layer.weight.numpy()[1:]
@@ -79,16 +67,6 @@ def test_weights_count_in_the_mean() -> None:
     ids = model.tokenize([TEXTS[0]])[0]
     expected = (embeddings[ids] * weights[ids]).sum(axis=0) / weights[ids].sum()
     np.testing.assert_allclose(model.encode([TEXTS[0]])[0], expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-def test_saving_and_loading_changes_no_bit(network: str, tmp_path: Path) -> None:
-    model = encoder(network, projection=5, activation="tanh")
-    model.save(tmp_path / "model")
-    again = load_folder(tmp_path / "model")
-    np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
-    assert again.fingerprint == model.fingerprint and again.describe()["backbone"] == model.describe()["backbone"]
-    assert {path.suffix for path in (tmp_path / "model").rglob("*") if path.is_file()} <= {".json", ".safetensors", ".md"}
 
 
 # There, a weight scales what the maximum is taken of as well, so that weights and maxima do not go together.
@@ -123,34 +101,9 @@ def test_what_sentence_transformers_saves_is_opened(bidirectional: bool, tmp_pat
     np.testing.assert_allclose(load_folder(tmp_path / "model").encode(known), theirs.encode(known), atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "model.safetensors",
-        "whitespacetokenizer_config.json",
-        "wordembedding_config.json",
-        "1_LSTM/lstm_config.json",
-        "1_LSTM/model.safetensors",
-    ],
-)
-def test_a_damaged_folder_is_named(file: str, tmp_path: Path) -> None:
-    encoder("LSTM").save(tmp_path / "model")
-    path = tmp_path / "model" / file
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(StudioError):
-        load_folder(tmp_path / "model")
-
-
 def test_the_card_says_where_a_network_of_ours_opens(tmp_path: Path) -> None:
     encoder("GRU").save(tmp_path / "gru")
     encoder("LSTM").save(tmp_path / "lstm")
     ours, theirs = ((tmp_path / name / "README.md").read_text(encoding="utf-8") for name in ("gru", "lstm"))
     assert "opens in SBERT Studio only" in ours and "SentenceTransformer(" not in ours
     assert "SentenceTransformer(" in theirs and "text-embeddings-inference does not serve" in theirs
-
-
-def test_an_adapter_is_refused_in_words() -> None:
-    from sbert_studio.encoders.lora.adapter import LoraSettings
-
-    with pytest.raises(StudioError, match="no attention"):
-        encoder("LSTM").adapt(LoraSettings())

@@ -29,7 +29,7 @@ def check(vectors: np.ndarray, top: int) -> None:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unit.upper_blocks, "__defaults__", (600,))
+    monkeypatch.setattr(unit, "_CELLS", 600)
     monkeypatch.setattr(mining, "_AT_ONCE", 50)
 
 

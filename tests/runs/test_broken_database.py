@@ -39,7 +39,7 @@ def locked(kept: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Con
     """Another program that holds the file."""
     for module in (store, outbox):
         monkeypatch.setattr(module, "SHORT", 0.1)
-    monkeypatch.setattr(database.Database.change, "__defaults__", (0.1,))
+    monkeypatch.setattr(database, "PATIENCE", 0.1)
     kept.runs()
     with sqlite3.connect(kept.path, isolation_level=None, check_same_thread=False) as other:
         yield other

@@ -243,8 +243,7 @@ def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tupl
 def test_models_are_listed_though_the_list_of_runs_is_locked(
     runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sbert_studio.runs.records.database.Database.ask.__defaults__", (0.1,))
-    monkeypatch.setattr("sbert_studio.runs.records.database.Database.change.__defaults__", (0.1,))
+    monkeypatch.setattr("sbert_studio.runs.records.database.PATIENCE", 0.1)
     kept = sqlite3.connect(runs / "studio.db", isolation_level=None)
     kept.execute("BEGIN EXCLUSIVE")
     code, out, err = at_command_line(capsys, "models", "--json")

@@ -22,7 +22,9 @@ def test_many_scored_pairs_get_what_measured_best() -> None:
 
 
 @pytest.mark.parametrize(
-    "chosen", [{"epochs": 2}, {"seeds": 3}, {"folds": 3}, {"method": "lora"}, {"architecture": "cross"}, {"soup": 1}], ids=str
+    "chosen",
+    [{"epochs": 2}, {"seeds": 3}, {"folds": 3}, {"method": "lora"}, {"architecture": "cross"}, {"architecture": "poly"}, {"soup": 1}],
+    ids=str,
 )
 def test_several_trainings_are_made_only_where_nobody_said_how_long_or_how_many(chosen: dict[str, Any]) -> None:
     assert advise(scored_pairs(1200), info=MINILM, overrides=chosen).spec.soup == 1

@@ -16,7 +16,7 @@ from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.estimate import rehearse
-from sbert_studio.training.events import Evaluated, Finished, Notice, Started, Step, Stopped
+from sbert_studio.training.events import Evaluated, Finished, Notice, Started, Step
 from sbert_studio.training.fresh import fresh
 from sbert_studio.training.loop.parts import Parts
 from sbert_studio.training.loop.steps import Steps
@@ -88,19 +88,6 @@ def test_two_labels_become_a_score_and_three_become_classes(tmp_path: Path) -> N
     assert told[0].objective == "cross_entropy"
     assert outcome.after["metric"] == "accuracy" and 0 <= outcome.after["macro_f1"] <= 1
     assert load_cross(outcome.model).class_names == ("contradiction", "neutral", "entailment")
-
-
-def test_a_stopped_run_that_is_resumed_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    spec, examples, dev = cross_spec(epochs=3, head="mlp"), scored_pairs(), scored_pairs(40, 5)
-    whole = train(spec, examples, Told(), never, encoder=tiny_cross(head="mlp"), folder=tmp_path / "whole", dev=dev)
-    told = Told()
-    train(spec, examples, told, lambda: len(told.of(Step)) > 0, encoder=tiny_cross(head="mlp"), folder=tmp_path / "parts", dev=dev)
-    assert isinstance(told[-1], Stopped)
-    again = Told()
-    parts = train(spec, examples, again, never, encoder=tiny_cross(head="mlp"), folder=tmp_path / "parts", dev=dev, resume=True)
-    assert again[0].step > 0
-    assert all(torch.equal(value, weights(parts.model)[name]) for name, value in weights(whole.model).items())
-    assert parts.before == whole.before and parts.after == whole.after
 
 
 @pytest.mark.parametrize("method", ["full", "lora"])

@@ -257,3 +257,6 @@ def test_runs_of_the_first_version_keep_their_identity() -> None:
     assert identity_of(spec, examples) == identity_of(spec.replace(accept_alarm="both", checkpoint_every=0), examples)
     assert identity_of(spec, examples) != identity_of(spec.replace(judge="folds"), examples)
     assert identity_of(small_spec(), examples) == "8a81314f807cf4d222e7bf3fa2b79c85"
+    staged = small_spec(first=small_spec(epochs=1).to_json())
+    assert identity_of(staged, examples) == "db4ce39fd98dbcdcf783f0fa484d49ae"
+    assert identity_of(staged, examples) != identity_of(small_spec(first=small_spec(epochs=1, activation="tanh").to_json()), examples)

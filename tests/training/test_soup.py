@@ -10,7 +10,7 @@ import torch
 
 from sbert_studio.training.checkpoint import Checkpoints, read_tensors
 from sbert_studio.training.events import Evaluated, Started, Step, Stopped
-from sbert_studio.training.loop import throughput
+from sbert_studio.training.loop import loop, throughput
 from sbert_studio.training.loop.soup import Soup
 from sbert_studio.training.trainer import train
 
@@ -57,6 +57,19 @@ def test_later_rounds_are_judged_by_the_mean_at_their_ends(tmp_path: Path) -> No
     assert [event.step for event in told.of(Evaluated)] == [0, 8, 16, 32, 48]
     assert (told[0].steps, told[0].epochs) == (48, 6) and isinstance(told[0], Started)
     assert told.of(Step)[-1].epoch == 6
+
+
+@pytest.mark.parametrize("differ", [0.0, 2.0])
+def test_the_mean_gives_way_only_to_what_is_better_by_more_than_seeds_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, differ: float
+) -> None:
+    monkeypatch.setattr(loop, "_SEEDS_DIFFER", differ)
+    told, spec = Told(), small_spec(epochs=4, soup=2, learning_rate=3e-3, warmup_ratio=0.6, evaluations_per_epoch=2, blend=False)
+    outcome = train(spec, scored_pairs(64), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=scored_pairs(60, 7))
+    judged = told.of(Evaluated)[1:]
+    best = max(judged, key=lambda event: event.score)
+    assert best.step < judged[-1].step
+    assert outcome.after["score"] == (best if differ == 0 else judged[-1]).score
 
 
 @pytest.mark.parametrize("stop_at", [11, 16, 21])

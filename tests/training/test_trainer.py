@@ -179,12 +179,20 @@ def test_the_softmax_head_learns_and_stays_with_the_checkpoint(tmp_path: Path) -
     assert not any("head" in name for name in weights(outcome.model))
 
 
-def test_pooling_projection_and_matryoshka_reach_the_saved_model(tmp_path: Path) -> None:
-    spec = small_spec(objective="cosent", pooling="cls", projection=16, matryoshka="8,4", epochs=1)
-    outcome = train(spec, scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
+@pytest.mark.parametrize("activation", ["gelu", "tanh", "identity"])
+def test_pooling_projection_and_matryoshka_reach_the_saved_model(activation: str, tmp_path: Path) -> None:
+    spec = small_spec(objective="cosine", pooling="cls", projection=16, activation=activation, matryoshka="8,4", epochs=1)
+    outcome = train(spec, scored_pairs(), Told(), never, encoder=tiny_encoder(normalize=False), folder=tmp_path)
     encoder = load_folder(outcome.model)
-    assert encoder.dim == 16
-    assert encoder.pooling.mode == "cls"
+    assert (encoder.dim, encoder.pooling.mode, encoder.config.activation) == (16, "cls", activation)
+    (dense,) = encoder.layers
+    assert dense.linear.bias is not None and dense.linear.bias.any()
+    batch = encoder.collate(encoder.tokenize(["cat dog", "the red river"]))
+    with torch.no_grad():
+        first = encoder.backbone(**batch).last_hidden_state[:, 0]
+        layer = torch.nn.functional.linear(first, dense.linear.weight, dense.linear.bias)
+        expected = {"gelu": torch.nn.functional.gelu, "tanh": torch.tanh, "identity": lambda vectors: vectors}[activation](layer)
+        torch.testing.assert_close(encoder(batch), expected)
 
 
 def test_the_card_holds_the_measured_scores(tmp_path: Path) -> None:

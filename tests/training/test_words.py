@@ -1,4 +1,4 @@
-"""Models on tables of words are tuned as every other: recurrent networks, tables that learn, and what there is nothing to learn of."""
+"""Models on tables of words are tuned as every other: recurrent networks, tables that learn, two stages, nothing to learn."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sbert_studio.data.examples import Examples
 from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
+from sbert_studio.encoders.sentence import SentenceEncoder
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.words import WordEncoder, WordNetwork
 from sbert_studio.errors import StudioError
-from sbert_studio.training.events import Step
+from sbert_studio.training.events import Evaluated, Part, Step
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.training.trials.trials import run_trials
 from sbert_studio.wordvectors.vectors import WordVectors
 
-from .tiny import WORDS, Told, never, scored_pairs, small_spec, tiny_encoder
+from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
 
 RECURRENT = {"recurrent": "gru", "hidden": 12, "learning_rate": 0.01, "epochs": 4}
 
@@ -37,8 +40,7 @@ def run(
     return train(spec, scored_pairs(80), tell, should_stop, encoder=words(), folder=folder, resume=resume)
 
 
-@pytest.mark.parametrize("network", ["rnn", "lstm", "gru"])
-@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize(("network", "bidirectional"), [("rnn", False), ("lstm", True), ("gru", False)])
 def test_a_recurrent_network_learns(network: str, bidirectional: bool, tmp_path: Path) -> None:
     told = Told()
     outcome = run(small_spec(**RECURRENT | {"recurrent": network, "bidirectional": bidirectional}), tmp_path, told)
@@ -51,13 +53,8 @@ def test_a_recurrent_network_learns(network: str, bidirectional: bool, tmp_path:
     assert (model.backbone.embeddings.emb_layer.weight == before).all()
 
 
-@pytest.mark.parametrize(
-    "values",
-    [RECURRENT, RECURRENT | {"learn_words": True}, {"learn_words": True, "learning_rate": 0.05}],
-    ids=["gru", "gru-words", "words"],
-)
-def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(values: dict[str, Any], tmp_path: Path) -> None:
-    spec = small_spec(**values, checkpoint_every=3)
+def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    spec = small_spec(**RECURRENT, learn_words=True, checkpoint_every=3)
     whole = run(spec, tmp_path / "whole")
     asked = iter(range(7))
     assert run(spec, tmp_path / "cut", should_stop=lambda: next(asked, None) is None).status == "stopped"
@@ -84,3 +81,46 @@ def test_there_must_be_something_to_learn(tmp_path: Path) -> None:
 def test_a_transformer_has_no_table_of_words(values: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="no table of words"):
         train(small_spec(**values), scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
+
+
+# InferSent (Conneau et al. 2017): a BiLSTM with max pooling and a softmax over (u, v, |u - v|, u * v) on labels; then scores.
+INFERSENT = RECURRENT | {"recurrent": "lstm", "bidirectional": True, "pooling": "max", "epochs": 1}
+ON_LABELS = {"objective": "softmax", "objective_params": {"concatenation": "u,v,|u-v|,u*v"}}
+
+
+def load(spec: TrainSpec, examples: Examples, source: Path | None) -> SentenceEncoder:
+    return words() if source is None else load_folder(source)
+
+
+def two_stages(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never) -> Outcome:
+    tell = Told() if told is None else told
+    dev, first = scored_pairs(60, seed=7), labelled_pairs(80, seed=30)
+    return run_trials(spec, scored_pairs(), tell, should_stop, load=load, folder=folder, dev=dev, first=first)
+
+
+@pytest.mark.parametrize(
+    "shape", [INFERSENT, INFERSENT | {"projection": 6, "activation": "identity"}, {}], ids=["network", "layer", "none"]
+)
+def test_the_second_stage_goes_on_with_what_the_first_has_put_on(shape: dict[str, Any], tmp_path: Path) -> None:
+    first = small_spec(**INFERSENT | ON_LABELS | shape)
+    told = Told()
+    outcome = two_stages(small_spec(**shape | {"learning_rate": 0.0, "first": first.to_json()}), tmp_path, told)
+    second = told[next(place for place, event in enumerate(told) if isinstance(event, Part) and event.number == 2) :]
+    begun, *_, ended = [event.score for event in second if isinstance(event, Evaluated)]
+    assert ended == pytest.approx(begun, abs=1e-6), "a rate of 0 leaves what the first stage has learned"
+    assert abs(ended - outcome.before["score"]) > 1e-4, "and it is not put on anew"
+    model = load_folder(outcome.model)
+    assert (model.describe()["backbone"], model.pooling.mode, model.dim) == ("bilstm", "max", shape.get("projection", 24))
+
+
+@pytest.mark.parametrize("steps", [3, 14])
+def test_two_stages_that_are_stopped_and_resumed_end_as_two_that_were_not(steps: int, tmp_path: Path) -> None:
+    """10 steps in the first and 8 in the second: stopped in each of them."""
+    spec = small_spec(**INFERSENT, first=small_spec(**INFERSENT | ON_LABELS).to_json())
+    whole = two_stages(spec, tmp_path / "whole")
+    asked = iter(range(1_000))
+    assert two_stages(spec, tmp_path / "cut", should_stop=lambda: next(asked) >= steps).status == "stopped"
+    again = two_stages(spec, tmp_path / "cut")
+    assert again.status == "finished" and again.after == whole.after
+    one, other = (load_folder(outcome.model).state_dict() for outcome in (whole, again))
+    assert one.keys() == other.keys() and all((one[name] == other[name]).all() for name in one)

@@ -64,6 +64,14 @@ def test_check_train_run_and_evaluate_follow_one_another(client: Client, pairs: 
     assert report["task"] == "sts" and -1 <= report["cosine"]["spearman"] <= 1
 
 
+def test_several_files_are_judged_and_told_together(client: Client, pairs: Path, tmp_path: Path) -> None:
+    other = write_pairs(tmp_path / "other.csv", seed=7)
+    found = client.predict(handle_file(pairs), "", "auto", files=[handle_file(other)], api_name="/evaluate")
+    assert [file["file"] for file in found["files"]] == ["pairs.csv", "other.csv"] and "all" in found["together"][0]["reports"][0]
+    with pytest.raises(AppError, match="suites"):
+        client.predict(None, "", "auto", suite="STS12", api_name="/evaluate")
+
+
 def test_columns_and_a_first_stage_can_be_named(client: Client, pairs: Path, tmp_path: Path) -> None:
     odd = tmp_path / "odd.csv"
     odd.write_text(pairs.read_text().replace("sentence1,sentence2,score", "one,two,three"))

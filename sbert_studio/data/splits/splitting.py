@@ -112,12 +112,6 @@ def all_alike(examples: Examples) -> bool:
     return examples.kind in ("scored_pairs", "labelled_pairs") and examples.targets is not None and len(np.unique(examples.targets)) < 2
 
 
-def leakage(train: Examples, dev: Examples) -> tuple[str, ...]:
-    """The texts of ``dev`` that are in ``train`` too, each once, in the order of ``dev``."""
-    seen = {text for column in train.texts for text in column}
-    return tuple(dict.fromkeys(text for row in zip(*dev.texts, strict=True) for text in row if text in seen))
-
-
 def leaking(train: Examples, dev: Examples) -> np.ndarray:
     """(n,) bool: the rows of ``train`` that hold a text of ``dev``, case and blanks aside."""
     seen = {plain(text) for column in dev.texts for text in column}

@@ -176,23 +176,6 @@ def _is_no_label(key: str, spellings: dict[str, Counter[str]], total: int) -> bo
     return known or sum(spellings[key].values()) < _RARE * total / 2
 
 
-def detect_labels(cells: Sequence[str], numbered_nli: bool = False) -> tuple[tuple[str, ...], str]:
-    """The class names in id order, and a note in words, as far as words tell the order; see :mod:`.ordering` for what the model tells.
-
-    Args:
-        cells: the label of every row.
-        numbered_nli: 0, 1 and 2 mean entailment, neutral and contradiction, as in SNLI's own numbering.
-
-    Raises:
-        StudioError: there is no label, or so many that they cannot be classes.
-    """
-    names = find_classes(cells)
-    if numbered_nli and {label_key(name) for name in names} <= {"0", "1", "2"}:
-        return names[::-1], "labels 0, 1, 2 read as entailment, neutral, contradiction"
-    found = order_by_words(names)
-    return (order := found.order if found else names), describe_labels(order)
-
-
 def describe_labels(order: Sequence[str], ordered: bool = True) -> str:
     """In words: ``labels no, yes``."""
     shown = ", ".join(label or BLANK for label in order[:6]) + ("…" if len(order) > 6 else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -78,25 +78,3 @@ def token_batches(lengths: np.ndarray, budget: int, max_rows: int) -> list[np.nd
         batches.append(order[start : start + size])
         start += size
     return batches
-
-
-def length_grouped(lengths: Sequence[int] | np.ndarray, batch_size: int, seed: int, *, pool: int = 50) -> list[np.ndarray]:
-    """One epoch's batches for training: random, yet alike in length, so that little is padding.
-
-    Rows are shuffled, cut into pools of ``pool`` batches, sorted by length within each pool, cut into batches, and the
-    batches shuffled again. Every row occurs once; only the last batch of the epoch's rows may be smaller. The same seed
-    gives the same batches.
-    """
-    lengths = np.asarray(lengths)
-    random = np.random.default_rng(seed)
-    shuffled = random.permutation(len(lengths))
-    batches: list[np.ndarray] = []
-    for rows in _cut(shuffled, batch_size * pool):
-        ordered = rows[np.argsort(-lengths[rows], kind="stable")]
-        batches.extend(_cut(ordered, batch_size))
-    return [batches[place] for place in random.permutation(len(batches))]
-
-
-def _cut(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]

@@ -57,7 +57,7 @@ def _restore_head(encoder: SentenceEncoder, head: dict[str, Any]) -> None:
     config = EncoderConfig(**head)
     encoder.projection = None if config.projection is None else encoder.projection
     encoder.repool(config.pooling)
-    if config.projection is not None and (encoder.projection is None or encoder.dim != config.projection):
+    if config.projection is not None and (encoder.config.projection, encoder.config.activation) != (config.projection, config.activation):
         encoder.project(config.projection, config.activation)
     encoder.normalizes = config.normalize
     encoder.limit(config.max_length)

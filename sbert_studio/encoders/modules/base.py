@@ -14,16 +14,23 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+WORDS, WEIGHTS, READER, POOLING, VECTORS, LENGTH = range(6)
+"""Where a module stands: what gives a vector a token, what weighs it, what reads it in order, what makes one vector of all, what maps
+that vector (there may be several such), and what sets its length."""
+
+
 class Module(nn.Module, ABC):
     """A step from token ids to the vector of a text.
 
     Attributes:
         name: what ``modules.json`` calls it, behind the last dot of its type.
         portable: whether sentence-transformers has it as well.
+        stage: where it stands among the others.
     """
 
     name: ClassVar[str]
     portable: ClassVar[bool] = True
+    stage: ClassVar[int] = VECTORS
 
     @classmethod
     @abstractmethod

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...workspace import write_json
-from .base import MODULES, Module
+from .base import LENGTH, MODULES, Module
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 @MODULES.register("Normalize")
 class Normalize(Module):
     """(b, d) → (b, d), each divided by its Euclidean length; a vector of zeros stays one."""
+
+    stage = LENGTH
 
     @classmethod
     def read(cls, folder: Path) -> Self:

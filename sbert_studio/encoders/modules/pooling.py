@@ -12,7 +12,7 @@ from torch import Tensor
 from ...errors import StudioError
 from ...workspace import write_json
 from ..storage.backbone import read_json
-from .base import MODULES, Module
+from .base import MODULES, POOLING, Module
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -57,6 +57,8 @@ class Pooling(Module):
     Raises:
         StudioError: the mode is unknown.
     """
+
+    stage = POOLING
 
     def __init__(self, mode: str = "mean", skip: int = 0) -> None:
         super().__init__()

@@ -12,7 +12,7 @@ from torch.nn.utils import rnn
 
 from ...workspace import write_json
 from ..storage.backbone import read_json
-from .base import MODULES, Module
+from .base import MODULES, READER, Module
 from .weights import load_weights, write_weights
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ class Recurrent(Module):
         dropout: between layers.
         seed: of the first weights.
     """
+
+    stage = READER
 
     network: ClassVar[Callable[..., nn.RNNBase]]
     config: ClassVar[str]

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from ...errors import StudioError
-from ..storage.backbone import require_safetensors
+from ..storage.backbone import damaged, require_safetensors
 
 _FILE = "model.safetensors"
 
@@ -25,7 +24,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     try:
         return {key: tensor.float() if tensor.is_floating_point() else tensor for key, tensor in load_file(folder / _FILE).items()}
     except (OSError, SafetensorError) as error:
-        raise StudioError(f"the weights of the module {folder.name} are damaged", "copy the folder again") from error
+        raise damaged(folder / _FILE) from error
 
 
 def load_weights(module: nn.Module, folder: Path) -> None:
@@ -37,7 +36,7 @@ def load_weights(module: nn.Module, folder: Path) -> None:
     try:
         module.load_state_dict(read_weights(folder))
     except RuntimeError as error:
-        raise StudioError(f"the weights of the module {folder.name} are damaged", "copy the folder again") from error
+        raise damaged(folder / _FILE) from error
 
 
 def write_weights(module: nn.Module, folder: Path) -> None:

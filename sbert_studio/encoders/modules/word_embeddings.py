@@ -14,7 +14,7 @@ from ...errors import StudioError
 from ...wordvectors.tokens import WordTokens
 from ...workspace import write_json
 from ..storage.backbone import read_json
-from .base import MODULES, Module
+from .base import MODULES, WORDS, Module
 from .weights import read_weights, table_of, write_weights
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class WordEmbeddings(Module):
     Raises:
         StudioError: words and rows are not as many.
     """
+
+    stage = WORDS
 
     def __init__(self, words: WordTokens, matrix: np.ndarray | Tensor, *, learns: bool = False, max_length: int = _MOST_TOKENS) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ from torch import Tensor
 from ...errors import StudioError
 from ...workspace import write_json
 from ..storage.backbone import read_json
-from .base import MODULES, Module
+from .base import MODULES, WEIGHTS, Module
 from .weights import load_weights, table_of, write_weights
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ class WordWeights(Module):
         words: of the table before, in its order.
         weights: (V,), one for each.
     """
+
+    stage = WEIGHTS
 
     def __init__(self, words: Sequence[str], weights: np.ndarray | Tensor) -> None:
         super().__init__()

@@ -16,6 +16,7 @@ from ...errors import StudioError
 from ...workspace import write_json
 from ..base import EncodingStoppedError
 from ..fast.batching import TokenRows, token_batches
+from ..fast.lengths import capped
 from ..fast.tokens import Tokens, bind, readable, with_padding
 from ..lora.targets import find_heads
 from ..rows import PairRows
@@ -64,7 +65,7 @@ class CrossEncoder(Trainable, PairScorer):
         self._arguments = frozenset(inspect.signature(model.forward).parameters)
         if not tokenizer.is_fast:
             raise StudioError(f"the tokenizer of {name!r} is of a kind that cannot read pairs here", "choose another model")
-        self.limit(int(tokenizer.model_max_length))
+        self.limit(None)
         self.eval()
 
     # -- what it is ------------------------------------------------------------------------------------------------
@@ -109,9 +110,7 @@ class CrossEncoder(Trainable, PairScorer):
 
     def limit(self, max_length: int | None) -> None:
         """Read ``max_length`` tokens of a pair from now on, or as many as the backbone can if that is fewer (or None)."""
-        positions = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
-        # XLNet, whose positions are relative, says -1: any number.
-        self.max_length = min(max_length or _MOST_TOKENS, positions if positions > 0 else _MOST_TOKENS, _MOST_TOKENS)
+        self.max_length = min(_MOST_TOKENS, capped(max_length, self.backbone, self.tokenizer))
         self._pairs = bind(self.tokenizer, self.max_length)
 
     def describe(self) -> dict[str, Any]:
@@ -138,7 +137,7 @@ class CrossEncoder(Trainable, PairScorer):
         """Each pair of ``examples``, which have two columns, tokenised as one row."""
         return PairRows.read(examples, self)
 
-    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
+    def reshape(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
         """Refused where either is given: there are no vectors.
 
         Raises:

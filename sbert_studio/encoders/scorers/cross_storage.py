@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ...errors import StudioError
-from ..storage.backbone import read_json, reading, require_safetensors
+from ..storage.backbone import load_tokenizer, read_json, reading, require_safetensors
 from ..storage.reading import transformer_folder
 from .cross import OURS, CrossEncoder, Head
 from .cross_saving import SIGMOID, THEIRS
@@ -45,7 +45,7 @@ def load_cross(folder: Path, name: str = "", device: torch.device | str = "cpu")
     general, noted = read_json(folder / "config_sentence_transformers.json", dict, {}), getattr(model.config, THEIRS, None)
     older = noted.get("activation_fn") if isinstance(noted, dict) else getattr(model.config, "sbert_ce_default_activation_function", None)
     activation = general.get("activation_fn") or older or SIGMOID
-    with reading(name or folder.name):
+    with reading(name or folder.name, folder):
         return CrossEncoder(model, tokenizer, sigmoid=str(activation).endswith("Sigmoid"), name=name or folder.name).to(device)
 
 
@@ -67,7 +67,7 @@ def new_cross(folder: Path, *, head: Head = "linear", labels: int = 1, seed: int
             nn.init.normal_(module.weight, std=0.02, generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-    with reading(name or folder.name):
+    with reading(name or folder.name, folder):
         return CrossEncoder(model, tokenizer, name=name or folder.name)
 
 
@@ -80,13 +80,13 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
     """
     read_json(folder / "config.json", dict)
     require_safetensors(folder)
-    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForSequenceClassification
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    with reading(folder.name):
+    with reading(folder.name, folder):
         config = AutoConfig.from_pretrained(folder, **local)
         for key, value in changes.items():
             setattr(config, key, value)
@@ -101,8 +101,7 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
             ignore_mismatched_sizes=new,
             **local,
         )
-        tokenizer = AutoTokenizer.from_pretrained(folder, **local)
-    return model, tokenizer, sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
+    return model, load_tokenizer(folder), sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
 
 
 def with_mlp(kind: Any) -> Any:

@@ -126,15 +126,20 @@ class PolyEncoder(Trainable, PairScorer):
         """Read ``max_length`` tokens from now on, or as many as the encoder can if that is fewer (or None)."""
         self.encoder.limit(max_length)
 
-    def reshape(self, *, pooling: str = "", projection: int = 0, seed: int = 12) -> None:
+    def reshape(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
         """Pool candidates, and project both sides, otherwise from now on."""
-        self.encoder.reshape(pooling=pooling, projection=projection, seed=seed)
+        self.encoder.reshape(pooling=pooling, projection=projection, activation=activation, seed=seed)
         self._require_one_pooling()
 
     def read_in_order(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
         """Read a table's words by a new recurrent network, over whose states new codes attend."""
         self.encoder.read_in_order(network, hidden, bidirectional=bidirectional, seed=seed)
         self.draw(seed)
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Those of the encoder within."""
+        return [f"encoder.{name}" for name in self.encoder.tables]
 
     def learn_words(self) -> None:
         """Let the vectors of words learn with the rest."""

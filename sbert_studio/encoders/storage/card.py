@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..modules.dense import Dense
+
 if TYPE_CHECKING:
     from ..sentence import SentenceEncoder
 
@@ -86,10 +88,12 @@ def serving_warnings(encoder: SentenceEncoder) -> list[str]:
     found = []
     if encoder.pooling.mode not in _SERVED_POOLING:
         found.append(f"text-embeddings-inference does not serve {encoder.pooling.mode} pooling (mean, cls and last token only).")
-    layers = encoder.layers
-    if any(layer.activation_name not in _SERVED_ACTIVATIONS for layer in layers):
-        found.append(f"text-embeddings-inference does not serve a {layers[-1].activation_name} projection (Tanh and Identity only).")
-    if layers:
+    for layer in encoder.layers:
+        if not isinstance(layer, Dense):
+            found.append(f"text-embeddings-inference does not know the module {layer.name}.")
+        elif layer.activation_name not in _SERVED_ACTIVATIONS:
+            found.append(f"text-embeddings-inference does not serve a {layer.activation_name} projection (Tanh and Identity only).")
+    if encoder.layers:
         found.append("transformers.js runs the transformer part only: apply the projection in 2_Dense yourself.")
     return found
 

@@ -71,6 +71,11 @@ def seal(folder: Path) -> None:
     write_json(folder / NAME, {name: digest_file(path) for name, path in names.items()})
 
 
+def written(folder: Path) -> frozenset[str]:
+    """The names of the files that were written into a model's folder, where it says so; a card is not among them."""
+    return frozenset(_sealed(folder) or ())
+
+
 def damage(folder: Path) -> str:
     """What is wrong with the files of a model, such as ``model.safetensors is not what was written``; nothing where all is well.
 

@@ -10,6 +10,8 @@ from typing import Any
 from ...errors import StudioError
 from ...wordvectors.pretrained import shape_of
 from ..foreign import FOREIGN
+from ..modules import MODULES
+from ..modules.base import VECTORS
 from ..modules.pooling import JOIN, read_mode
 from ..modules.recurrent import GRU, LSTM, RNN
 from ..scorers.cross_storage import is_cross_folder
@@ -91,6 +93,8 @@ def _info(folder: Path) -> ModelInfo:
             dim = int(found.get("word_embedding_dimension") or found.get("embedding_dimension") or dim) * len(pooling.split(JOIN))
         elif kind == "Dense":
             dim = int(found["out_features"])
+        elif kind in MODULES and MODULES[kind].stage == VECTORS:
+            dim = MODULES[kind].read(path).width(dim)
     return ModelInfo(dim, parameters, _length(main, config), pooling, "pairs" if is_poly_folder(folder) else "texts")
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from ...errors import StudioError
 from ..modules import MODULES, Module
-from ..modules.dense import Dense
+from ..modules.base import POOLING, VECTORS
 from ..modules.normalize import Normalize
 from ..modules.pooling import Pooling
 from ..modules.recurrent import Recurrent
@@ -20,8 +20,9 @@ from ..modules.word_weights import WordWeights
 from ..sentence import SentenceEncoder
 from ..transformer import TransformerEncoder
 from ..words import WordEncoder, WordNetwork
-from .backbone import load_backbone, read_json, reading
+from .backbone import lacking, load_backbone, read_json, reading
 from .config import EncoderConfig
+from .digests import written
 
 # What a transformer's module reads is set in the first of these that says anything, as sentence-transformers has it.
 _SETTINGS = tuple(
@@ -42,7 +43,9 @@ def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu"
     name = name or folder.name
     if not folder.is_dir():
         raise StudioError(f"there is no model folder {str(folder)!r}", "check the path")
-    with reading(name):
+    if not (folder / "modules.json").is_file() and "modules.json" in written(folder):
+        raise lacking(folder / "modules.json")
+    with reading(name, folder):
         encoder = _load_modules(folder, name) if (folder / "modules.json").is_file() else _load_plain(folder, name)
     return encoder.to(device)
 
@@ -63,7 +66,7 @@ def _load_modules(folder: Path, name: str) -> SentenceEncoder:
         encoder = WordEncoder(WordNetwork(table, weights, recurrent), config, name=name)  # type: ignore[arg-type]
     else:
         encoder = _load_transformer(folder, transformer, replace(config, include_prompt=not pooling.skips_prompt), name)
-    layers = [module for module in modules if isinstance(module, Dense)]
+    layers = [module for module in modules if module.stage == VECTORS]
     if layers:
         encoder.projection = nn.Sequential(*layers)
     return encoder
@@ -109,20 +112,13 @@ def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
     return transformer, modules
 
 
-# Each module follows one of an earlier group; of Dense layers there may be several.
-_ORDER: tuple[type[Module], ...] = (WordEmbeddings, WordWeights, Recurrent, Pooling, Dense, Normalize)
-
-
 def _may_follow(kind: type[Module], before: list[type[Module]], transformer: bool) -> bool:
-    def place(one: type[Module]) -> int:
-        return next(at for at, group in enumerate(_ORDER) if issubclass(one, group))
-
-    of_words, pooling = place(Pooling), place(kind)
+    """Whether a module may stand behind others: each is of a later stage than the one before it, but that several may map vectors."""
     if not before:
         return kind is Pooling if transformer else kind is WordEmbeddings
-    if pooling > of_words:
-        return Pooling in before and (pooling > place(before[-1]) or kind is before[-1] is Dense)
-    return pooling > place(before[-1])
+    if kind.stage > POOLING and Pooling not in before:
+        return False
+    return kind.stage > before[-1].stage or kind.stage == before[-1].stage == VECTORS
 
 
 def inside(folder: Path, relative: str) -> Path:

@@ -11,7 +11,7 @@ from ...data.choices.asking import NO_ORDER, in_one_line, scale_in_words
 from ...data.columns.roles import Roles
 from ...encoders.storage.card import plain_text
 from ...training.artifacts import HELD_OUT
-from ...training.spec import TrainSpec
+from ...training.spec import SHAPE, TrainSpec
 from ..run_files import RunFiles
 
 # What the advisor chose by the rows is written out, so that another version cannot choose otherwise.
@@ -35,7 +35,7 @@ def command(materials: RunFiles) -> str:
     words += [word for part in ("dev", "first") if part in source for word in (f"--{part}", source[part]["name"])]
     words += [*_columns(materials.roles()), *_reading(source["data"])]
     words += [*(["--as-read"] if materials.plan().get("as_read") else []), "--model", portable(spec.model)]
-    chosen = {**_chosen(spec.to_json()), **{f"first.{name}": value for name, value in _chosen(spec.first).items()}}
+    chosen = {**_chosen(spec.to_json()), **{f"first.{name}": value for name, value in _chosen_first(spec).items()}}
     chosen |= _columns_of_first(materials.first_roles(), source["first"]) if "first" in source else {}
     return shlex.join([*words, *(word for name, value in chosen.items() for word in ("--set", f"{name}={value}"))])
 
@@ -83,6 +83,11 @@ def _chosen(spec: Mapping[str, Any]) -> dict[str, Any]:
     usual = {item.name: item.default for item in TrainSpec.settings() if item.name != "model"}
     found = {name: spec[name] for name, default in usual.items() if name in spec and (name in _ADVISED or spec[name] != default)}
     return {**found, **spec.get("objective_params", {})}
+
+
+def _chosen_first(spec: TrainSpec) -> dict[str, Any]:
+    """The settings of the first stage, with those that it would else take from the run."""
+    return _chosen(spec.first) | {name: spec.first[name] for name in SHAPE if spec.first and spec.first[name] != getattr(spec, name)}
 
 
 def _reading(entry: Mapping[str, Any]) -> list[str]:

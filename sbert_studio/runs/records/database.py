@@ -47,21 +47,21 @@ class Database:
                 with contextlib.suppress(sqlite3.Error):
                     db.close()
 
-    def ask(self, work: Callable[[sqlite3.Connection], T], patience: float = PATIENCE) -> T:
+    def ask(self, work: Callable[[sqlite3.Connection], T], patience: float | None = None) -> T:
         """What ``work`` reads.
 
         Raises:
             StudioError: the file is locked, or cannot be read.
         """
-        return self._do(work, patience)
+        return self._do(work, PATIENCE if patience is None else patience)
 
-    def change(self, work: Callable[[sqlite3.Connection], T], patience: float = PATIENCE) -> T:
+    def change(self, work: Callable[[sqlite3.Connection], T], patience: float | None = None) -> T:
         """What ``work`` returns, its changes written all or none.
 
         Raises:
             StudioError: the file is locked, the disk is full, or it cannot be written.
         """
-        return self._do(lambda db: _whole(db, work), patience)
+        return self._do(lambda db: _whole(db, work), PATIENCE if patience is None else patience)
 
     def _do(self, work: Callable[[sqlite3.Connection], T], patience: float) -> T:
         with self.lock:

@@ -61,9 +61,9 @@ def unblended(spec: TrainSpec) -> str:
         return "the blend was switched off"
     if spec.architecture == "cross":
         return "the head of a cross-encoder is new"
-    if spec.projection:
+    if spec.projection or spec.first.get("projection"):
         return "the projection is new"
-    if spec.recurrent:
+    if spec.recurrent or spec.first.get("recurrent"):
         return "the recurrent network is new"
     if spec.first and spec.method == "lora":
         return "the adapter of the last stage stands on the weights of the first"

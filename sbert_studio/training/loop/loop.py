@@ -17,7 +17,6 @@ from ...errors import StudioError
 from ..checkpoint import Checkpoints, State, Tensors, read_state, read_tensors
 from ..events import Evaluated, Notice, Saved, Step
 from ..judging.alarm import OPPOSITE, accepted, below_chance, falls_apart
-from .optimiser import Optimiser
 from .parts import Parts
 from .schedule import Schedule
 from .soup import Soup
@@ -28,6 +27,8 @@ _BAD_IN_A_ROW = 5
 _SECONDS_BETWEEN = 90.0
 # A checkpoint may take one part in this many of the time between two of them.
 _PATIENCE = 30
+# About as much as held-out scores of two seeds differ: by less, a single training is not better than the mean of several.
+_SEEDS_DIFFER = 0.003
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,7 @@ class Loop:
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
         self._steps = Steps(parts, precision, state.micro_batch)
         self._learning = parts.learning()
-        rooms = zip(("encoder", "objective"), self._learning, strict=True)
-        named = {f"{room}.{name}": item for room, learning in rooms for name, item in learning.items()}
-        self._optimiser, self._soup = Optimiser(named, parts.spec, schedule.ends), Soup(named, schedule.ends)
+        self._optimiser, self._soup = parts.optimiser(schedule.ends), Soup(parts.named(), schedule.ends)
         self._pace = Throughput(state.rows, state.seconds)
         self._began = time.perf_counter() - state.total_seconds
         self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN
@@ -160,14 +159,18 @@ class Loop:
                 self._evaluate()
 
     def _evaluate(self) -> bool:
-        """Judge the weights as they are; whether no earlier ones were better (the untuned ones do not count)."""
+        """Judge the weights as they are; whether no earlier ones were better (the untuned ones do not count).
+
+        A mean of several trainings gives way only to what is better by more than chance is.
+        """
         assert self._judge is not None
         untuned, began = self.state.step == 0, time.perf_counter()
         scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
         if (general := self._parts.general) is not None:
             scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)
         self._judging.append(time.perf_counter() - began)
-        better = not untuned and (self.state.best < 0 or scores["score"] > self.state.after["score"])
+        allowed = _SEEDS_DIFFER if self._soup.is_mean(self.state.step) else 0.0
+        better = not untuned and (self.state.best < 0 or scores["score"] > self.state.after["score"] - allowed)
         if untuned:
             self.state = replace(self.state, before=dict(self._known) or scores)
         elif better:

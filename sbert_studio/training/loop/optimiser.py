@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from ..spec import TrainSpec
 from .quick import RowGradient
+from .seen_rows import SeenRows, whole_table
 
 
 class Optimiser:
-    """Fused AdamW over named parameters (Loshchilov and Hutter 2019); matrices decay, biases and normalisations do not.
+    """Fused AdamW over named parameters (Loshchilov and Hutter 2019); matrices decay, biases and normalisations do not, nor do tables.
 
     Args:
         named: what is tuned, by unique names.
         spec: the rate, its warm-up, the decay and the clipping.
         ends: after how many steps each round ends, over which the rate rises and falls; one round for a single number.
+        tables: the names of those of which a step reads a few rows; on a CPU only rows that were read are stepped.
     """
 
-    def __init__(self, named: dict[str, nn.Parameter], spec: TrainSpec, ends: int | Sequence[int]) -> None:
+    def __init__(self, named: dict[str, nn.Parameter], spec: TrainSpec, ends: int | Sequence[int], tables: Collection[str] = ()) -> None:
         self.named = named
         self._highest, self._max_norm, self._warmup = spec.learning_rate, spec.max_grad_norm, spec.warmup_ratio
         self._ends = (0, ends) if isinstance(ends, int) else (0, *ends)
-        matrices = [parameter for parameter in named.values() if parameter.ndim > 1]
-        vectors = [parameter for parameter in named.values() if parameter.ndim <= 1]
-        groups = [{"params": matrices, "weight_decay": spec.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
-        self._adamw = torch.optim.AdamW([group for group in groups if group["params"]], lr=spec.learning_rate, fused=True)
+        self._seen = {name: SeenRows(item) for name, item in named.items() if name in tables and item.device.type == "cpu"}
+        whole = {name: item for name, item in named.items() if name not in self._seen}
+        decay = [item for name, item in whole.items() if item.ndim > 1 and name not in tables]
+        spared = [item for name, item in whole.items() if item.ndim <= 1 or name in tables]
+        groups = [{"params": decay, "weight_decay": spec.weight_decay}, {"params": spared, "weight_decay": 0.0}]
+        self._whole = torch.optim.AdamW([group for group in groups if group["params"]], fused=True) if whole else None
         self._by_rows: dict[str, RowGradient] = {}
+
+    def _adamws(self) -> Iterator[torch.optim.AdamW]:
+        if self._whole is not None:
+            yield self._whole
+        yield from (rows.adamw for rows in self._seen.values())
 
     def rate(self, step: int) -> float:
         """The learning rate of ``step`` (from 0): up over the warm-up, then down, and never 0, which would waste a step."""
@@ -51,15 +60,19 @@ class Optimiser:
         """
         norm = torch.nn.utils.get_total_norm(self._gradients())
         bad = ~(torch.isfinite(norm) & torch.isfinite(loss))
-        for group in self._adamw.param_groups:
-            group["lr"] = self.rate(step)
-        self._adamw.found_inf = bad.float()  # type: ignore[attr-defined]
-        self._adamw.grad_scale = self._shortening(norm)  # type: ignore[attr-defined]
-        self._adamw.step()
+        shortening = self._shortening(norm)
+        for adamw in self._adamws():
+            for group in adamw.param_groups:
+                group["lr"] = self.rate(step)
+            adamw.found_inf = bad.float()  # type: ignore[attr-defined]
+            adamw.grad_scale = shortening  # type: ignore[attr-defined]
+            adamw.step()
         for parameter in self.named.values():
             parameter.grad = None
         for rows in self._by_rows.values():
             rows.wipe()
+        for seen in self._seen.values():
+            seen.put_back()
         return norm
 
     def _gradients(self) -> list[Tensor]:
@@ -67,7 +80,9 @@ class Optimiser:
         found = []
         for name, parameter in self.named.items():
             gradient = parameter.grad
-            if gradient is not None and gradient.is_sparse:
+            if gradient is not None and name in self._seen:
+                gradient = self._seen[name].fill(gradient)
+            elif gradient is not None and gradient.is_sparse:
                 rows = self._by_rows.get(name) or RowGradient(parameter)
                 self._by_rows[name] = rows
                 parameter.grad, gradient = rows.fill(gradient)
@@ -85,18 +100,34 @@ class Optimiser:
 
     def forget(self) -> None:
         """Begin anew, without the moments of earlier steps."""
-        self._adamw.state.clear()
+        if self._whole is not None:
+            self._whole.state.clear()
+        for rows in self._seen.values():
+            rows.forget()
 
     def tensors(self) -> dict[str, Tensor]:
-        """The state of every parameter that has one: ``<name>/exp_avg``, ``<name>/exp_avg_sq``, ``<name>/step``."""
-        return {
-            f"{name}/{key}": value for name, parameter in self.named.items() for key, value in self._adamw.state.get(parameter, {}).items()
-        }
+        """The state of every parameter that has one: ``<name>/exp_avg``, ``<name>/exp_avg_sq``, ``<name>/step``.
+
+        Of a table stepped by rows they are those of its ``<name>/rows``.
+        """
+        return {f"{name}/{key}": value for name in self.named for key, value in self._state(name).items()}
+
+    def _state(self, name: str) -> dict[str, Tensor]:
+        if name in self._seen:
+            return self._seen[name].tensors()
+        return {} if self._whole is None else self._whole.state.get(self.named[name], {})
 
     def load(self, tensors: dict[str, Tensor]) -> None:
-        """Take up the state that ``tensors`` gave."""
+        """Take up the state that ``tensors`` gave, on this device or another."""
+        states: dict[str, dict[str, Tensor]] = {}
         for path, value in tensors.items():
             name, _, key = path.rpartition("/")
+            states.setdefault(name, {})[key] = value
+        for name, state in states.items():
             parameter = self.named[name]
-            # The step counts of a fused optimiser lie where its parameters lie.
-            self._adamw.state[parameter][key] = value.to(parameter.device)
+            if name in self._seen:
+                self._seen[name].load(state)
+            elif self._whole is not None:
+                # The step counts of a fused optimiser lie where its parameters lie.
+                whole = whole_table(state, len(parameter)) if parameter.ndim else state
+                self._whole.state[parameter] = {key: value.to(parameter.device) for key, value in whole.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from ..judging.evaluator import Evaluator
 from ..judging.general import GeneralProbe
 from ..judging.marks import Marks
 from ..spec import TrainSpec
+from .optimiser import Optimiser
 
 
 @dataclass(frozen=True)
@@ -63,3 +64,15 @@ class Parts:
             for module in (self.encoder, self.objective)
         )
         return encoder, objective
+
+    def named(self) -> dict[str, nn.Parameter]:
+        """All parameters that learn, by names that tell the encoder's from the objective's."""
+        encoder, objective = self.learning()
+        return {
+            **{f"encoder.{name}": item for name, item in encoder.items()},
+            **{f"objective.{name}": item for name, item in objective.items()},
+        }
+
+    def optimiser(self, ends: int | Sequence[int]) -> Optimiser:
+        """Of all parameters that learn; ``ends`` as of :class:`Optimiser`."""
+        return Optimiser(self.named(), self.spec, ends, [f"encoder.{name}" for name in self.encoder.tables])

@@ -42,6 +42,10 @@ class Soup:
         over = self._ends.index(steps) + 1
         self._put({name: total / over for name, total in self._sum.items()})
 
+    def is_mean(self, steps: int) -> bool:
+        """Whether the parameters are a mean of several rounds after ``steps`` steps."""
+        return steps in self._ends[1:]
+
     def tensors(self) -> dict[str, Tensor]:
         """What a checkpoint needs: the sum so far, and how heads began; the encoder's beginning is known anyhow."""
         heads = {name: value for name, value in self._start.items() if not name.startswith(_OF_ENCODER)}

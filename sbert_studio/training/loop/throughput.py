@@ -43,11 +43,6 @@ class Throughput:
         rows, seconds = (sum(values) for values in zip(*self._recent, strict=True)) if self._recent else (0, 0.0)
         return rows / seconds if seconds > 0 else 0.0
 
-    @property
-    def overall(self) -> float:
-        """Rows a second of all steps."""
-        return self.rows / self.seconds if self.seconds > 0 else 0.0
-
     def left(self, steps: int) -> float:
         """Seconds that ``steps`` more steps will take."""
         return steps * sum(seconds for _, seconds in self._recent) / max(1, len(self._recent))

@@ -26,6 +26,7 @@ class Assignment:
 
     Attributes:
         untuned: the scores to compare with, where others have judged the untuned model; an alarm before the first step is theirs, too.
+        earlier: the spec of the stage that ``encoder`` comes from; what it has put on the model is not put on again.
         weights: the untuned model's, by name, where ``encoder`` already comes from an earlier stage.
         general: the probe of the untuned model; without one nothing tells what the training costs elsewhere.
         judges: this training is there to judge: it notes every evaluation (:class:`~sbert_studio.training.judging.marks.Marks`) and leaves
@@ -36,6 +37,7 @@ class Assignment:
     """
 
     untuned: Mapping[str, Any] = field(default_factory=dict)
+    earlier: TrainSpec | None = None
     weights: Mapping[str, Tensor] | None = None
     general: GeneralProbe | None = None
     judges: bool = False

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from ...errors import StudioError
 from ...evaluation.suite import SCORED_KINDS
 from ...workspace import write_json
-from ..advisor import settled
 from ..checkpoint import Checkpoints, disk_space
 from ..distributed import Processes
 from ..events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
@@ -26,6 +25,7 @@ from ..judging.evaluator import Evaluator, hold_out, of_the_rarer, says_nothing
 from ..judging.folded import Candidate, judged_by_others, pooled
 from ..judging.general import GeneralProbe
 from ..judging.marks import Marks
+from ..objective_choice import settled
 from ..prepare import reshape
 from ..spec import TrainSpec
 from ..trainer import Outcome, identity_of, read_outcome, train

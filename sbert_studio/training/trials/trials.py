@@ -194,7 +194,7 @@ class _Trials:
         scores = {} if held is None else Evaluator(held, place, learned=member.learned)(untuned, untuned=True)
         scores |= {"general": general.untuned} if general is not None and scores else {}
         weights = {} if unblended(member.spec) else dict(untuned.named_parameters())
-        return Assignment(scores, weights or None, general)
+        return Assignment(scores, TrainSpec.from_json(member.spec.first), weights or None, general)
 
     def conclude(self, taken: Sequence[Outcome], judged: Sequence[Outcome], identity: str) -> Outcome:
         """Keep the best model, and only that, and sum up what all trainings found."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..advisor import settled
 from ..events import Event, Part, PartEnded, Started, Step
 from ..loop.schedule import Schedule
+from ..objective_choice import settled
 from ..sampling.sampler import Sampler
 from ..spec import TrainSpec
 

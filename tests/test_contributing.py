@@ -1,0 +1,105 @@
+"""The examples of CONTRIBUTING.md, written into a copy of the package and used."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_studio import write_model, write_pairs
+
+ROOT = Path(__file__).parents[1]
+_EXAMPLE = re.compile(r"`(sbert_studio/[\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
+_USED = """
+import json, sys
+from pathlib import Path
+from sbert_studio.encoders.storage.peek import peek
+from sbert_studio.encoders.storage.reading import load_folder
+from sbert_studio.settings import Settings
+from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.ui.app import build
+
+home, model, pairs = map(Path, sys.argv[1:])
+told = {}
+with Studio(Settings(home=home, device="cpu", default_model=str(model)), allow_folders=True) as studio:
+    quick = {"epochs": 1, "batch_size": 8, "precision": "float32", "judge": "split"}
+    request = TrainRequest(pairs, overrides=quick | {"objective": "huber", "delta": 0.1})
+    run = studio.tune.train(request)
+    told["objective"] = [run.status, run.spec["objective_params"]]
+
+    listed = json.loads((model / "modules.json").read_text())
+    at = next(place for place, one in enumerate(listed) if one["type"].endswith("Normalize"))
+    listed.insert(at, {"idx": at, "name": "cut", "path": "cut", "type": "sbert_studio.encoders.modules.Truncate"})
+    cut = home / "cut"
+    import shutil
+    shutil.copytree(model, cut)
+    (cut / "digests.json").unlink(missing_ok=True)
+    (cut / "cut").mkdir()
+    (cut / "cut" / "config.json").write_text('{"keep": 5}')
+    (cut / "modules.json").write_text(json.dumps(listed))
+    encoder = load_folder(cut)
+    encoder.save(home / "again")
+    again = load_folder(home / "again")
+    told["module"] = [again.dim, list(again.encode(["cat dog"]).shape), peek(home / "again").dim, again.portable, repr(again.layers)]
+    told["same"] = bool((again.encode(["cat dog", "moon"]) == encoder.encode(["cat dog", "moon"])).all())
+    other = TrainRequest(pairs, model=str(home / "again"), overrides=quick | {"objective": "cosine"})
+    told["tuned"] = load_folder(studio.tune.train(other).model_path).dim
+
+    told["task"] = studio.judge.evaluate(None, pairs, "spread").scores
+    with build(studio) as page:
+        told["tabs"] = [block.label for block in page.blocks.values() if type(block).__name__ == "Tab"]
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with every example in it."""
+    folder = tmp_path_factory.mktemp("copy")
+    for name in ("sbert_studio", "assets"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    examples = _EXAMPLE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert len(examples) == 4
+    for name, code in examples:
+        assert not (folder / name).exists(), f"{name} is there already"
+        (folder / name).write_text(code, encoding="utf-8")
+    return folder
+
+
+def test_every_example_works_as_it_stands(package: Path, tmp_path: Path) -> None:
+    model, pairs = write_model(tmp_path / "tiny"), write_pairs(tmp_path / "pairs.csv")
+    done = subprocess.run(
+        [sys.executable, "-c", _USED, str(tmp_path / "home"), str(model), str(pairs)],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=package,
+        env={**os.environ, "PYTHONPATH": str(package)},
+        timeout=250,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["objective"] == ["finished", {"delta": 0.1}]
+    assert told["module"] == [5, [1, 5], 5, False, "[Truncate(keep=5)]"]
+    assert told["same"]
+    assert told["tuned"] == 5
+    assert set(told["task"]) == {"spread"} and told["task"]["spread"] != 0
+    assert "Shout" in told["tabs"]
+
+
+def test_the_command_line_lists_an_example(package: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sbert_studio", "evaluate", "--help"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=package,
+        env={**os.environ, "PYTHONPATH": str(package), "COLUMNS": "200"},
+        timeout=120,
+    )
+    assert "spread" in done.stdout
