@@ -105,7 +105,7 @@ class Evaluating(Judging):
         if suite:
             files, averages, missing = self._suite(suite, data, asked)
         else:
-            files, left_out = self._files(data, task, asked, encoders)
+            files, left_out = self._files(data, task, asked, encoders, begin)
             averages = []
         judged, tables = [file for file, _ in files], [table for _, table in files]
         groups = groups_of(judged)
@@ -141,7 +141,7 @@ class Evaluating(Judging):
         return _Encoders(self.catalog.load_either, lambda: self._untuned(first) or self.catalog.load(self.settings.default_model))
 
     def _files(
-        self, data: Sequence[str | Path], task: str, asked: ColumnChoices | None, encoders: _Encoders
+        self, data: Sequence[str | Path], task: str, asked: ColumnChoices | None, encoders: _Encoders, begin: Begin | None
     ) -> tuple[list[tuple[JudgedFile, Table]], tuple[LeftOut, ...]]:
         """What there is to judge by in files and folders. A table of a folder that holds nothing of the kind is left out."""
         files: list[tuple[JudgedFile, Table]] = []
@@ -151,7 +151,8 @@ class Evaluating(Judging):
             raise StudioError("there is nothing to judge by", "give files or a folder of tables, or name a suite")
         for (path, alone), name in zip(paths, names_of([path for path, _ in paths]), strict=True):
             try:
-                table = self.read.table(path, name, asked=asked)
+                show = begin("fetching the set", "bytes") if begin is not None and is_public(path) else None
+                table = self.read.table(path, name, show, asked=asked)
                 file, table, _ = self._judged_file(table.name if is_public(path) else name, table, task, asked, encoders)
                 files.append((replace(file, public=is_everybodys(path)), table))
             except Unanswered:

@@ -51,5 +51,5 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
     visitor.choose("#board-set", "small pairs.csv")
     page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 2")
     page.locator("#board-table tbody tr").first.click()
-    page.get_by_role("button", name="Remove").click()
+    page.click("#board-remove")
     page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 1")

@@ -86,13 +86,12 @@ class JudgingPanel:
         return [*found, self.asking, self.said, self.scores, self.chart, self.details]
 
     def look(self, owner: Any) -> list[Any]:
-        """Updates of :attr:`outputs` to the visitor's evaluation as it stands. While one goes on, what was there before stays."""
+        """Updates of :attr:`outputs` to the visitor's evaluation as it stands."""
         job = self.page.studio.evaluations.latest(self.page.visitor(owner))
-        value, results = job_value(job), results_of(job)
         live = job is not None and job.active
         stop = live and job is not None and not job.stopping
-        more = results if results is not None else [None, *[gr.skip()] * 4]
-        return [mark(job), job.id if job else "", value, gr.update(visible=stop), gr.Timer(active=live), *more]
+        shown = [mark(job), job.id if job else "", job_value(job), gr.update(visible=stop), gr.Timer(active=live)]
+        return [*shown, *results_of(job)]
 
     def chosen(self, source: str, path: str | None, suite: str | None, address: str | None) -> Judged:
         """What the form says is to be judged on; the first sample where no file is given.
@@ -214,15 +213,11 @@ def job_value(job: JobView | None) -> Value | None:
     return None if hidden else job_view(job, "evaluation")
 
 
-def results_of(job: JobView | None) -> list[Any] | None:
-    """The question, the sentence, the scores, the chart and the details of an evaluation that has ended; ``None`` while one goes on."""
-    if job is None:
-        return [None, None, nothing(BLANK), None, None]
-    if job.active:
-        return None
-    if isinstance(job.made, Done):
+def results_of(job: JobView | None) -> list[Any]:
+    """The question, the sentence, the scores, the chart and the details of an evaluation, as far as there are any."""
+    if job is not None and isinstance(job.made, Done):
         return [None, job.made.words, job.made.scores, job.made.chart, job.made.details]
-    if isinstance(job.error, Unanswered):
+    if job is not None and isinstance(job.error, Unanswered):
         return [as_view("Before it can judge", job.error.questions), None, nothing(OPEN), None, None]
     return [None, None, nothing(BLANK), None, None]
 
