@@ -126,8 +126,10 @@ def _notes(found: Evaluation) -> Iterator[str]:
     lacking = Counter(one.suite for one in found.missing)
     there = {file.suite for file in found.files}
     for missing in found.missing:
-        whole = missing.suite not in there
-        yield f"{missing.suite}: all of its {lacking[missing.suite]} files are missing" if whole else f"{missing.suite}: {missing.words}"
+        if missing.suite not in there and lacking[missing.suite] > 1:
+            yield f"{missing.suite}: all of its {lacking[missing.suite]} files are missing"
+        else:
+            yield missing.words if missing.words.startswith(missing.suite) else f"{missing.suite}: {missing.words}"
     for average in found.averages:
         if len(average.suites) < average.wanted:
             yield f"{average.name}: the average is over {len(average.suites)} of {average.wanted} suites ({', '.join(average.suites)})"

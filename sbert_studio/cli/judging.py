@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -41,6 +42,10 @@ def evaluate(
     ] = None,
     task: Annotated[str, typer.Option(help=f"auto, {', '.join(TASKS[:-1])} or {TASKS[-1]}.")] = "auto",
     suite: Annotated[str | None, typer.Option(metavar="NAME", help="Judge by a suite's files, which lie under --data: " + _LIST)] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Rows whose answers are known: senteval learns from them, categories lays texts beside them."),
+    ] = None,
     said: ColumnChoices,
     json: Json = False,
 ) -> Answer:
@@ -53,9 +58,9 @@ def evaluate(
         raise StudioError("no model is named", "name one before the files")
     with open_studio() as studio, progress("encoding") as show:
         if suite or len(named) > 1 or len(files) > 1 or _is_folder(files[0]):
-            found = studio.judge.evaluate_all(named, files, task, suite or "", show, said)
+            found = studio.judge.evaluate_all(named, files, task, suite or "", show, said, known)
             return Answer(found.to_json(), evaluation_in_lines(found))
-        report = studio.judge.evaluate(named[0], files[0], task, show, said)
+        report = studio.judge.evaluate(named[0], files[0], task, show, said, known)
     account = [report.account.in_short("judged")] if report.account is not None else []
     confused = confused_in_words(report.scores)
     lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *confused, *report.notes]
@@ -100,7 +105,9 @@ def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:
     """One row for each similarity, or for each single score."""
     rows: list[list[Any]] = []
     for name, value in scores.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and any(isinstance(inner, Mapping) for inner in value.values()):
+            rows += _rows(value)
+        elif isinstance(value, Mapping):
             rows.append([name, *(f"{inner} {score:.4f}" for inner, score in value.items() if isinstance(score, float))])
         elif name == "confused":
             continue

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..data.progress import checkpoint
 from ..errors import StudioError
+from .bootstrap import drawn_together, interval, resampled
+from .report import Report
 from .similarity import normalised
 
 MOST_ROWS = 5_000
@@ -32,6 +35,43 @@ class Measured:
     pairs: int
     rows: int
     exact: bool = True
+
+
+def evaluate_geometry(vectors: np.ndarray, pairs: tuple[np.ndarray, np.ndarray] | None = None) -> Report:
+    """All three measures, as far as they can be had.
+
+    Args:
+        vectors: (n, d), one of each distinct text.
+        pairs: (m, d) each: the two sides of positive pairs, if there are any.
+
+    Returns:
+        A report of ``geometry``: ``anisotropy`` with its 95% bootstrap ``interval`` over the texts, ``uniformity``, ``alignment`` where
+        there are pairs, ``texts``, of how many of them the ``uniformity_rows`` are, and ``positive_pairs``.
+
+    Raises:
+        StudioError: fewer than two texts have a vector with a direction.
+    """
+    spread = uniformity(vectors)
+    scores: dict[str, Any] = {"anisotropy": anisotropy(vectors).value, "uniformity": spread.value}
+    if pairs is not None:
+        scores["alignment"] = alignment(*pairs).value
+    scores |= {"texts": len(vectors), "uniformity_rows": spread.rows, "positive_pairs": 0 if pairs is None else len(pairs[0])}
+    drawn = resampled_anisotropy(vectors)
+    return Report("geometry", len(vectors), scores | {"interval": interval(drawn)}, resampled=drawn)
+
+
+def resampled_anisotropy(vectors: np.ndarray) -> np.ndarray:
+    """The anisotropy of every bootstrap resample of the rows, (resamples,); a row drawn twice makes no pair with itself."""
+    unit = _directed(vectors).astype(np.float64)
+
+    def score(block: np.ndarray) -> np.ndarray:
+        total = block @ unit
+        own = np.square(block).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((np.einsum("rd,rd->r", total, total) - own) / (np.square(block.sum(axis=1)) - own))
+
+    with drawn_together():
+        return resampled(score, len(unit))
 
 
 def anisotropy(vectors: np.ndarray) -> Measured:

@@ -32,7 +32,7 @@ def correlations_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence
     part in the mean.
 
     Returns:
-        A report of ``sts``: ``groups`` (a name → ``rows, pearson, spearman``), ``mean`` and ``all`` (``pearson, spearman``),
+        A report of ``topics``: ``groups`` (a name → ``rows, pearson, spearman``), ``mean`` and ``all`` (``pearson, spearman``),
         ``silent``, and ``interval``, the 95% bootstrap interval of the mean Spearman, for which rows are drawn within their group.
 
     Raises:
@@ -56,7 +56,7 @@ def correlations_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence
     least = min(map(len, drawn))  # a very large group has fewer resamples
     resampled = np.mean([one[:least] for one in drawn], axis=0)
     told = {"groups": found, "mean": mean, "all": _both(scores, gold), "silent": silent, "interval": interval(resampled)}
-    return Report("sts", len(gold), told, resampled=resampled)
+    return Report("topics", len(gold), told, resampled=resampled)
 
 
 def _both(scores: np.ndarray, gold: np.ndarray) -> dict[str, float]:

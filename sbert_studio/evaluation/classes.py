@@ -41,7 +41,7 @@ def class_roles(table: Table) -> ClassRoles:
     if roles.group is None:
         raise StudioError(
             f"no column of {table.name} can hold classes",
-            "transfer and clustering need a column of texts and one of classes, with at least two classes and several rows of each",
+            "needed are a column of texts and one of classes, with at least two classes and several rows of each",
         )
     return ClassRoles(roles.texts[0], roles.group)
 

@@ -21,6 +21,7 @@ class Comparison:
         models: the two; ``scores`` are theirs.
         interval: the 95% interval of the second one's score less the first one's; ``None``: the rows are too few to tell.
         chance: the share of resamples in which the order of the two turns, or they tie; ``None`` as above.
+        smaller: whether the smaller number is the better one.
     """
 
     of: str
@@ -31,10 +32,11 @@ class Comparison:
     scores: tuple[float, float]
     interval: tuple[float, float] | None
     chance: float | None
+    smaller: bool = False
 
     @property
     def difference(self) -> float:
-        """By how much the second is better."""
+        """The second one's score less the first one's."""
         return self.scores[1] - self.scores[0]
 
     @property
@@ -42,7 +44,9 @@ class Comparison:
         """The one that is better beyond chance, if either is."""
         if self.interval is None:
             return None
-        return self.models[1] if self.interval[0] > 0 else self.models[0] if self.interval[1] < 0 else None
+        low, high = self.interval
+        more, less = self.models[::-1] if not self.smaller else self.models
+        return more if low > 0 else less if high < 0 else None
 
     def in_words(self) -> str:
         """``better beyond chance: NAME``, or ``no difference beyond chance``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from .categories import Known
 from .crossing import require_finite
 from .pace import Pace
 from .similarity import Encoded
-from .tasks import Shape, Task, task_for
+from .tasks import Shape, Task, WithVectors, task_for
 from .tasks.of_texts import categories_of
 
 if TYPE_CHECKING:
@@ -31,9 +31,28 @@ Judged: TypeAlias = "Encoder | PairScorer | Trainable"
 MOST_KNOWN = 5_000
 
 
+@dataclass(frozen=True, eq=False)
+class ToJudge:
+    """Examples and the task that they are judged by.
+
+    Attributes:
+        known, dev: of a task that uses them, others whose answers are known, and those by which it chooses its settings.
+    """
+
+    examples: Examples
+    task: Task
+    known: Examples | None = None
+    dev: Examples | None = None
+
+    @property
+    def columns(self) -> list[tuple[str, ...]]:
+        """All columns of texts that a model is asked for."""
+        return [column for one in (self.examples, self.known, self.dev) if one is not None for column in one.texts]
+
+
 def judge_sets(
     model: Judged,
-    sets: Sequence[tuple[Examples, Task]],
+    sets: Sequence[ToJudge],
     progress: Progress | None = None,
     known: Examples | None = None,
     pace: Pace | None = None,
@@ -42,13 +61,13 @@ def judge_sets(
 
     Args:
         progress: told how many texts or pairs are done.
-        known: texts with a category that is known, beside which those of a task that is ``beside_known`` are laid.
+        known: texts with a category that is known, a sample of which those of a task that is ``beside_known`` are laid beside.
         pace: counts what the model reads, and how long that takes.
 
     Raises:
         StudioError: a set is empty, a task is not one for such a model, or the model gives numbers that are not finite.
     """
-    if not all(len(examples) for examples, _ in sets):
+    if not all(len(one.examples) for one in sets):
         raise StudioError("there are no rows to judge the model on", "give a larger set")
     if isinstance(model, PairScorer):
         return _by_scores(model, sets, progress, pace or Pace())
@@ -74,33 +93,46 @@ def known_sample(examples: Examples) -> Examples:
     return examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:MOST_KNOWN]))
 
 
-def _by_vectors(
-    encoder: Encoder, sets: Sequence[tuple[Examples, Task]], progress: Progress | None, known: Examples | None, pace: Pace
-) -> list[Report]:
-    wanted = known is not None and len(known) > 0 and any(task.beside_known for _, task in sets)
+def _by_vectors(encoder: Encoder, sets: Sequence[ToJudge], progress: Progress | None, known: Examples | None, pace: Pace) -> list[Report]:
+    wanted = known is not None and len(known) > 0 and any(one.task.beside_known for one in sets)
     beside = known_sample(known) if wanted and known is not None else None
-    columns = [column for examples, _ in sets for column in examples.texts]
+    columns = [column for one in sets for column in one.columns]
     with pace.reading(progress) as show:
-        encoded = Encoded(encoder, [*columns, *(() if beside is None else beside.texts[:1])], show)
-    laid = None if beside is None else Known(encoded.of(beside.texts[0]), categories_of(beside), beside.texts[0])
+        vectors = Encoded(encoder, [*columns, *(() if beside is None else beside.texts[:1])], show)
+    laid = None if beside is None else _laid(_with_vectors(vectors, beside))
     reports = []
-    for examples, task in sets:
-        with drawn_together(*examples.texts):
-            reports.append(task.judge_vectors(examples, [encoded.of(column) for column in examples.texts], laid))
+    for one in sets:
+        judged = _with_vectors(vectors, one.examples)
+        others = None if one.known is None else _with_vectors(vectors, one.known)
+        with drawn_together(*one.examples.texts):
+            if others is not None and one.task.learns:
+                dev = None if one.dev is None else _with_vectors(vectors, one.dev)
+                reports.append(one.task.judge_taught(judged, others, dev))
+            else:
+                reports.append(one.task.judge_vectors(one.examples, judged.vectors, laid if others is None else _laid(others)))
     return reports
 
 
-def _by_scores(model: PairScorer, sets: Sequence[tuple[Examples, Task]], progress: Progress | None, pace: Pace) -> list[Report]:
-    for _, task in sets:
-        task.require_scorer(model)
-    asked = [[] if task.ranks_candidates else task.pairs(examples) for examples, task in sets]
+def _with_vectors(vectors: Encoded, examples: Examples) -> WithVectors:
+    return WithVectors(examples, [vectors.of(column) for column in examples.texts])
+
+
+def _laid(known: WithVectors) -> Known:
+    return Known(known.vectors[0], categories_of(known.examples), known.examples.texts[0])
+
+
+def _by_scores(model: PairScorer, sets: Sequence[ToJudge], progress: Progress | None, pace: Pace) -> list[Report]:
+    for one in sets:
+        one.task.require_scorer(model)
+    asked = [[] if one.task.ranks_candidates else one.task.pairs(one.examples) for one in sets]
     places: dict[tuple[str, str], int] = {}
     for pair in (pair for pairs in asked for pair in pairs):
         places.setdefault(pair, len(places))
     with pace.reading(progress, 2) as show:
         scores = require_finite(model.predict(list(places), progress=show)) if places else np.empty(0, np.float32)
     reports = []
-    for (examples, task), pairs in zip(sets, asked, strict=True):
+    for one, pairs in zip(sets, asked, strict=True):
+        examples, task = one.examples, one.task
         own = scores[np.fromiter((places[pair] for pair in pairs), np.int64, len(pairs))]
         with drawn_together(*examples.texts):
             ranked = task.ranks_candidates

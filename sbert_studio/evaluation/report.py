@@ -21,7 +21,7 @@ class Report:
         rows: how many pairs, triplets or texts were judged.
         scores: plain JSON values. ``sts``, ``pairs`` and ``triplets`` hold a dictionary for each similarity
             (``cosine``, ``dot``, ``euclidean``, ``manhattan``), or, of a cross-encoder, for the ``pair``; correlations lie in
-            [-1, 1], a squared error is 0 or more, all else lies in [0, 1].
+            [-1, 1], a squared error is 0 or more, what ``geometry`` measures has scales of its own, all else lies in [0, 1].
             ``interval``: the 95% bootstrap interval of the main score.
         notes: in words, which rows were left out and why.
         account: what became of every row of the file; None where examples were judged and no file.

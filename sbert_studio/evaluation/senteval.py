@@ -53,7 +53,7 @@ def cross_validated(
         positive: the class whose F1 is told as well.
 
     Returns:
-        A report of ``transfer``: ``accuracy`` and its 95% bootstrap ``interval`` over the rows, ``macro_f1``, ``f1`` of the positive
+        A report of ``senteval``: ``accuracy`` and its 95% bootstrap ``interval`` over the rows, ``macro_f1``, ``f1`` of the positive
         class, ``majority`` (the accuracy of always naming the largest class), ``classes``, ``folds``, and ``strengths``, the inverse
         strength chosen in each fold.
 
@@ -92,7 +92,7 @@ def train_and_test(
         grid, seed, positive: as for :func:`cross_validated`.
 
     Returns:
-        A report of ``transfer`` as that of :func:`cross_validated`, with ``train_rows`` in place of ``folds``.
+        A report of ``senteval`` as that of :func:`cross_validated`, with ``train_rows`` in place of ``folds``.
     """
     known, truth = _names(train_labels), _names(test_labels)
     if dev is None:
@@ -172,4 +172,4 @@ def _report(truth: np.ndarray, predicted: np.ndarray, known: np.ndarray, positiv
         **extra,
     }
     drawn = resampled_mean(right)
-    return Report("transfer", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn)
+    return Report("senteval", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn)

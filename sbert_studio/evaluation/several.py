@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..encoders.scorers.pair_scorer import PairScorer
 from .comparison import Comparison, told_apart
 from .groups import Group, GroupScores, grouped, scores_of_group
-from .judging import Judged, fitting_task, judge_sets
+from .judging import Judged, ToJudge, fitting_task, judge_sets
 from .pace import Pace
 from .remembered import Remembered
 from .tasks import Rows, Task, primary, task_named
@@ -105,9 +105,9 @@ def judge_model(
     """One model on every file and group; each distinct text is encoded once, over all of them."""
     scorer, began = isinstance(model, PairScorer), time.perf_counter()
     tasks = [fitting_task(model, file.rows.examples) if file.automatic and scorer else file.task for file in files]
-    sets = [(file.rows.examples, task) for file, task in zip(files, tasks, strict=True)]
+    sets = [ToJudge(file.rows.examples, task, file.rows.known, file.rows.dev) for file, task in zip(files, tasks, strict=True)]
     judged = [group for group in groups if all(tasks[place].name == group.task.name for place in group.members)]
-    sets += [(group.pooled, group.task) for group in judged if group.pooled is not None]
+    sets += [ToJudge(group.pooled, group.task) for group in judged if group.pooled is not None]
     pace = Pace()
     reports = judge_sets(model, sets, progress, pace=pace)
     if isinstance(model, Remembered):
@@ -165,9 +165,10 @@ def _compared(
 def _of_means(of: str, by: Any, names: tuple[str, str], mine: GroupScores, theirs: GroupScores) -> Comparison:
     scores = (mine.main, theirs.main)
     apart = told_apart(scores, (mine.resampled, theirs.resampled))
-    return Comparison(of, by, mine.task, mine.metric, names, scores, *apart)
+    return Comparison(of, by, mine.task, mine.metric, names, scores, *apart, task_named(mine.task).smaller_is_better)
 
 
 def _of_reports(of: str, by: Any, names: tuple[str, str], first: Report, second: Report) -> Comparison:
     (metric, one), (_, other) = primary(first), primary(second)
-    return Comparison(of, by, first.task, metric, names, (one, other), *told_apart((one, other), (first.resampled, second.resampled)))
+    apart = told_apart((one, other), (first.resampled, second.resampled))
+    return Comparison(of, by, first.task, metric, names, (one, other), *apart, task_named(first.task).smaller_is_better)

@@ -10,15 +10,26 @@ from ..encoders.base import Encoder
 from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
 from .classes import ClassRoles, class_roles, class_roles_of
-from .judging import Judged, fitting_task, judge_sets, known_sample
-from .tasks import SCORED_KINDS, TASKS, Shape, Task, kinds_of_task, primary, task_for, task_named
+from .judging import Judged, ToJudge, fitting_task, judge_sets, known_sample
+from .tasks import SCORED_KINDS, TASKS, Rows, Shape, Task, all_tasks, kinds_of_task, primary, task_for, task_named
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
     from .report import Report
 
-__all__ = ["SCORED_KINDS", "TASKS", "detect_task", "evaluate", "evaluate_examples", "kinds_of_task", "known_sample", "primary", "task_of"]
+__all__ = [
+    "SCORED_KINDS",
+    "TASKS",
+    "beside",
+    "detect_task",
+    "evaluate",
+    "evaluate_examples",
+    "kinds_of_task",
+    "known_sample",
+    "primary",
+    "task_of",
+]
 
 
 def detect_task(table: Table) -> str:
@@ -31,7 +42,13 @@ def detect_task(table: Table) -> str:
 
 
 def evaluate(
-    encoder: Encoder | PairScorer, table: Table, task: str = "auto", progress: Progress | None = None, roles: Roles | None = None
+    encoder: Encoder | PairScorer,
+    table: Table,
+    task: str = "auto",
+    progress: Progress | None = None,
+    roles: Roles | None = None,
+    known: Table | None = None,
+    dev: Table | None = None,
 ) -> Report:
     """Judge an encoder or a cross-encoder on a table.
 
@@ -39,18 +56,51 @@ def evaluate(
         task: one of :data:`TASKS`, or ``auto``: decided by the table's columns.
         progress: told how many texts are encoded.
         roles: what the columns are; found by names and values where it is not said.
+        known, dev: see :func:`beside`.
 
     Raises:
         StudioError: the task is unknown, or the table does not hold what it needs.
     """
-    chosen, known = task_of(table, task, roles)
+    chosen, columns = task_of(table, task, roles)
     if isinstance(encoder, PairScorer):
         chosen.require_pairs(encoder)
-    rows = chosen.read(table, known)
+    rows = chosen.read(table, columns)
+    if known is not None:
+        rows = beside(rows, chosen, known, dev, columns)
     if task == "auto" and isinstance(encoder, PairScorer):
         chosen = fitting_task(encoder, rows.examples)
-    (report,) = judge_sets(encoder, [(rows.examples, chosen)], progress)
+    (report,) = judge_sets(encoder, [ToJudge(rows.examples, chosen, rows.known, rows.dev)], progress)
     return replace(report, notes=rows.notes, account=rows.account)
+
+
+def beside(rows: Rows, task: Task, known: Table, dev: Table | None = None, roles: Roles | ClassRoles | None = None) -> Rows:
+    """What is judged, with other rows whose answers are known.
+
+    Args:
+        known: the task learns from them, or lays what is judged beside them.
+        dev: rows by which it chooses its settings.
+        roles: what the columns of the judged table are; those of another table that has other columns are found out.
+
+    Raises:
+        StudioError: the task has no use for them, or a table does not hold what it needs.
+    """
+    if not task.uses_known:
+        able = ", ".join(one.name for one in all_tasks() if one.uses_known)
+        raise StudioError(f"{task.name} judges a file by itself and has no use for known answers", f"leave them out, or choose {able}")
+    found, chosen = (None if table is None else task.read(table, _of_columns(table, roles)) for table in (known, dev))
+    assert found is not None
+    use = "learned from" if task.learns else "laid beside"
+    notes = (*rows.notes, f"{use} the {len(found.examples):,} rows of {known.name}", *found.notes)
+    return replace(rows, known=found.examples, dev=None if chosen is None else chosen.examples, notes=notes)
+
+
+def _of_columns(table: Table, roles: Roles | ClassRoles | None) -> Roles | ClassRoles | None:
+    """Roles, if the table has the columns that they name."""
+    if isinstance(roles, ClassRoles):
+        names = {roles.text, roles.label}
+    else:
+        names = set() if roles is None else {*roles.texts, *(name for name in (roles.target,) if name)}
+    return roles if names <= set(table.columns) else None
 
 
 def task_of(table: Table, task: str, roles: Roles | None) -> tuple[Task, Roles | ClassRoles | None]:
@@ -72,7 +122,7 @@ def evaluate_examples(encoder: Judged, examples: Examples, progress: Progress | 
     Raises:
         StudioError: the examples are bare sentences, or there are none.
     """
-    (report,) = judge_sets(encoder, [(examples, fitting_task(encoder, examples))], progress, known)
+    (report,) = judge_sets(encoder, [ToJudge(examples, fitting_task(encoder, examples))], progress, known)
     return report
 
 

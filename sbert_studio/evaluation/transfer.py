@@ -37,7 +37,7 @@ def cross_validated(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 1
     """
     truth = np.asarray(labels, dtype=object).astype(str)
     predicted, folds = predict_folds(vectors, truth, seed=seed)
-    return _report(truth, predicted, truth, {"folds": folds})
+    return _report(truth, predicted, folds)
 
 
 def predict_folds(vectors: np.ndarray, truth: np.ndarray, *, most: int = _FOLDS, seed: int = 12) -> tuple[np.ndarray, int]:
@@ -65,17 +65,6 @@ def predict_folds(vectors: np.ndarray, truth: np.ndarray, *, most: int = _FOLDS,
     return predicted, folds
 
 
-def train_and_test(train: np.ndarray, train_labels: Sequence[str], test: np.ndarray, test_labels: Sequence[str]) -> Report:
-    """Learn on one set and judge on another, as the SBERT paper does for TREC and SST.
-
-    Args:
-        train, test: (n, d) and (m, d).
-        train_labels, test_labels: their classes, at least two distinct ones in ``train_labels``.
-    """
-    known, truth = (np.asarray(labels, dtype=object).astype(str) for labels in (train_labels, test_labels))
-    return _report(truth, _classify(train, known, test), known, {"train_rows": len(train)})
-
-
 def _classify(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
     """The predicted classes of ``test``. Centring and one common scale make the penalty fit vectors of any length."""
     from sklearn.linear_model import LogisticRegression
@@ -89,16 +78,16 @@ def _classify(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.nda
     return np.asarray(model.predict((test - centre) / scale))
 
 
-def _report(truth: np.ndarray, predicted: np.ndarray, known: np.ndarray, extra: dict[str, int]) -> Report:
+def _report(truth: np.ndarray, predicted: np.ndarray, folds: int) -> Report:
     from sklearn.metrics import f1_score
 
-    largest = Counter(known.tolist()).most_common(1)[0][0]
+    right = truth == predicted
     scores: dict[str, Any] = {
-        "accuracy": float((truth == predicted).mean()),
+        "accuracy": float(right.mean()),
         "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0)),
-        "majority": float((truth == largest).mean()),
-        "classes": len(set(known.tolist())),
-        **extra,
+        "majority": max(Counter(truth.tolist()).values()) / len(truth),
+        "classes": len(set(truth.tolist())),
+        "folds": folds,
     }
-    drawn = resampled_mean(truth == predicted)
+    drawn = resampled_mean(right)
     return Report("transfer", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn)

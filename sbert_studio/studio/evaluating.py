@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.public import is_public
 from ..errors import StudioError
+from .given import Given
 from .judging import Judging, of_reading
 from .leaderboard import LOCAL
 from .questions import Unanswered
@@ -41,12 +42,15 @@ class Evaluating(Judging):
         task: str = "auto",
         progress: Progress | None = None,
         asked: ColumnChoices | None = None,
+        known: str | Path | Table | None = None,
         owner: str = LOCAL,
     ) -> Report:
         """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows.
 
         Args:
             asked: what was said of the file and its columns; the rest is found out, as for a training.
+            known: a file of other rows whose answers are known: ``senteval`` learns from them, ``categories`` lays the judged texts
+                beside them. A file of a set of the literature that has its own train split needs none.
             owner: whose entry of the leaderboard it becomes.
 
         Raises:
@@ -56,12 +60,12 @@ class Evaluating(Judging):
         from ..evaluation.several import judge_model
 
         name = model or self.settings.default_model
+        source = path if isinstance(path, str | Path) else None
+        given = self._given(path, task, asked, known, None if source is None else names_of([source])[0])
         encoders = self._encoders(name)
         judged = encoders.of(name)
-        source = path if isinstance(path, str | Path) else None
-        table = self.read.table(path, None if source is None else names_of([source])[0], asked=asked)
-        file, table, roles = self._judged_file(table.name, table, task, asked, encoders)
-        file = replace(file, public=source is not None and is_everybodys(source))
+        file, table, roles = self._judged_file(given.table.name, given, task, asked, encoders)
+        file = replace(file, public=source is not None and known is None and is_everybodys(source))
         scores = judge_model(name, judged, [file], progress=progress)
         kept = self.board.keep(Evaluation((file,), (), (), (scores,), ()), owner)
         return replace(scores.reports[0], notes=(*file.notes, *self._of_model(name, table, roles), *kept), account=file.rows.account)
@@ -74,6 +78,7 @@ class Evaluating(Judging):
         suite: str = "",
         progress: Progress | None = None,
         asked: ColumnChoices | None = None,
+        known: str | Path | Table | None = None,
         owner: str = LOCAL,
         begin: Begin | None = None,
     ) -> Evaluation:
@@ -86,6 +91,7 @@ class Evaluating(Judging):
             task: one for all files; ``auto`` finds it for each.
             suite: judge by the files of this suite (see :mod:`sbert_studio.evaluation.suites`).
             asked: what was said of the files' columns.
+            known: see :meth:`evaluate`; one for all files.
             owner: whose entries of the leaderboard they become.
             begin: told each phase, in place of ``progress``.
 
@@ -101,11 +107,14 @@ class Evaluating(Judging):
         encoders = self._encoders(names[0])
         missing: tuple[Missing, ...] = ()
         left_out: tuple[LeftOut, ...] = ()
+        if suite and known is not None:
+            raise StudioError("a suite has its own rows to learn from", "leave --known out")
         told("reading what to judge by", "texts")
         if suite:
             files, averages, missing = self._suite(suite, data, asked)
         else:
-            files, left_out = self._files(data, task, asked, encoders, begin)
+            others = None if known is None else self.read.table(known, asked=asked)
+            files, left_out = self._files(data, task, asked, encoders, others, begin)
             averages = []
         judged, tables = [file for file, _ in files], [table for _, table in files]
         groups = groups_of(judged)
@@ -141,20 +150,26 @@ class Evaluating(Judging):
         return _Encoders(self.catalog.load_either, lambda: self._untuned(first) or self.catalog.load(self.settings.default_model))
 
     def _files(
-        self, data: Sequence[str | Path], task: str, asked: ColumnChoices | None, encoders: _Encoders, begin: Begin | None
+        self,
+        data: Sequence[str | Path],
+        task: str,
+        asked: ColumnChoices | None,
+        encoders: _Encoders,
+        known: Table | None,
+        begin: Begin | None,
     ) -> tuple[list[tuple[JudgedFile, Table]], tuple[LeftOut, ...]]:
         """What there is to judge by in files and folders. A table of a folder that holds nothing of the kind is left out."""
         files: list[tuple[JudgedFile, Table]] = []
         left_out: list[LeftOut] = []
-        paths = [path for one in data for path in tables_at(one)]
+        paths = [path for one in data for path in tables_at(one, task)]
         if not paths:
             raise StudioError("there is nothing to judge by", "give files or a folder of tables, or name a suite")
         for (path, alone), name in zip(paths, names_of([path for path, _ in paths]), strict=True):
             try:
                 show = begin("fetching the set", "bytes") if begin is not None and is_public(path) else None
-                table = self.read.table(path, name, show, asked=asked)
-                file, table, _ = self._judged_file(table.name if is_public(path) else name, table, task, asked, encoders)
-                files.append((replace(file, public=is_everybodys(path)), table))
+                given = self._given(path, task, asked, known, name, show)
+                file, table, _ = self._judged_file(given.table.name if is_public(path) else name, given, task, asked, encoders)
+                files.append((replace(file, public=is_everybodys(path) and known is None), table))
             except Unanswered:
                 raise
             except StudioError as error:
@@ -166,14 +181,17 @@ class Evaluating(Judging):
         return files, tuple(left_out)
 
     def _judged_file(
-        self, name: str, table: Table, task: str, asked: ColumnChoices | None, encoders: _Encoders
+        self, name: str, given: Given, task: str, asked: ColumnChoices | None, encoders: _Encoders
     ) -> tuple[JudgedFile, Table, Roles | None]:
         from ..evaluation.several import JudgedFile
-        from ..evaluation.suite import task_of
+        from ..evaluation.suite import beside, task_of
 
-        roles, open_ = self._roles_to_judge_by(table, task, asked, encoders.similar)
-        chosen, known = task_of(table, task, roles)
-        rows = chosen.read(table, known)
+        table = given.table
+        roles, open_ = self._roles_of(given, task, asked, encoders.similar)
+        chosen, columns = task_of(table, task, roles)
+        rows = chosen.read(table, columns)
+        if given.known is not None:
+            rows = beside(rows, chosen, given.known, given.dev, columns)
         return JudgedFile(name, rows, chosen, task == "auto", notes=(*open_, *of_reading(table), *rows.notes)), table, roles
 
     def _suite(
@@ -193,15 +211,21 @@ class Evaluating(Judging):
 
     def _part(self, found: PartFound, asked: ColumnChoices | None, public: bool) -> tuple[JudgedFile, Table]:
         from ..evaluation.several import JudgedFile
+        from ..evaluation.suite import beside
         from ..evaluation.tasks import task_named
 
         suite, part = found.suite, found.part
         table = found.read()
         task = task_named(suite.task)
-        rows = task.read(table, found.roles or _roles(table, suite, asked))
+        roles = found.roles or _roles(table, suite, asked)
+        rows = task.read(table, roles)
+        if found.known is not None:
+            rows = beside(rows, task, found.known(), None if found.dev is None else found.dev(), roles)
         notes = [*of_reading(table), *rows.notes]
         if len(rows.examples) != part.rows and not found.instead:
             notes.append(f"{len(rows.examples):,} rows are judged; the published figures are of {part.rows:,}")
+        if rows.known is not None and len(rows.known) != part.learned:
+            notes.append(f"{len(rows.known):,} rows are learned from; those of the published figures were {part.learned:,}")
         # The only part of a suite is told by the suite's name, and one of several by its own.
         name = found.instead or (suite.name if len(suite.parts) == 1 else part.name)
         return JudgedFile(name, rows, task, suite=suite.name, notes=tuple(notes), public=public), table
@@ -234,5 +258,7 @@ def _roles(table: Table, suite: type[Suite], asked: ColumnChoices | None) -> Rol
     from ..data.choices.column_choices import ColumnChoices, roles_as_asked
     from ..evaluation.tasks import task_named
 
-    said = replace(asked or ColumnChoices(), kind=task_named(suite.task).kinds[0], scale=suite.scale, as_read=True)
+    asked = asked or ColumnChoices()
+    group = suite.group if asked.group is None and suite.group in table.columns else asked.group
+    said = replace(asked, kind=suite.kind or task_named(suite.task).kinds[0], scale=suite.scale, group=group, as_read=True)
     return roles_as_asked(table, said)

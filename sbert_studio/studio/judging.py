@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError, ended
 from .fitted import fitted_models
+from .given import Given, as_known_set
 from .languages import foreign_notes, unknown_notes
 from .leaderboard import Leaderboard
 from .part import Part
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
     from ..data.evidence.similarity import Similar
     from ..data.examples import Roles
+    from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
     from ..runs.records.record import Run
@@ -37,6 +40,26 @@ class Judging(Part):
         super().__init__(services)
         self.read = read
         self.board = Leaderboard(services)
+
+    def _given(
+        self,
+        path: str | Path | Table,
+        task: str,
+        asked: ColumnChoices | None,
+        known: str | Path | Table | None,
+        name: str | None = None,
+        progress: Progress | None = None,
+    ) -> Given:
+        """What is judged. A task that learns is given a known set as its authors split it, unless something else was said."""
+        if known is None and not asked and (found := as_known_set(path, task)) is not None:
+            return found
+        others = None if known is None else self.read.table(known, asked=asked)
+        return Given(self.read.table(path, name, progress, asked=asked), others)
+
+    def _roles_of(
+        self, given: Given, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]
+    ) -> tuple[Roles | None, list[str]]:
+        return (given.roles, []) if given.roles is not None else self._roles_to_judge_by(given.table, task, asked, evidence)
 
     def models(self, owner: str | None = None) -> list[ModelCard]:
         """The models at hand, the finished runs and the tables of words (of one owner), newest first; none of them is loaded.

@@ -16,7 +16,7 @@ from .part import Part
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..evaluation.report import Report
-    from ..evaluation.several import ModelScores
+    from ..evaluation.several import JudgedFile, ModelScores
     from ..runs.records.scores import Score
     from .results import Evaluation
 
@@ -95,7 +95,7 @@ class Leaderboard(Part):
                 round(model.rate, 2), model.dim, round(model.seconds, 3), when,
             )  # fmt: skip
 
-        digests = [rows_digest(file.rows.examples) for file in found.files]
+        digests = [_digest(file) for file in found.files]
         for file, digest, report in zip(found.files, digests, model.reports, strict=True):
             name = f"{file.suite} {file.name}" if file.suite and file.suite != file.name else file.name
             yield one(name, digest, *_main(report), report.task, report.rows, file.public)
@@ -135,9 +135,23 @@ class Leaderboard(Part):
         return Path(model).name if existing(model) is not None else model
 
 
+def _digest(file: JudgedFile) -> str:
+    """Of the rows, and of those that a task has learned from."""
+    parts = [rows_digest(one) for one in (file.rows.examples, file.rows.known, file.rows.dev) if one is not None]
+    return parts[0] if len(parts) == 1 else digest_texts(parts)
+
+
 def ranked(entries: Iterable[Score]) -> list[Score]:
     """Set by set, the best of each first; of scores that are alike the newest."""
-    return sorted(entries, key=lambda one: (one.data.casefold(), one.digest, one.task, one.metric, -one.score, -one.id))
+    from ..evaluation.tasks import TASKS, task_named
+
+    smaller = {name for name in TASKS if task_named(name).smaller_is_better}
+
+    def place(one: Score) -> tuple[Any, ...]:
+        worth = one.score if one.task in smaller else -one.score
+        return one.data.casefold(), one.digest, one.task, one.metric, worth, -one.id
+
+    return sorted(entries, key=place)
 
 
 def write_leaderboard(path: Path, entries: Sequence[Score]) -> Path:

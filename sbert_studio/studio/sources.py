@@ -9,6 +9,7 @@ from ..data.public import is_public
 from ..data.samples import samples
 from ..errors import StudioError
 from ..workspace import existing
+from .given import learned_sets
 from .reading import existing_file
 
 
@@ -24,8 +25,9 @@ def place_of(path: str | Path) -> Path:
     return found.resolve()
 
 
-def tables_at(path: str | Path) -> list[tuple[str | Path, bool]]:
-    """A file or a public set, and that it was named; or the tables of a folder.
+def tables_at(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
+    """A file or a public set, and that it was named; or the tables of a folder, or, for a task that learns, the known
+    sets that lie there.
 
     Raises:
         StudioError: there is neither, or the folder holds no table.
@@ -37,6 +39,8 @@ def tables_at(path: str | Path) -> list[tuple[str | Path, bool]]:
     found = existing(path)
     if found is None or not found.is_dir():
         return [(existing_file(path), True)]
+    if sets := learned_sets(found, task):
+        return [(own.judged.files[0], False) for own in sets]
     tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
     if not tables:
         raise StudioError(f"the folder {found.name or found} holds no table", f"name a folder of {', '.join(SUFFIXES)} files")

@@ -235,6 +235,7 @@ def evaluate(
     files: list[str] | None = None,
     models: str = "",
     suite: str = "",
+    known: str | None = None,
 ) -> dict[str, Any]:
     """Judge a model on a file of scored pairs, triplets or labelled texts; or several models on several files, and compare them.
 
@@ -246,6 +247,7 @@ def evaluate(
         files: further files.
         models: further models, with commas between them.
         suite: the name of a suite of the literature, such as STS12, whose files are among those given or lie on the server; empty for none.
+        known: rows whose answers are known: senteval learns from them, categories lays the judged texts beside them.
 
     Returns:
         of one model on one file the task, the number of rows, the scores (correlations lie in -1 to 1), and the account of the file's rows
@@ -259,15 +261,22 @@ def evaluate(
     owner = LOCAL if studio.catalog.allow_folders else ""
     if suite or len(named) > 1 or len(given) > 1:
         return studio.judge.evaluate_all(
-            [name or studio.settings.default_model for name in named], given, task or "auto", suite, asked=said, owner=owner
+            [name or studio.settings.default_model for name in named],
+            given,
+            task or "auto",
+            suite,
+            asked=said,
+            known=known or None,
+            owner=owner,
         ).to_json()
-    return studio.judge.evaluate(model or None, _file(str(given[0]) if given else None), task or "auto", asked=said, owner=owner).to_json()
+    one = _file(str(given[0]) if given else None)
+    return studio.judge.evaluate(model or None, one, task or "auto", asked=said, known=known or None, owner=owner).to_json()
 
 
 def build(page: Page) -> None:
     """Add the endpoints to the page, behind components that nobody sees."""
     with gr.Column(visible=False):
-        file, dev, first = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev", "first"))
+        file, dev, first, known = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev", "first", "known"))
         model, column, query, a, b, name, run_id, token = (
             gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id", "token")
         )
@@ -293,7 +302,7 @@ def build(page: Page) -> None:
             (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
             (stop, "stop", [run_id, token]),
-            (evaluate, "evaluate", [file, model, task, *parts, as_read, files, models, suite]),
+            (evaluate, "evaluate", [file, model, task, *parts, as_read, files, models, suite, known]),
         ):
             gr.Button().click(
                 answering(verb, endpoint, page if verb is train else page.studio), inputs, found, api_name=endpoint, show_progress="hidden"

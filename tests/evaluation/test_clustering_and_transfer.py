@@ -5,7 +5,7 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.clustering import evaluate_clustering, resampled_v_measure
-from sbert_studio.evaluation.transfer import cross_validated, train_and_test
+from sbert_studio.evaluation.transfer import cross_validated
 
 
 @pytest.fixture
@@ -45,12 +45,6 @@ def test_no_row_is_predicted_by_a_model_that_saw_it() -> None:
     rng = np.random.default_rng(4)
     vectors = np.repeat(rng.normal(size=(30, 40)), 2, axis=0).astype(np.float32)
     assert cross_validated(vectors, ["a", "b"] * 30).scores["accuracy"] < 0.5
-
-
-def test_train_and_test_judges_the_test_rows(blobs: tuple[np.ndarray, list[str]]) -> None:
-    vectors, labels = blobs
-    report = train_and_test(vectors[:40], labels[:40], vectors[40:], labels[40:])
-    assert report.rows == 40 and report.scores["accuracy"] == 1 and report.scores["majority"] == 0.25
 
 
 def test_small_classes_make_fewer_folds_and_single_rows_are_refused(blobs: tuple[np.ndarray, list[str]]) -> None:

@@ -12,6 +12,9 @@ from sbert_studio.evaluation import suites
 from sbert_studio.evaluation.suites import SUITES, PartFound, find_parts, suite_named, suites_in
 from sbert_studio.evaluation.tasks import TASKS
 
+STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "SICK-R")
+TRANSFER = ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
+
 
 def put(*paths: Path) -> None:
     for path in paths:
@@ -26,12 +29,13 @@ def found(name: str, *places: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def test_every_suite_says_what_it_holds() -> None:
-    assert list(SUITES) == ["STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "SICK-R", "STS"]
+    assert set(SUITES) == {*STS, "STS", *TRANSFER, "SentEval", "AFS", "WikiSections"}
+    assert SUITES["STS"].suites == STS and SUITES["SentEval"].suites == TRANSFER
     for name in SUITES:
         suite = SUITES[name]
         assert suite.title and suite.__doc__ and suite.task in TASKS and bool(suite.parts) != bool(suite.suites)
         assert all(part.rows > 0 for part in suite.parts)
-    assert [sum(part.rows for part in SUITES[name].parts) for name in list(SUITES)[:7]] == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
+    assert [sum(part.rows for part in SUITES[name].parts) for name in STS] == [3108, 1500, 3750, 3000, 1186, 1379, 4927]
     assert suite_named("sts12") is SUITES["STS12"]
     with pytest.raises(StudioError, match="no suite 'STS99'"):
         suite_named("STS99")
@@ -57,10 +61,10 @@ def test_files_of_another_year_are_not_taken(tmp_path: Path) -> None:
 
 
 def test_names_that_any_set_has_count_in_a_folder_of_the_suite_only(tmp_path: Path) -> None:
-    put(tmp_path / "mrpc/test.csv", tmp_path / "mrpc/sts-test.csv", tmp_path / "STSbenchmark/test.csv")
+    put(tmp_path / "other/test.csv", tmp_path / "other/sts-test.csv", tmp_path / "STSbenchmark/test.csv")
     assert found("STSb", tmp_path) == ({"STSb sts-test": "test.csv"}, [])
-    assert found("STSb", tmp_path / "mrpc") == ({"STSb sts-test": "sts-test.csv"}, [])
-    assert found("STSb", tmp_path / "mrpc/sts-test.csv") == ({"STSb sts-test": "sts-test.csv"}, [])
+    assert found("STSb", tmp_path / "other") == ({"STSb sts-test": "sts-test.csv"}, [])
+    assert found("STSb", tmp_path / "other/sts-test.csv") == ({"STSb sts-test": "sts-test.csv"}, [])
 
 
 def test_what_stands_in_for_a_part_is_said_to(tmp_path: Path) -> None:
@@ -89,5 +93,5 @@ def test_another_form_of_a_suite_is_one_more_source(tmp_path: Path, monkeypatch:
 
 def test_the_real_folders_are_found(real_data: Path) -> None:
     there, missing = find_parts(suites_in(SUITES["STS"]), [real_data], read_table)
-    assert [len([one for one in there if one.suite.name == name]) for name in list(SUITES)[:7]] == [4, 3, 6, 0, 0, 1, 1]
+    assert [len([one for one in there if one.suite.name == name]) for name in STS] == [4, 3, 6, 0, 0, 1, 1]
     assert [one.file for one in missing if one.suite in ("STS12", "SICK-R")] == ["MSRvid", "SICK_test_annotated"]

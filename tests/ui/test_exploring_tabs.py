@@ -63,7 +63,7 @@ def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: 
     value = similarity.pairs_table(similarity.pairs(page.studio, path, None))
     assert value["caption"] == "33 rows read, 31 compared, 2 left out"
     assert "blank (1: row 6); text on one side only (1: row 7)" in value["note"]
-    assert "agree over 30 rows by Spearman 0.8" in value["note"]
+    assert "agree over 30 rows by Spearman 0.9261" in value["note"]
 
 
 def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_does_not_know(page: Page, tmp_path: Path) -> None:
@@ -239,3 +239,16 @@ def test_a_verdict_needs_an_interval_beyond_zero() -> None:
     assert evaluate.verdict(report(draws), report(draws - 0.1)).startswith("worse")
     assert evaluate.verdict(report(draws), report(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
     assert evaluate.verdict(report(None), report(draws)) == ""
+    wide, narrow = (Report("geometry", 40, {"anisotropy": mean}, resampled=draws + mean) for mean in (0.1, 0.3))
+    assert evaluate.verdict(wide, narrow).startswith("worse [+0.2000"), "less is better"
+
+
+def test_a_rise_is_not_shown_as_a_gain_where_less_is_better(page: Page, tmp_path: Path) -> None:
+    from tiny_studio import write_pairs
+
+    models = [page.studio.settings.default_model, "glove-6B-50d"]
+    scores, _ = evaluate.judge(page.studio, models, write_pairs(tmp_path / "pairs.csv"), "geometry", "pairs.csv")
+    kinds = {one["name"]: one["kind"] for one in scores["columns"]}
+    assert kinds["Difference"] == "number"
+    first, second = page.studio.judge.board.entries()
+    assert first.score < second.score, "the best, which is the least, comes first"

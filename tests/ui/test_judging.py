@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,8 @@ def test_a_sentence_says_which_is_better_by_how_much_and_whether_it_could_be_cha
     assert conclusion([line("A", 0.5), line("B", 0.5)])["text"] == "A and B get the same score."
     assert "too few" in conclusion([line("A", 0.5), line("B", 0.6)])["text"]
     assert "another number" in conclusion([line("A", 0.5), line("B", 0.6, metric="accuracy")])["text"]
+    less = [replace(one, task="geometry") for one in (line("A", 0.5, draws), line("B", 0.6, draws + 0.1))]
+    assert conclusion(less)["text"].startswith("A is better than B by 0.1000 (between +0.1000 and +0.1000)")
     assert conclusion([line("A", 0.5)])["text"].startswith("A: Cosine Spearman 0.5000, between 0.4000 and 0.6000")
 
 

@@ -64,6 +64,10 @@ class Distribution(ABC):
     def roles(self, part: Part) -> Roles:
         """What the columns of :meth:`read` are."""
 
+    def subsets(self, part: Part) -> Mapping[str, Part]:
+        """The subsets of a part that have files of their own, by their names; none of most sets."""
+        return {}
+
     def alone(self, name: str, start: Sequence[str]) -> bool:
         """Whether the general reader should leave a single file to :meth:`read_alone`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -54,6 +54,12 @@ class Found:
         return Table(self.title, content.names, content.lines, content.notes, content.data)
 
     @property
+    def subsets(self) -> dict[str, Found]:
+        """Its subsets by their names, where they have files of their own."""
+        parts = self.distribution.subsets(self.part)
+        return {name: replace(self, section=part.section, files=part.files, part=part) for name, part in parts.items()}
+
+    @property
     def account(self) -> RowAccount:
         """How many lines were read, are used and were left out, and why."""
         return account_of(self.table, (), self.table.lines)
@@ -75,6 +81,42 @@ def distributions_at(path: str | Path) -> list[Found]:
         raise StudioError(f"there is no file or folder {path}", "check the path")
     found = [one for folder in _folders(path) for one in _in_folder(folder)]
     return sorted(found, key=lambda one: (one.name, SPLITS.index(one.split), one.section, one.files))
+
+
+@dataclass(frozen=True)
+class OwnSplits:
+    """A set that is judged as its authors split it.
+
+    Attributes:
+        judged: its test split; its dev split where there is no other; or all of it, of a set without a split.
+        known: its train split.
+        dev: its dev split, where it is not that which is judged.
+    """
+
+    judged: Found
+    known: Found | None = None
+    dev: Found | None = None
+
+    @classmethod
+    def of(cls, judged: Found) -> OwnSplits:
+        """A split with those of the same set in the same folder."""
+        folder = _listed(judged.files[0].parent)
+        beside = {one.split: one for one in _in_folder(folder) if (one.name, one.section) == (judged.name, judged.section)}
+        return cls(judged, beside.get("train"), beside.get("dev") if judged.split == "test" else None)
+
+
+def own_splits_at(path: Path) -> list[OwnSplits]:
+    """The sets that a file is what they are judged by, or that lie in a folder with a split to judge by; none where none are known.
+
+    A file of a train split belongs to no set here: who names it means the file.
+
+    Raises:
+        StudioError: as :func:`distributions_at`.
+    """
+    found = [one for one in distributions_at(path) if one.split != "train"]
+    tested = {(one.name, one.section, one.files[0].parent) for one in found if one.split == "test"}
+    judged = [one for one in found if one.split != "dev" or path.is_file() or (one.name, one.section, one.files[0].parent) not in tested]
+    return [OwnSplits.of(one) for one in judged]
 
 
 def _in_folder(folder: Folder) -> Iterator[Found]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ...errors import StudioError
@@ -47,6 +48,11 @@ class SemEvalSts(Distribution):
         note = "scores 0–5, divided by 5"
         return Roles("scored_pairs", ("sentence1", "sentence2"), "score", 0.0, 5.0, group="subset", note=note)
 
+    def subsets(self, part: Part) -> dict[str, Part]:
+        """Two files each."""
+        halves = zip(part.files[::2], part.files[1::2], strict=True)
+        return {_subset_of(inputs): replace(part, files=(inputs, gold), section=_subset_of(inputs)) for inputs, gold in halves}
+
     def alone(self, name: str, start: Sequence[str]) -> bool:
         """Either half by its name."""
         return _FILE.fullmatch(name) is not None
@@ -73,8 +79,7 @@ def _read_subset(rows: Rows, inputs: Path, gold: Path) -> None:
             f"{gold.name} has {len(scores):,} lines and {inputs.name} has {len(pairs):,}, so that nothing tells which score is whose",
             "fetch both files again",
         )
-    known = _FILE.fullmatch(inputs.name)
-    assert known is not None
+    subset = _subset_of(inputs)
     rows.begin(inputs)
     for number, line in enumerate(pairs, start=1):
         score = scores[number - 1].split("\t")[0].strip() if number <= len(scores) else ""
@@ -87,9 +92,15 @@ def _read_subset(rows: Rows, inputs: Path, gold: Path) -> None:
         if len(cells) < 2:
             raise wrong(inputs, number, "has no tab between two sentences", "an editor may have turned tabs into blanks: fetch it again")
         if cells[0] and cells[1]:
-            rows.add(number, cells[0], cells[1], score, known["subset"])
+            rows.add(number, cells[0], cells[1], score, subset)
         else:
             rows.leave_out(number, "text on one side only" if cells[0] or cells[1] else "no text")
+
+
+def _subset_of(path: Path) -> str:
+    known = _FILE.fullmatch(path.name)
+    assert known is not None
+    return known["subset"]
 
 
 def _without_blank_end(path: Path) -> list[str]:

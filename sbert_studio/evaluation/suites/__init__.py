@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import StudioError
 from .base import SUITES, Missing, Part, PartFound, Search, Source, Suite
+from .original import originals
 from .plain import tables
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")
 
-SOURCES: list[Source] = [tables]
+SOURCES: list[Source] = [tables, originals]
 
 
 def suite_named(name: str) -> type[Suite]:
@@ -74,7 +75,7 @@ def find_parts(
         folder = next((suite.folders[0] for suite in suites if suite.folders), "")
         raise StudioError(
             f"nothing of {names} lies in {where or 'the files given'}",
-            f"name the folder that holds {folder}/ with a table for each of {files}",
+            f"name the folder that holds {folder}/ with a table for each of {files}, or the set as its authors hand it out",
         )
     return found, missing
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from ...errors import StudioError
 from ...registry import Registry
 
 if TYPE_CHECKING:
-    from ...data.columns.roles import Roles
+    from ...data.columns.roles import Kind, Roles
+    from ...data.distributions import OwnSplits, Split
     from ...data.tables import Table
 
 
@@ -20,7 +24,8 @@ class Part:
 
     Attributes:
         name: what its figures are told under.
-        rows: how many pairs the published figures are of.
+        rows: how many rows the published figures are of.
+        learned: how many others they were learned from, which lie beside it as ``train``; 0 where there are none.
         stems: further names of its file, without the ending, in any case.
         common: names that other sets have too, such as ``test``: they count in a folder that is called after the suite.
         instead: names of files that stand in for it, as ``common``; the answer says so.
@@ -33,6 +38,7 @@ class Part:
     common: tuple[str, ...] = ()
     instead: tuple[str, ...] = ()
     note: str = ""
+    learned: int = 0
 
 
 class Suite:
@@ -43,7 +49,10 @@ class Suite:
         folders: what the folder that holds it may be called, in any case.
         parts: the files; of a suite of suites none.
         suites: the suites that it holds.
-        task: the one that its parts are judged by.
+        task: the one that its parts are judged by; ``kind``: of the examples, where it is not the task's usual one.
+        group: the column of a table that says which group a row is of, for a task that judges by groups.
+        known_as: the name of the set, and the split that is judged, in which it is handed out by its authors; by its subsets, of several
+            parts. The set is the suite's name where it is empty.
         scale: of scored pairs, the scores of least and of most alike.
     """
 
@@ -53,6 +62,9 @@ class Suite:
     parts: ClassVar[tuple[Part, ...]] = ()
     suites: ClassVar[tuple[str, ...]] = ()
     task: ClassVar[str] = "sts"
+    kind: ClassVar[Kind | None] = None
+    group: ClassVar[str] = ""
+    known_as: ClassVar[tuple[str, Split]] = ("", "test")
     scale: ClassVar[tuple[float, float] | None] = (0.0, 5.0)
 
 
@@ -64,6 +76,7 @@ class PartFound:
         read: gives its table; called once.
         roles: what the columns are; ``None``: found out, as of any table with scores of the suite's scale.
         instead: the name of the file that stands in for it, if one does.
+        known, dev: give the rows that a task learns from, and those by which it chooses its settings, if there are any.
     """
 
     suite: type[Suite]
@@ -71,6 +84,8 @@ class PartFound:
     read: Callable[[], Table]
     roles: Roles | None = None
     instead: str = ""
+    known: Callable[[], Table] | None = None
+    dev: Callable[[], Table] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +114,17 @@ class Search:
     places: tuple[Path, ...]
     read: Callable[[Path], Table]
     alone: bool = True
+
+    @cached_property
+    def sets(self) -> list[OwnSplits]:
+        """The known sets that lie there as their authors hand them out; a folder of too many files is searched for tables alone."""
+        from ...data.distributions import own_splits_at
+
+        found: list[OwnSplits] = []
+        for place in self.places:
+            with contextlib.suppress(StudioError):
+                found += own_splits_at(place)
+        return found
 
 
 Source = Callable[[type[Suite], Search], Iterator[PartFound]]

@@ -12,6 +12,8 @@ from .base import SUITES, Part, PartFound, Search, Suite
 def tables(suite: type[Suite], search: Search) -> Iterator[PartFound]:
     """The parts of which a table lies in a folder that is called after the suite, or, by a name of its own, in one of the places.
 
+    Of a part that is learned, ``train`` has to lie beside ``test``, and ``dev`` may.
+
     A place may be a table itself, and the folder of the suite may lie in a place or be one. The folder of another suite is passed over:
     both 2013 and 2014 have ``headlines``.
     """
@@ -20,7 +22,12 @@ def tables(suite: type[Suite], search: Search) -> Iterator[PartFound]:
         own = (part.name, *part.stems)
         unmistakable = search.alone or not _shared(part)
         found = _named(own, named) or (_named(own, others) if unmistakable else None) or _named(part.common, named)
-        if found is not None:
+        if found is not None and part.learned:
+            known, dev = _beside(found, ("train",)), _beside(found, ("dev", "validation", "valid"))
+            if known is not None:
+                read = None if dev is None else partial(search.read, dev)
+                yield PartFound(suite, part, partial(search.read, found), known=partial(search.read, known), dev=read)
+        elif found is not None:
             yield PartFound(suite, part, partial(search.read, found))
         elif (stand_in := _named(part.instead, named)) is not None:
             yield PartFound(suite, part, partial(search.read, stand_in), instead=stand_in.name)
@@ -57,6 +64,12 @@ def _tables_in(folder: Path) -> list[Path]:
     from ...data.readers.content import SUFFIXES
 
     return sorted(one for one in folder.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
+
+
+def _beside(file: Path, splits: Sequence[str]) -> Path | None:
+    """The table of another split in the same folder: it is called as this one is, with that split in place of ``test``."""
+    stem = file.stem.casefold()
+    return _named([stem.replace("test", split) for split in splits if "test" in stem], _tables_in(file.parent))
 
 
 def _named(stems: Sequence[str], files: Sequence[Path]) -> Path | None:

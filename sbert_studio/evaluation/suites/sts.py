@@ -95,11 +95,12 @@ class SickRelatedness(Suite):
         ),
     )
     scale = (1.0, 5.0)
+    known_as = ("SICK", "test")
 
 
 @SUITES.register("STS")
 class Sts(Suite):
     """The seven whose average stands in the last column of the tables."""
 
-    title = "All of them, with their average"
+    title = "All seven sets of similarity, with their average"
     suites = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "SICK-R")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.columns.roles import KINDS, Kind
 from ...errors import StudioError
-from .base import REGISTRY, Rows, Shape, Task
+from .base import REGISTRY, Rows, Shape, Task, WithVectors
 
 if TYPE_CHECKING:
     from ..report import Report
@@ -21,8 +21,8 @@ for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
 
 _TASKS: dict[str, Task] = {task.name: task for task in sorted((REGISTRY[name]() for name in REGISTRY), key=lambda task: task.order)}
 TASKS: tuple[str, ...] = tuple(_TASKS)
-SCORED_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if any(kind in task.kinds for task in _TASKS.values()))
-"""The kinds that tell a good model from a bad one; bare sentences do not."""
+SCORED_KINDS: tuple[Kind, ...] = tuple(kind for kind in KINDS if any(task.fits(Shape(kind, 2)) for task in _TASKS.values()))
+"""The kinds that have a task which tells a good model from a bad one; bare sentences have none."""
 
 
 def all_tasks() -> tuple[Task, ...]:
@@ -63,7 +63,7 @@ def kinds_of_task(name: str) -> tuple[Kind, ...]:
 
 
 def primary(report: Report) -> tuple[str, float]:
-    """The name and value of the one score that picks the best checkpoint; larger is better."""
+    """The name and value of the one score that picks the best checkpoint; larger is better, unless the task says otherwise."""
     if report.task not in _TASKS:
         raise StudioError(f"a report of {report.task!r} has no main score", f"known: {', '.join(TASKS)}")
     place = _TASKS[report.task].place_of_main(report.scores)
@@ -73,4 +73,16 @@ def primary(report: Report) -> tuple[str, float]:
     return "_".join(step for step in place if step != "pair"), float(value)
 
 
-__all__ = ["SCORED_KINDS", "TASKS", "Rows", "Shape", "Task", "all_tasks", "kinds_of_task", "primary", "task_for", "task_named"]
+__all__ = [
+    "SCORED_KINDS",
+    "TASKS",
+    "Rows",
+    "Shape",
+    "Task",
+    "WithVectors",
+    "all_tasks",
+    "kinds_of_task",
+    "primary",
+    "task_for",
+    "task_named",
+]

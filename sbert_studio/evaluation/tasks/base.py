@@ -53,12 +53,24 @@ class Rows:
         notes: in words, which rows were left out and why.
         account: what became of every row.
         scale: of scored pairs, the scores of least and of most alike.
+        known: others whose answers are known, for a task that can use them (see :attr:`Task.uses_known`).
+        dev: those of them by which a setting is chosen, if they are set apart.
     """
 
     examples: Examples
     notes: tuple[str, ...]
     account: RowAccount
     scale: tuple[float, float] | None = None
+    known: Examples | None = None
+    dev: Examples | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class WithVectors:
+    """Examples, and the (n, d) vectors of each of their text columns."""
+
+    examples: Examples
+    vectors: Sequence[np.ndarray]
 
 
 class Task(ABC):
@@ -68,13 +80,15 @@ class Task(ABC):
         order: where it stands in lists.
         title: what people call it; ``help`` says in a sentence what is measured.
         kinds: the kinds of examples that it judges by, the usual one first.
-        main: where in a report's scores the one number lies that says which of two models is better; larger is better. Of a model that
-            scores pairs the last step lies in ``pair``.
+        main: where in a report's scores the one number lies that says which of two models is better. Of a model that scores pairs the
+            last step lies in ``pair``.
+        smaller_is_better: whether a smaller main number is the better one; of no task that is found from the examples.
         needs_vectors: whether a model that only scores pairs cannot be judged by it.
         ranks_candidates: whether a model that scores pairs, and reads candidates by themselves, can be judged by it nevertheless.
         sorts_pairs: of the models that score pairs, whether it is for those that give a class in place of a score.
         pools: whether the literature also judges the rows of several files as one set ("all").
         beside_known: whether judged texts are laid beside others, if there are any whose answers are known.
+        learns: whether it learns from others whose answers are known, if there are any (see :meth:`judge_taught`).
     """
 
     name: ClassVar[str]
@@ -88,6 +102,13 @@ class Task(ABC):
     sorts_pairs: ClassVar[bool] = False
     pools: ClassVar[bool] = False
     beside_known: ClassVar[bool] = False
+    learns: ClassVar[bool] = False
+    smaller_is_better: ClassVar[bool] = False
+
+    @property
+    def uses_known(self) -> bool:
+        """Whether examples whose answers are known are of use to it, beside those that are judged."""
+        return self.learns or self.beside_known
 
     @abstractmethod
     def fits(self, shape: Shape) -> bool:
@@ -100,6 +121,10 @@ class Task(ABC):
         Args:
             known: of a task that is ``beside_known``, texts whose answers are known.
         """
+
+    def judge_taught(self, judged: WithVectors, known: WithVectors, dev: WithVectors | None) -> Report:
+        """Of a task that ``learns``: learn from ``known``, choose settings by ``dev``, judge on ``judged``."""
+        raise StudioError(f"{self.name} learns from no other rows", "give only what is to be judged")
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """Judge a model by what it gives :meth:`pairs`: (n,) scores, or (n, c) logits of ``classes``."""

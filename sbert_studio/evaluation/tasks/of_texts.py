@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from .base import Rows, Task
 
 if TYPE_CHECKING:
+    from ...data.columns.roles import Kind
     from ...data.examples import Examples, Roles
     from ...data.tables import Table
     from ..classes import ClassRoles
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 class OfTexts(Task):
     """A task of texts and their classes. It looks at each text alone, so that a model needs vectors for it."""
 
-    kinds = ("labelled_texts",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("labelled_texts",)
     needs_vectors = True
 
     def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:

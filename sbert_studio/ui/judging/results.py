@@ -20,7 +20,11 @@ _MOST_NOTES = 8
 
 
 class Resampled(Protocol):
-    """Whatever was judged on resampled rows."""
+    """Whatever was judged by a task on resampled rows."""
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
 
     @property
     def resampled(self) -> np.ndarray | None:
@@ -45,6 +49,18 @@ class Line:
     interval: Sequence[float] | None
     resampled: np.ndarray | None
     rate: float
+
+    @property
+    def smaller(self) -> bool:
+        """Whether the smaller score is the better one."""
+        from ...evaluation.tasks import task_named
+
+        return task_named(self.task).smaller_is_better
+
+    @property
+    def worth(self) -> float:
+        """The score, or less than nothing by as much: larger is better."""
+        return -self.score if self.smaller else self.score
 
 
 def reports_of(found: Evaluation, titles: Mapping[str, str]) -> list[Line]:
@@ -77,7 +93,9 @@ def main_table(lines: Sequence[Line], found: Evaluation, name: str) -> Value:
     columns = [column("Model", main=True), column(metric_in_words(first.metric), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if any(line.interval for line in lines) else []
     columns += [column("Sentences/s", "count")]
-    columns += [column("Difference", "delta"), column("Beyond chance?")] if several else []
+    # A rise is drawn in the colour of what is better, so that it must not be where less is.
+    difference = column("Difference", "number" if first.smaller else "delta", digits=4)
+    columns += [difference, column("Beyond chance?")] if several else []
     rows = []
     for line in lines:
         row: list[Any] = [line.title, line.score]
@@ -93,22 +111,24 @@ def main_table(lines: Sequence[Line], found: Evaluation, name: str) -> Value:
 def verdict(first: Resampled, other: Resampled) -> str:
     """Whether a model is better than the first by more than which rows the file happens to hold (paired bootstrap)."""
     from ...evaluation.bootstrap import gain
+    from ...evaluation.tasks import task_named
 
     low, high = gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
     if low is None or high is None:
         return ""
-    word = "better" if low > 0 else "worse" if high < 0 else "within the noise"
+    more, less = ("worse", "better") if task_named(first.task).smaller_is_better else ("better", "worse")
+    word = more if low > 0 else less if high < 0 else "within the noise"
     return f"{word} [{low:+.4f}, {high:+.4f}]"
 
 
 def conclusion(lines: Sequence[Line]) -> Value:
     """The value of a ``said`` view: which model is better, by how much, and whether it could be chance; and how their speeds compare."""
-    best = max(lines, key=lambda line: line.score)
+    best = max(lines, key=lambda line: line.worth)
     metric = metric_in_words(best.metric)
     if len(lines) == 1:
         span = f", between {best.interval[0]:.4f} and {best.interval[1]:.4f} in 95 of 100 draws of such rows" if best.interval else ""
         return {"text": f"{best.title}: {metric} {best.score:.4f}{span}.", "more": []}
-    others = sorted((line for line in lines if line is not best), key=lambda line: -line.score)
+    others = sorted((line for line in lines if line is not best), key=lambda line: -line.worth)
     said = [_against(best, other) for other in others]
     rest = [words for words in (*said[1:], _paces(best, others)) if words]
     return {"text": said[0], "more": rest}
@@ -162,10 +182,13 @@ def _against(best: Line, other: Line) -> str:
 
     if best.metric != other.metric:
         return f"{other.title} is judged by another number ({metric_in_words(other.metric)} {other.score:.4f})."
-    difference = best.score - other.score
+    difference = best.worth - other.worth
     if not difference:
         return f"{best.title} and {other.title} get the same score."
-    low, high = gain(other.resampled, best.resampled).get("gain_interval") or (None, None)
+    low, high = gain(*((best.resampled, other.resampled) if best.smaller else (other.resampled, best.resampled))).get("gain_interval") or (
+        None,
+        None,
+    )
     if low is None or high is None:
         return f"{best.title} is ahead of {other.title} by {difference:.4f}; the rows are too few to tell this from chance."
     span = f"between {low:+.4f} and {high:+.4f}".replace("-", "−")

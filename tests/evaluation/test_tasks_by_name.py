@@ -1,0 +1,195 @@
+"""The tasks that nobody finds from the columns: SentEval's regression, correlations by topic, and how vectors lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.encoders.scorers.pair_scorer import PairScorer
+from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.anisotropy import alignment, anisotropy, resampled_anisotropy, uniformity
+from sbert_studio.evaluation.by_group import evaluate_by_group
+from sbert_studio.evaluation.comparison import Comparison
+from sbert_studio.evaluation.senteval import cross_validated, pair_features, train_and_test
+from sbert_studio.evaluation.several import JudgedFile, compared, judge_model
+from sbert_studio.evaluation.suite import beside, evaluate, primary
+from sbert_studio.evaluation.tasks import task_named
+
+WORDS = [f"w{place}" for place in range(30)]
+
+
+def texts(rows: int, seed: int = 0) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, 5)) for _ in range(rows)]
+
+
+def questions(rows: int, seed: int = 0) -> Table:
+    """Texts whose class is told by a word, mostly."""
+    rng = np.random.default_rng(seed + 50)
+    classes = [["who", "where", "when"][place] for place in rng.integers(0, 3, rows)]
+    cue = [name if rng.random() < 0.7 else "hm" for name in classes]
+    return table_from_columns(f"{seed}.csv", {"text": [f"{a} {b}" for a, b in zip(cue, texts(rows, seed), strict=True)], "label": classes})
+
+
+def paraphrases(rows: int, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    left, other = texts(rows, seed), texts(rows, seed + 1)
+    same = rng.random(rows) < 0.6
+    right = [" ".join(a.split()[:4] + b.split()[:1]) if s else b for a, b, s in zip(left, other, same, strict=True)]
+    return table_from_columns("pairs.csv", {"sentence1": left, "sentence2": right, "label": ["1" if s else "0" for s in same]})
+
+
+def arguments(rows: int = 60) -> Table:
+    left, right = texts(rows), texts(rows, 1)
+    scores = [len({*a.split()} & {*b.split()}) for a, b in zip(left, right, strict=True)]
+    topics = [("guns", "tax", "war")[row % 3] for row in range(rows)]
+    return table_from_columns("afs.csv", {"sentence1": left, "sentence2": right, "score": [str(one) for one in scores], "topic": topics})
+
+
+def test_texts_are_judged_in_ten_folds_or_by_what_was_learned_elsewhere(encoder) -> None:
+    train, test = questions(90), questions(40, 1)
+    alone = evaluate(encoder, train, "senteval")
+    vectors = encoder.encode(train.column("text"))
+    assert (alone.task, alone.rows, primary(alone)[0]) == ("senteval", 90, "accuracy")
+    assert alone.scores["accuracy"] == cross_validated(vectors, train.column("label")).scores["accuracy"] and alone.scores["folds"] == 10
+    taught = evaluate(encoder, test, "senteval", known=train)
+    wanted = train_and_test(vectors, train.column("label"), encoder.encode(test.column("text")), test.column("label"))
+    assert taught.scores == wanted.scores and (taught.rows, taught.scores["train_rows"]) == (40, 90)
+    assert "learned from the 90 rows of 0.csv" in taught.notes
+
+
+def test_the_dev_split_chooses_the_penalty(encoder) -> None:
+    train, dev, test = questions(60), questions(30, 2), questions(30, 1)
+    found = evaluate(encoder, test, "senteval", known=train, dev=dev)
+    columns = [(encoder.encode(one.column("text")), one.column("label")) for one in (train, test, dev)]
+    wanted = train_and_test(*columns[0], *columns[1], dev=columns[2][0], dev_labels=columns[2][1])
+    assert found.scores == wanted.scores
+
+
+def test_pairs_are_judged_by_what_parts_and_what_joins_them(encoder) -> None:
+    train, test = paraphrases(80), paraphrases(40, 7)
+    found = evaluate(encoder, test, "senteval", known=train)
+    parts = []
+    for one in (train, test):
+        parts += [pair_features(*(encoder.encode(one.column(name)) for name in ("sentence1", "sentence2"))), one.column("label")]
+    assert found.scores == train_and_test(*parts, positive="1").scores
+    assert found.scores["accuracy"] > 0.8 and found.scores["f1"] > 0.8
+    assert evaluate(encoder, test, "senteval").scores["folds"] == 10
+
+
+def test_what_cannot_teach_is_refused(encoder) -> None:
+    with pytest.raises(StudioError, match="single texts teach nothing of pairs"):
+        evaluate(encoder, paraphrases(20), "senteval", known=questions(20))
+    strange = table_from_columns("s.csv", {"text": texts(8), "label": ["a", "b"] * 4})
+    with pytest.raises(StudioError, match="none of the classes a, b"):
+        evaluate(encoder, strange, "senteval", known=questions(20))
+    with pytest.raises(StudioError, match="sts judges a file by itself") as error:
+        evaluate(encoder, arguments(), "sts", known=questions(20))
+    assert "categories, senteval" in str(error.value.hint)
+
+
+def test_known_texts_stand_beside_those_that_are_judged_by_their_neighbours(encoder) -> None:
+    train, test = questions(60), questions(30, 1)
+    found = evaluate(encoder, test, "categories", known=train)
+    assert found.scores["known_rows"] == 60 and "laid beside the 60 rows of 0.csv" in found.notes
+    assert evaluate(encoder, test, "categories").scores["known_rows"] == 0, "beside each other"
+
+
+class Overlap(PairScorer):
+    """The number of words that two texts share."""
+
+    labels = 1
+    class_names: tuple[str, ...] = ()
+    candidates = None
+
+    def __init__(self) -> None:
+        pass
+
+    def predict(self, pairs: Sequence[tuple[str, str]], **_: object) -> np.ndarray:
+        return np.array([len({*a.split()} & {*b.split()}) for a, b in pairs], np.float32)
+
+
+def test_topics_are_judged_each_by_itself(encoder) -> None:
+    from sbert_studio.data.examples import Roles
+
+    table = arguments()
+    roles = Roles("scored_pairs", ("sentence1", "sentence2"), "score", 0.0, 5.0, group="topic")
+    found = evaluate(encoder, table, "topics", roles=roles)
+    gold = np.array([float(one) for one in table.column("score")])
+    vectors = [encoder.encode(table.column(name)) for name in roles.texts]
+    wanted = evaluate_by_group(*vectors, gold, table.column("topic")).scores
+    assert found.task == "topics" and set(found.scores["groups"]) == {"guns", "tax", "war"}
+    assert primary(found) == ("mean_spearman", pytest.approx(wanted["mean"]["spearman"], abs=1e-6))
+    scored = evaluate(Overlap(), table, "topics", roles=roles)  # type: ignore[arg-type]
+    assert primary(scored)[1] == pytest.approx(1)
+    with pytest.raises(StudioError, match="no column says which topic"):
+        evaluate(encoder, table.without_column("topic"), "topics")
+
+
+def test_geometry_is_that_of_distinct_texts_and_of_pairs_that_are_alike(encoder) -> None:
+    table = arguments(40)
+    left, right = table.column("sentence1"), table.column("sentence2")
+    left[1] = left[0]
+    table = table.with_column("sentence1", left).with_column("score", ["5", "4", "3.9"] + ["0"] * 37)
+    found = evaluate(encoder, table, "geometry")
+    distinct = encoder.encode(list(dict.fromkeys([*left, *right])))
+    assert (found.task, found.rows, primary(found)[0]) == ("geometry", 40, "anisotropy") and found.scores["texts"] == len(distinct) < 80
+    assert found.scores["anisotropy"] == pytest.approx(anisotropy(distinct).value, abs=1e-6)
+    assert found.scores["uniformity"] == pytest.approx(uniformity(distinct).value, abs=1e-6)
+    assert found.scores["alignment"] == pytest.approx(alignment(encoder.encode(left[:2]), encoder.encode(right[:2])).value, abs=1e-6)
+    assert found.scores["positive_pairs"] == 2
+    low, high = found.scores["interval"]
+    assert low < high
+
+
+@pytest.mark.parametrize(
+    ("columns", "pairs"),
+    [
+        ({"text": texts(9)}, 0),
+        ({"anchor": texts(9), "positive": texts(9, 1)}, 9),
+        ({"anchor": texts(9), "positive": texts(9, 1), "negative": texts(9, 2)}, 9),
+        ({"sentence1": texts(9), "sentence2": texts(9, 1), "label": ["1", "0", "0"] * 3}, 3),
+        ({"text": texts(9), "label": ["a", "b", "c"] * 3}, 0),
+    ],
+)
+def test_geometry_takes_any_rows(encoder, columns: dict[str, list[str]], pairs: int) -> None:
+    found = evaluate(encoder, table_from_columns("t", columns), "geometry").scores
+    assert found["positive_pairs"] == pairs and ("alignment" in found) == bool(pairs)
+
+
+def test_resampled_anisotropy_is_that_of_the_rows_drawn() -> None:
+    from sbert_studio.evaluation.bootstrap import counts
+
+    vectors = np.random.default_rng(0).normal(size=(12, 4)) + 0.5
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    for drawn, value in zip(next(counts(12))[:5], resampled_anisotropy(vectors), strict=False):
+        rows = np.repeat(np.arange(12), drawn.astype(int))
+        pairs = [float(unit[a] @ unit[b]) for a in rows for b in rows if a != b]
+        assert value == pytest.approx(np.mean(pairs), abs=1e-6)
+
+
+def test_of_geometry_the_smaller_number_is_the_better_one(encoder) -> None:
+    class Narrow(type(encoder)):  # type: ignore[misc]
+        """All vectors point one way, nearly."""
+
+        def encode(self, given: Sequence[str], **more: object) -> np.ndarray:
+            return np.asarray(super().encode(given, **more) + 5)
+
+    task = task_named("geometry")
+    files = [JudgedFile("t", task.read(table_from_columns("t", {"text": texts(60)})), task)]
+    models = [judge_model("wide", encoder, files), judge_model("narrow", Narrow(), files)]
+    (comparison,) = compared(files, [], [], models)
+    assert comparison.scores[0] < comparison.scores[1] and comparison.better == "wide"
+    other = Comparison("t", "file", "sts", "x", ("wide", "narrow"), (0.1, 0.2), (0.05, 0.15), 0.0)
+    assert other.better == "narrow"
+
+
+def test_known_rows_are_read_by_the_columns_of_the_judged_ones_or_by_their_own(encoder) -> None:
+    test = questions(30, 1)
+    renamed = table_from_columns("train.csv", {"question": questions(60).column("text"), "category": questions(60).column("label")})
+    task = task_named("senteval")
+    rows = beside(task.read(test), task, renamed)
+    assert rows.known is not None and len(rows.known) == 60 and rows.known.texts[0][0] == renamed.column("question")[0]

@@ -1,0 +1,123 @@
+"""SentEval's task and suite through the studio and the command: what is learned from, what is told, what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_studio import sentences, studio_at, write_model, write_pairs
+
+from sbert_studio.cli.main import run
+from sbert_studio.errors import StudioError
+from sbert_studio.ui import api
+
+CLASSES = ("HUM:ind Who", "LOC:city Where", "NUM:count How many")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_model(tmp_path_factory.mktemp("model") / "tiny")
+
+
+def trec(folder: Path) -> Path:
+    """TREC as it is handed out."""
+    folder.mkdir(parents=True)
+    for name, rows, seed in (("train_5500", 60, 0), ("TREC_10", 20, 1)):
+        drawn = np.random.default_rng(seed).integers(0, 3, rows)
+        lines = [f"{CLASSES[place]} {text} ?\n" for place, text in zip(drawn, sentences(rows, seed), strict=True)]
+        (folder / f"{name}.label").write_text("".join(lines), encoding="utf-8")
+    return folder / "TREC_10.label"
+
+
+def mrpc(folder: Path) -> Path:
+    """MRPC as two plain tables."""
+    folder.mkdir(parents=True)
+    for split, rows, seed in (("train", 50, 0), ("test", 20, 5)):
+        left, other = sentences(rows, seed), sentences(rows, seed + 1)
+        with (folder / f"{split}.csv").open("w", newline="", encoding="utf-8") as target:
+            writer = csv.writer(target)
+            writer.writerow(["sentence1", "sentence2", "label"])
+            writer.writerows([a, f"{a} again" if row % 2 else b, row % 2] for row, (a, b) in enumerate(zip(left, other, strict=True)))
+    return folder / "test.csv"
+
+
+def test_a_set_as_it_is_handed_out_is_learned_from_its_own_train_split(home: Path, tmp_path: Path, model: Path) -> None:
+    path = trec(tmp_path / "TREC")
+    with studio_at(home, model) as studio:
+        report = studio.judge.evaluate(None, path, "senteval")
+        assert (report.task, report.rows, report.scores["train_rows"]) == ("senteval", 20, 60)
+        assert "learned from the 60 rows of TREC train" in report.notes
+        found = studio.judge.evaluate_all(data=[tmp_path / "TREC"], task="senteval")
+        assert found.models[0].reports[0].scores == report.scores and found.files[0].name == "TREC_10.label"
+        folds = studio.judge.evaluate(None, path.with_name("train_5500.label"), "senteval")
+        assert folds.scores["folds"] == 10, "the train split by itself"
+        assert studio.judge.evaluate(None, path, "transfer").rows == 20, "another task takes the file as any other"
+
+
+def test_the_suite_judges_each_set_by_its_protocol_and_averages_them(home: Path, tmp_path: Path, model: Path) -> None:
+    trec(tmp_path / "data/TREC-original")
+    mrpc(tmp_path / "data/mrpc")
+    with studio_at(home, model) as studio:
+        found = studio.judge.evaluate_all(data=[tmp_path / "data"], suite="SentEval")
+    by_name = dict(zip([file.name for file in found.files], found.models[0].reports, strict=True))
+    assert {name: (one.rows, one.scores["train_rows"]) for name, one in by_name.items()} == {"TREC": (20, 60), "MRPC": (20, 50)}
+    assert "f1" in by_name["MRPC"].scores and "f1" not in by_name["TREC"].scores
+    average = found.models[0].averages[0]
+    assert average is not None and average.main == pytest.approx(np.mean([one.scores["accuracy"] for one in by_name.values()]))
+    assert [one.suite for one in found.missing] == ["MR", "CR", "SUBJ", "MPQA", "SST2"]
+    notes = {file.name: file.notes for file in found.files}
+    assert "60 rows are learned from; those of the published figures were 5,452" in notes["TREC"]
+
+
+def test_the_command_takes_a_file_to_learn_from(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    test = mrpc(tmp_path / "mrpc")
+    train, name = str(test.with_name("train.csv")), str(model)
+    assert run(["evaluate", name, "--data", str(test), "--task", "senteval", "--known", train, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["train_rows"] == 50 and 0 <= found["f1"] <= 1
+    pairs = write_pairs(tmp_path / "sts.csv")
+    assert run(["evaluate", name, "--data", str(pairs), "--known", train]) == 2
+    assert "has no use for known answers" in capsys.readouterr().err
+    assert run(["evaluate", name, "--data", str(tmp_path), "--suite", "MRPC", "--known", train]) == 2
+    assert "its own rows to learn from" in capsys.readouterr().err
+    assert run(["evaluate", name, "--data", str(pairs), "--task", "geometry"]) == 0
+    assert "anisotropy" in capsys.readouterr().out
+    topics = tmp_path / "topics.csv"
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    topics.write_text(
+        "\n".join([f"{lines[0]},topic", *(f"{line},{'ab'[row % 2]}" for row, line in enumerate(lines[1:]))]), encoding="utf-8"
+    )
+    assert run(["evaluate", name, "--data", str(topics), "--task", "topics", "--group", "topic"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in shown if "spearman" in line] == ["a", "b", "mean", "all"]
+
+
+def test_the_endpoint_takes_a_file_to_learn_from(home: Path, tmp_path: Path, model: Path) -> None:
+    test = mrpc(tmp_path / "mrpc")
+    with studio_at(home, model) as studio:
+        found = api.evaluate(studio, str(test), "", "senteval", known=str(test.with_name("train.csv")))
+    assert (found["task"], found["train_rows"]) == ("senteval", 50)
+
+
+def test_a_plain_table_of_argument_facets_is_judged_by_its_topics(home: Path, tmp_path: Path, model: Path) -> None:
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "afs").mkdir()
+    table = [f"{lines[0]},topic", *(f"{line},{('tax', 'war')[row % 2]}" for row, line in enumerate(lines[1:]))]
+    (tmp_path / "afs/all.csv").write_text("\n".join(table), encoding="utf-8")
+    with studio_at(home, model) as studio:
+        found = studio.judge.evaluate_all(data=[tmp_path], suite="afs")
+    assert set(found.models[0].reports[0].scores["groups"]) == {"tax", "war"} and found.files[0].name == "AFS"
+
+
+def test_a_missing_half_of_a_set_is_refused_by_name(home: Path, tmp_path: Path, model: Path) -> None:
+    folder = tmp_path / "MR"
+    folder.mkdir()
+    (folder / "rt-polarity.neg").write_text("a dull film\n", encoding="utf-8")
+    with studio_at(home, model) as studio, pytest.raises(StudioError, match=r"rt-polarity\.pos is missing"):
+        studio.judge.evaluate_all(data=[tmp_path], suite="MR")
