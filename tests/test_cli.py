@@ -570,7 +570,7 @@ def test_every_command_explains_itself_and_takes_json(cli: Any) -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     assert set(commands) == {
         *("app", "similarity", "encode", "search", "mine", "map", "check", "train", "fit", "distil", "strength"),
-        *("runs", "stop", "export", "evaluate", "models", "bench"),
+        *("runs", "stop", "export", "evaluate", "leaderboard", "models", "bench"),
     }
     for name in commands:
         told = cli(name, "--help")

@@ -35,7 +35,7 @@
       ...(value.rows || []).map((words) => el("p", { class: "sb-note" }, words)));
   };
 
-  // Word vectors while they are made: one phase after the other, each with what it counts.
+  // Work in the background, such as word vectors that are made: one phase after the other, each with what it counts.
   views.job = (root) => (value) => {
     const share = value.status === "finished" ? 1 : value.total ? Math.min(1, value.done / value.total) : 0;
     const facts = value.live && value.status === "running" ? [
@@ -47,7 +47,7 @@
     root.replaceChildren(
       el("div", { class: "sb-run-head" }, el("div", {}, el("strong", {}, value.title), ...(value.status === "queued" ? [el("p", { class: "sb-dim" }, value.phase)] : [])),
         el("span", { class: `sb-badge sb-${value.status}` }, value.badge)),
-      el("div", { class: "sb-progress", role: "progressbar", "aria-label": "word vectors", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
+      el("div", { class: "sb-progress", role: "progressbar", "aria-label": value.what || "work", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
         el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
       ...(facts.length ? [el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact))))] : []),
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []));

@@ -15,7 +15,8 @@ from .tuning import settings
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
-    from ..studio.fitting import Begin, Fitted
+    from ..studio.fitting import Fitted
+    from ..studio.jobs import Begin
 
 Columns = Annotated[list[str] | None, typer.Option(help="A column of texts; may be given again. Default: all of them.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the model goes.", show_default="among the models")]

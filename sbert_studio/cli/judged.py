@@ -138,6 +138,7 @@ def _notes(found: Evaluation) -> Iterator[str]:
             yield f"{group.name}: {group.why_not}"
     for left in found.left_out:
         yield f"{left.file} is left out: {left.why}"
+    yield from found.notes
     for file in found.files:
         yield from (f"{file.name}: {note}" for note in file.notes)
     for model in found.models:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..data.public import is_public
 from ..errors import StudioError
 from ..evaluation.suites import SUITES
 from ..evaluation.tasks import TASKS
@@ -32,9 +33,11 @@ def evaluate(
         typer.Argument(metavar="MODEL...", help="Bundled names, run ids, folders or hub ids. Files among them are judged by, as --data."),
     ],
     data: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            metavar="FILE", help="Pairs with a score or label, triplets, texts with a label, or a folder of them; may be repeated."
+            metavar="FILE",
+            help="Pairs with a score or label, triplets, texts with a label, a folder of them, or a public set by its id on the "
+            "Hugging Face Hub (hf://datasets/OWNER/NAME); may be repeated.",
         ),
     ] = None,
     task: Annotated[str, typer.Option(help=f"auto, {', '.join(TASKS[:-1])} or {TASKS[-1]}.")] = "auto",
@@ -48,13 +51,13 @@ def evaluate(
 ) -> Answer:
     """Judge models on files, and compare them. What is uncertain of a file is asked, and answered by the same options as for a training."""
     named = [name for name in models if not _is_file(name)]
-    files = [*(data or ()), *(Path(name) for name in models if _is_file(name))]
+    files = [*(data or ()), *(name for name in models if _is_file(name))]
     if not files and not suite:
         raise StudioError("there is nothing to judge by", "name a file with --data, or a suite with --suite")
     if not named:
         raise StudioError("no model is named", "name one before the files")
     with open_studio() as studio, progress("encoding") as show:
-        if suite or len(named) > 1 or len(files) > 1 or files[0].is_dir():
+        if suite or len(named) > 1 or len(files) > 1 or _is_folder(files[0]):
             found = studio.judge.evaluate_all(named, files, task, suite or "", show, said, known)
             return Answer(found.to_json(), evaluation_in_lines(found))
         report = studio.judge.evaluate(named[0], files[0], task, show, said, known)
@@ -65,8 +68,15 @@ def evaluate(
 
 
 def _is_file(name: str) -> bool:
+    if is_public(name):
+        return True
     found = existing(name)
     return found is not None and found.is_file()
+
+
+def _is_folder(name: str) -> bool:
+    found = None if is_public(name) else existing(name)
+    return found is not None and found.is_dir()
 
 
 def models(json: Json = False) -> Answer:

@@ -16,7 +16,7 @@ from typer.exceptions import Abort, TyperException
 from .. import __version__
 from ..errors import StudioError, is_disk_full
 from ..studio.questions import Unanswered
-from . import benching, checking, exploring, fitting, judging, running, serving, tuning
+from . import benching, checking, exploring, fitting, judging, leaderboard, running, serving, tuning
 from .answers import Answer, say, write
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-ROOMS = (serving, exploring, checking, tuning, fitting, running, judging, benching)
+ROOMS = (serving, exploring, checking, tuning, fitting, running, judging, leaderboard, benching)
 for room in ROOMS:
     for command in room.COMMANDS:
         app.command()(command)

@@ -15,6 +15,7 @@ from ..errors import StudioError
 from .bootstrap import drawn_together
 from .categories import Known
 from .crossing import require_finite
+from .pace import Pace
 from .similarity import Encoded
 from .tasks import Shape, Task, WithVectors, task_for
 from .tasks.of_texts import categories_of
@@ -49,12 +50,19 @@ class ToJudge:
         return [column for one in (self.examples, self.known, self.dev) if one is not None for column in one.texts]
 
 
-def judge_sets(model: Judged, sets: Sequence[ToJudge], progress: Progress | None = None, known: Examples | None = None) -> list[Report]:
+def judge_sets(
+    model: Judged,
+    sets: Sequence[ToJudge],
+    progress: Progress | None = None,
+    known: Examples | None = None,
+    pace: Pace | None = None,
+) -> list[Report]:
     """Judge a model on each set by its task. A text, or of a model that scores pairs a pair, that stands in several sets is read once.
 
     Args:
         progress: told how many texts or pairs are done.
         known: texts with a category that is known, a sample of which those of a task that is ``beside_known`` are laid beside.
+        pace: counts what the model reads, and how long that takes.
 
     Raises:
         StudioError: a set is empty, a task is not one for such a model, or the model gives numbers that are not finite.
@@ -62,8 +70,8 @@ def judge_sets(model: Judged, sets: Sequence[ToJudge], progress: Progress | None
     if not all(len(one.examples) for one in sets):
         raise StudioError("there are no rows to judge the model on", "give a larger set")
     if isinstance(model, PairScorer):
-        return _by_scores(model, sets, progress)
-    return _by_vectors(cast("Encoder", model), sets, progress, known)  # whatever learns gives vectors, or scores
+        return _by_scores(model, sets, progress, pace or Pace())
+    return _by_vectors(cast("Encoder", model), sets, progress, known, pace or Pace())  # whatever learns gives vectors, or scores
 
 
 def fitting_task(model: Judged, examples: Examples) -> Task:
@@ -85,11 +93,12 @@ def known_sample(examples: Examples) -> Examples:
     return examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:MOST_KNOWN]))
 
 
-def _by_vectors(encoder: Encoder, sets: Sequence[ToJudge], progress: Progress | None, known: Examples | None) -> list[Report]:
+def _by_vectors(encoder: Encoder, sets: Sequence[ToJudge], progress: Progress | None, known: Examples | None, pace: Pace) -> list[Report]:
     wanted = known is not None and len(known) > 0 and any(one.task.beside_known for one in sets)
     beside = known_sample(known) if wanted and known is not None else None
     columns = [column for one in sets for column in one.columns]
-    vectors = Encoded(encoder, [*columns, *(() if beside is None else beside.texts[:1])], progress)
+    with pace.reading(progress) as show:
+        vectors = Encoded(encoder, [*columns, *(() if beside is None else beside.texts[:1])], show)
     laid = None if beside is None else _laid(_with_vectors(vectors, beside))
     reports = []
     for one in sets:
@@ -112,14 +121,15 @@ def _laid(known: WithVectors) -> Known:
     return Known(known.vectors[0], categories_of(known.examples), known.examples.texts[0])
 
 
-def _by_scores(model: PairScorer, sets: Sequence[ToJudge], progress: Progress | None) -> list[Report]:
+def _by_scores(model: PairScorer, sets: Sequence[ToJudge], progress: Progress | None, pace: Pace) -> list[Report]:
     for one in sets:
         one.task.require_scorer(model)
     asked = [[] if one.task.ranks_candidates else one.task.pairs(one.examples) for one in sets]
     places: dict[tuple[str, str], int] = {}
     for pair in (pair for pairs in asked for pair in pairs):
         places.setdefault(pair, len(places))
-    scores = require_finite(model.predict(list(places), progress=progress)) if places else np.empty(0, np.float32)
+    with pace.reading(progress, 2) as show:
+        scores = require_finite(model.predict(list(places), progress=show)) if places else np.empty(0, np.float32)
     reports = []
     for one, pairs in zip(sets, asked, strict=True):
         examples, task = one.examples, one.task

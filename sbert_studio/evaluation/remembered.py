@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..encoders.base import Encoder
+from .pace import Pace
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
@@ -18,10 +19,13 @@ class Remembered(Encoder):
 
     Args:
         encoder: what encodes; its own vectors are returned unchanged.
+
+    Attributes:
+        pace: what it has encoded, and how long that took.
     """
 
     def __init__(self, encoder: Encoder) -> None:
-        self.encoder = encoder
+        self.encoder, self.pace = encoder, Pace()
         self.name, self.normalizes = encoder.name, encoder.normalizes
         self._known: dict[str, np.ndarray] = {}
 
@@ -44,7 +48,8 @@ class Remembered(Encoder):
         """See :meth:`~sbert_studio.encoders.base.Encoder.encode`; progress is told of the new texts alone."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
-            self._known.update(zip(new, self.encoder.encode(new, progress=progress, should_stop=should_stop), strict=True))
+            with self.pace.reading(progress) as show:
+                self._known.update(zip(new, self.encoder.encode(new, progress=show, should_stop=should_stop), strict=True))
         return np.stack([self._known[text] for text in texts]) if len(texts) else np.empty((0, self.dim), np.float32)
 
     def describe(self) -> dict[str, Any]:

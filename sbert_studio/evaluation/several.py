@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -11,6 +12,8 @@ from ..encoders.scorers.pair_scorer import PairScorer
 from .comparison import Comparison, told_apart
 from .groups import Group, GroupScores, grouped, scores_of_group
 from .judging import Judged, ToJudge, fitting_task, judge_sets
+from .pace import Pace
+from .remembered import Remembered
 from .tasks import Rows, Task, primary, task_named
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ class JudgedFile:
         task: the one that fits it; ``automatic``: a model that scores pairs may be judged by another.
         suite: the suite that it belongs to, if any.
         notes: in words, what there is to know of it.
+        public: whether it is nobody's own: a suite that lies in the home folder, a sample, or a set of the Hub.
     """
 
     name: str
@@ -36,6 +40,7 @@ class JudgedFile:
     automatic: bool = False
     suite: str = ""
     notes: tuple[str, ...] = ()
+    public: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,9 @@ class ModelScores:
         reports: one for each file.
         groups, averages: one for each; ``None`` where the model was judged by other tasks.
         notes: for each file, what is to be known of this model on it, such as that it was tuned on its rows.
+        rate: sentences a second while it read them; 0 where nothing was read.
+        seconds: of all of it.
+        fingerprint, dim: of the model; no vectors have 0 dimensions.
     """
 
     model: str
@@ -53,6 +61,10 @@ class ModelScores:
     groups: tuple[GroupScores | None, ...]
     averages: tuple[GroupScores | None, ...] = ()
     notes: tuple[tuple[str, ...], ...] = field(default=())
+    rate: float = 0.0
+    seconds: float = 0.0
+    fingerprint: str = ""
+    dim: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,19 +103,29 @@ def judge_model(
     progress: Progress | None = None,
 ) -> ModelScores:
     """One model on every file and group; each distinct text is encoded once, over all of them."""
-    scorer = isinstance(model, PairScorer)
+    scorer, began = isinstance(model, PairScorer), time.perf_counter()
     tasks = [fitting_task(model, file.rows.examples) if file.automatic and scorer else file.task for file in files]
     sets = [ToJudge(file.rows.examples, task, file.rows.known, file.rows.dev) for file, task in zip(files, tasks, strict=True)]
     judged = [group for group in groups if all(tasks[place].name == group.task.name for place in group.members)]
     sets += [ToJudge(group.pooled, group.task) for group in judged if group.pooled is not None]
-    reports = judge_sets(model, sets, progress)
+    pace = Pace()
+    reports = judge_sets(model, sets, progress, pace=pace)
+    if isinstance(model, Remembered):
+        pace = model.pace  # what it was shown before counts too
     of_pools = iter(reports[len(files) :])
     scores: dict[int, GroupScores] = {}
     for group in judged:
         own = [reports[place] for place in group.members]
         scores[id(group)] = scores_of_group(group, own, next(of_pools) if group.pooled is not None else None)
     found = ModelScores(name, tuple(reports[: len(files)]), tuple(scores.get(id(group)) for group in groups))
-    return replace(found, averages=tuple(_averaged(one, files, groups, found) for one in averages))
+    return replace(
+        found,
+        averages=tuple(_averaged(one, files, groups, found) for one in averages),
+        rate=pace.rate,
+        seconds=time.perf_counter() - began,
+        fingerprint=str(getattr(model, "fingerprint", "")),
+        dim=0 if scorer else int(getattr(model, "dim", 0)),
+    )
 
 
 def _averaged(average: Average, files: Sequence[JudgedFile], groups: Sequence[Group], scores: ModelScores) -> GroupScores | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,14 +18,12 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..encoders.words import WordEncoder
     from ..wordvectors import Learner
+    from .jobs import Begin
     from .reading import Reading
     from .services import Services
 
 KINDS = {"word2vec": "skip_gram", "skipgram": "skip_gram", "cbow": "cbow", "glove": "glove", "tfidf": "tfidf"}
 STATIC = "static"
-
-Begin = Callable[[str, str], "Progress | None"]
-"""Told what begins and what it counts, such as (``learning``, ``epochs``); gives what is told how far that is, if anybody asks."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,11 @@ class Fitted:
     texts: int
     seconds: float
     notes: tuple[str, ...] = ()
+
+    def in_words(self) -> str:
+        """What was made, of what, and what was left out."""
+        words = f"{self.words:,} words as {self.dim}-d vectors" + (f" from {self.texts:,} texts" if self.texts else "")
+        return " ".join((f"{words}.", *self.notes))
 
     def to_json(self) -> dict[str, Any]:
         """Every field."""

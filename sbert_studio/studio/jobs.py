@@ -1,6 +1,7 @@
-"""Word vectors that are made in the background: a thread each, one after the other, looked at by whoever owns them.
+"""Work in the background, such as word vectors that are made or models that are judged: a thread each, one after the other, looked at by
+whoever owns it.
 
-They are kept by the program alone, and not by the database: a table is learned in seconds or minutes, and begins anew after a restart.
+It is kept by the program alone, and not by the database: it takes seconds or minutes, and begins anew after a restart.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..data.progress import StoppedError, stoppable
 from ..errors import StudioError
@@ -19,13 +20,27 @@ from ..errors import StudioError
 if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..settings import Limits
-    from .fitting import Begin, Fitted
 
 log = logging.getLogger(__name__)
 Status = Literal["queued", "running", "finished", "stopped", "failed"]
 ACTIVE = ("queued", "running")
 _KEPT = 200  # jobs that have ended and can still be looked at
 _ASK = 0.1  # seconds between two questions whether a job that waits is to be stopped
+
+
+class Made(Protocol):
+    """What a job came to."""
+
+    @property
+    def model(self) -> str:
+        """The id of the model that was made; empty of other work."""
+
+    def in_words(self) -> str:
+        """What is told of it."""
+
+
+Begin = Callable[[str, str], "Progress | None"]
+"""Told what begins and what it counts, such as (``learning``, ``epochs``); gives what is told how far that is, if anybody asks."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,8 @@ class JobView:
         seconds: since it began to run, or of the whole of it.
         message, hint: what went wrong, or what was made.
         model: the model's id, once it is there.
+        made: what it came to; error: why it came to nothing.
+        about: what was asked for, as the page that began it needs it.
         stopping: it was asked to end.
     """
 
@@ -56,6 +73,9 @@ class JobView:
     message: str = ""
     hint: str = ""
     model: str = ""
+    made: Made | None = None
+    error: StudioError | None = None
+    about: object = None
     stopping: bool = False
 
     @property
@@ -92,20 +112,20 @@ class Jobs:
         self._lock = threading.Lock()
         self._turn = threading.Lock()
 
-    def submit(self, owner: str, title: str, work: Callable[[Begin], Fitted]) -> JobView:
+    def submit(self, owner: str, title: str, work: Callable[[Begin], Made], about: object = None) -> JobView:
         """Do ``work`` in a thread of its own, once those before it are done.
 
         Raises:
             StudioError: the owner has one under way, or too many wait.
         """
-        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title))
+        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about))
         with self._lock:
             self._require_turn(owner)
             self._jobs[job.view.id] = job
             ended = [name for name, one in self._jobs.items() if not one.view.active]
             for name in ended[: max(0, len(ended) - _KEPT)]:
                 del self._jobs[name]
-        job.thread = threading.Thread(target=self._carry_out, args=(job, work), name="sbert-studio-fitting", daemon=True)
+        job.thread = threading.Thread(target=self._carry_out, args=(job, work), name="sbert-studio-job", daemon=True)
         job.thread.start()
         return self._seen(job)
 
@@ -151,7 +171,7 @@ class Jobs:
         if self._limits.queue and len(active) >= self._limits.queue:
             raise StudioError(f"{len(active)} are under way, and no more may wait here", "try again later")
 
-    def _carry_out(self, job: _Job, work: Callable[[Begin], Fitted]) -> None:
+    def _carry_out(self, job: _Job, work: Callable[[Begin], Made]) -> None:
         try:
             while not self._turn.acquire(timeout=_ASK):
                 if job.stop.is_set():
@@ -163,16 +183,15 @@ class Jobs:
                     made = work(lambda phase, unit: self._begin(job, phase, unit))
             finally:
                 self._turn.release()
-            words = f"{made.words:,} words as {made.dim}-d vectors" + (f" from {made.texts:,} texts" if made.texts else "")
-            self._tell(job, status="finished", message=" ".join((f"{words}.", *made.notes)), model=made.model)
+            self._tell(job, status="finished", message=made.in_words(), model=made.model, made=made)
         except StoppedError:
             over = self._over(job) and not job.stop.is_set()
             why = f"it took more than the {self._limits.minutes} minutes that it may take here" if over else "nothing was kept"
             self._tell(job, status="stopped", message=why)
         except StudioError as error:
-            self._tell(job, status="failed", message=error.message, hint=error.hint)
+            self._tell(job, status="failed", message=error.message, hint=error.hint, error=error)
         except BaseException:
-            log.exception("word vectors could not be made")
+            log.exception("a job came to nothing: %s", job.view.title)
             self._tell(job, status="failed", message="something went wrong on our side; it has been logged", hint="try again")
 
     def _over(self, job: _Job) -> bool:

@@ -12,6 +12,7 @@ from ..errors import StudioError, ended
 from .fitted import fitted_models
 from .given import Given, as_known_set
 from .languages import foreign_notes, unknown_notes
+from .leaderboard import Leaderboard
 from .part import Part
 from .questions import Unanswered
 from .results import ModelCard
@@ -23,47 +24,22 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
-    from ..evaluation.report import Report
     from ..runs.records.record import Run
     from .reading import Reading
     from .services import Services
 
 
 class Judging(Part):
-    """Models → scores."""
+    """Models → scores.
+
+    Attributes:
+        board: the scores that are kept.
+    """
 
     def __init__(self, services: Services, read: Reading) -> None:
         super().__init__(services)
         self.read = read
-
-    def evaluate(
-        self,
-        model: str | None,
-        path: str | Path | Table,
-        task: str = "auto",
-        progress: Progress | None = None,
-        asked: ColumnChoices | None = None,
-        known: str | Path | Table | None = None,
-    ) -> Report:
-        """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows.
-
-        Args:
-            asked: what was said of the file and its columns; the rest is found out, as for a training.
-            known: a file of other rows whose answers are known: ``senteval`` learns from them, ``categories`` lays the judged texts
-                beside them. A file of a set of the literature that has its own train split needs none.
-
-        Raises:
-            Unanswered: the file can be read in more than one way, such as a scale that looks reversed.
-            StudioError: the file cannot be read, or does not hold what the task needs.
-        """
-        from ..evaluation.suite import evaluate
-
-        name = model or self.settings.default_model
-        given = self._given(path, task, asked, known)
-        judged, table = self.catalog.load_either(name), given.table
-        roles, open_ = self._roles_of(given, task, asked, lambda: self.read.similar(self._untuned(name)))
-        report = evaluate(judged, table, task, progress, roles, given.known, given.dev)
-        return replace(report, notes=(*open_, *of_reading(table), *report.notes, *self._of_model(name, table, roles)))
+        self.board = Leaderboard(services)
 
     def _given(
         self,
@@ -72,12 +48,13 @@ class Judging(Part):
         asked: ColumnChoices | None,
         known: str | Path | Table | None,
         name: str | None = None,
+        progress: Progress | None = None,
     ) -> Given:
         """What is judged. A task that learns is given a known set as its authors split it, unless something else was said."""
         if known is None and not asked and (found := as_known_set(path, task)) is not None:
             return found
         others = None if known is None else self.read.table(known, asked=asked)
-        return Given(self.read.table(path, name, asked=asked), others)
+        return Given(self.read.table(path, name, progress, asked=asked), others)
 
     def _roles_of(
         self, given: Given, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]

@@ -39,7 +39,8 @@ class Reading(Part):
         progress: Progress | None = None,
         asked: Roles | ColumnChoices | None = None,
     ) -> Table:
-        """A file as a table whose rows keep their spreadsheet numbers; a folder that holds one known set in several; a table as it is.
+        """A file, or a public set, as a table whose rows keep their spreadsheet numbers; a folder that holds one known set in several; a
+        table as it is.
 
         Args:
             asked: its encoding, its delimiter and whether it has a header, where that was said.
@@ -48,10 +49,16 @@ class Reading(Part):
             StudioError: there is no such file, it is too large, or it cannot be read.
         """
         from ..data.choices.column_choices import ColumnChoices
+        from ..data.public import is_public, public_file
         from ..data.tables import read_table
 
         if not isinstance(path, str | Path):
             return path
+        if is_public(path):
+            most = self.settings.max_upload_mb << 20
+            # Who types a command is logged in with what is theirs; a visitor sees what everybody sees.
+            with public_file(path, most, progress, anonymous=not self.catalog.allow_folders) as (file, called):
+                return read_table(file, name=called, max_bytes=most)
         if (folder := existing_folder(path)) is not None:
             return self._set_in(folder)
         path, said = existing_file(path), dict[str, Any]()

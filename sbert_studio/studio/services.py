@@ -104,6 +104,13 @@ class Services:
 
         return self._once("jobs", lambda: Jobs(self.settings.limits))
 
+    @property
+    def evaluations(self) -> Jobs:
+        """The evaluations that are made in the background."""
+        from .jobs import Jobs
+
+        return self._once("evaluations", lambda: Jobs(self.settings.limits))
+
     def __enter__(self) -> Self:
         return self
 
@@ -117,8 +124,9 @@ class Services:
             close()
         with self._making:
             made, self._made = self._made, {}
-        if "jobs" in made:
-            made["jobs"].close()
+        for name in ("jobs", "evaluations"):
+            if name in made:
+                made[name].close()
         if "runner" in made:
             made["runner"].close()
         if "store" in made:

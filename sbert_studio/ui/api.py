@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ..errors import StudioError, is_text
+from ..studio.leaderboard import LOCAL
 from ..studio.plans import TrainRequest
 from .endpoints import answering
 from .page import FILE_TYPES, Page
@@ -256,12 +257,20 @@ def evaluate(
     if len(named) > _MOST_MODELS:
         raise StudioError(f"{len(named)} models are named", f"name at most {_MOST_MODELS}")
     given = [Path(path) for path in (file, *(files or ())) if path]
+    # A caller of a shared page is nobody whose leaderboard it could be.
+    owner = LOCAL if studio.catalog.allow_folders else ""
     if suite or len(named) > 1 or len(given) > 1:
         return studio.judge.evaluate_all(
-            [name or studio.settings.default_model for name in named], given, task or "auto", suite, asked=said, known=known or None
+            [name or studio.settings.default_model for name in named],
+            given,
+            task or "auto",
+            suite,
+            asked=said,
+            known=known or None,
+            owner=owner,
         ).to_json()
     one = _file(str(given[0]) if given else None)
-    return studio.judge.evaluate(model or None, one, task or "auto", asked=said, known=known or None).to_json()
+    return studio.judge.evaluate(model or None, one, task or "auto", asked=said, known=known or None, owner=owner).to_json()
 
 
 def build(page: Page) -> None:

@@ -49,7 +49,7 @@ class Page:
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
         runs_timer: ticks always, for the runs that wait or train elsewhere.
-        fits_timer: ticks while word vectors are made.
+        fits_timer: ticks while word vectors are made; evaluations_timer: while models are judged.
         timer: ticks while a run is followed; it stands at the root, where it is always mounted.
         on_load: told the page's load event, once all tabs are drawn.
         shelves: where what visitors chose lies; corpora, maps, pair_scores, drafts: what the keys to it stand for.
@@ -65,6 +65,7 @@ class Page:
     timer: Any = None
     runs_timer: Any = None
     fits_timer: Any = None
+    evaluations_timer: Any = None
     on_load: list[Callable[[Any], None]] = field(default_factory=list)
     downloads: Downloads = field(default_factory=Downloads)
     sessions: Sessions = field(default_factory=Sessions)

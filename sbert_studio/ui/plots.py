@@ -1,4 +1,5 @@
-"""The map as data for the page's JavaScript, and as one HTML file that opens anywhere. The only place that knows plotly."""
+"""The map and the chart of speeds as data for the page's JavaScript, and the map as one HTML file that opens anywhere. The only place
+that knows plotly."""
 
 from __future__ import annotations
 
@@ -80,6 +81,15 @@ def colouring_by_column(name: str, cells: Sequence[str]) -> Value:
     if rest:
         names.append({"id": -1, "label": _OTHERS, "size": rest})
     return {"groups": _packed(groups), "names": names, "shades": None, "shade_name": "", "labels": False, "legend_title": name}
+
+
+def speed_value(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value:
+    """The value of a ``speeds`` view: score against speed, for each model (title, sentences a second, score, 95% interval or ``None``)."""
+    shown = [
+        {"name": title, "rate": rate, "score": score, "low": span[0] if span else None, "high": span[1] if span else None}
+        for title, rate, score, span in points
+    ]
+    return plain({"points": shown, "metric": metric})  # type: ignore[no-any-return]
 
 
 def map_html(

@@ -211,6 +211,7 @@ def as_first_version(home: Path, run_id: str) -> None:
     with sqlite3.connect(home / "studio.db", isolation_level=None) as db:
         db.execute("UPDATE runs SET model_path = ?", (str(home / "runs" / run_id / "model"),))
         db.execute("DELETE FROM migrations WHERE name NOT IN ('m001_runs', 'm002_events')")
+        db.execute("DROP TABLE scores")
     db.close()
     for path in (home / "runs" / run_id).rglob("*"):
         if path.name in ("run.json", "events.jsonl", "lock", "digests.json"):

@@ -160,4 +160,6 @@ def test_an_older_database_gets_only_the_steps_it_lacks(tmp_path: Path, monkeypa
     assert store.record(run.id, {"type": "step"}) == 1
     with sqlite3.connect(path) as db:
         assert migrations.migrate(sqlite3.connect(path, isolation_level=None)) == []
-        assert [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY name")] == ["m001_runs", "m002_events", "m003_paths"]
+        assert [name for (name,) in db.execute("SELECT name FROM migrations ORDER BY name")] == [
+            step.__name__ for step in migrations.MIGRATIONS
+        ]

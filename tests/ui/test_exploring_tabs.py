@@ -241,4 +241,14 @@ def test_a_verdict_needs_an_interval_beyond_zero() -> None:
     assert evaluate.verdict(report(None), report(draws)) == ""
     wide, narrow = (Report("geometry", 40, {"anisotropy": mean}, resampled=draws + mean) for mean in (0.1, 0.3))
     assert evaluate.verdict(wide, narrow).startswith("worse [+0.2000"), "less is better"
-    assert evaluate.main_table([("wide", wide), ("narrow", narrow)], "t")["columns"][2]["kind"] == "number", "a rise is not shown as a gain"
+
+
+def test_a_rise_is_not_shown_as_a_gain_where_less_is_better(page: Page, tmp_path: Path) -> None:
+    from tiny_studio import write_pairs
+
+    models = [page.studio.settings.default_model, "glove-6B-50d"]
+    scores, _ = evaluate.judge(page.studio, models, write_pairs(tmp_path / "pairs.csv"), "geometry", "pairs.csv")
+    kinds = {one["name"]: one["kind"] for one in scores["columns"]}
+    assert kinds["Difference"] == "number"
+    first, second = page.studio.judge.board.entries()
+    assert first.score < second.score, "the best, which is the least, comes first"

@@ -14,9 +14,12 @@ from typing import Any
 from ...workspace import atomic_file
 from .numbers import NUMBER, number_form, parse_number
 
-__all__ = ["LONGEST_CELL", "cell_text", "clean", "number_form", "parse_number", "safe_cell", "write_csv", "write_rows"]
+__all__ = ["LONGEST_CELL", "cell_text", "clean", "markdown_cell", "number_form", "parse_number", "safe_cell", "write_csv", "write_rows"]
 
 _LIVE = tuple("=+-@\t\r\n＝＋－＠")
+# Of the ASCII punctuation, each of which CommonMark lets a backslash make plain, what can begin or end markup; a colon, a link.
+_MARKUP = re.compile(r"[\\`*_{}\[\]<>#!|~&@:$^]")
+_WEB = re.compile(r"(?i)\b(www)\.")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 LONGEST_CELL = 1 << 20
 """Characters; a cell beyond it is refused with its row, so that one file cannot take all memory."""
@@ -89,3 +92,9 @@ def write_csv(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
         columns: the column names and their values; numbers stay numbers.
     """
     write_rows(path, list(columns), zip(*columns.values(), strict=True))
+
+
+def markdown_cell(text: str) -> str:
+    """``text`` as a cell of a Markdown table that holds no markup: one line, no link, no bar, no tag."""
+    flat = " ".join(clean(text).split())
+    return _WEB.sub(r"\1\\.", _MARKUP.sub(r"\\\g<0>", flat))

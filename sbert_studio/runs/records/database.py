@@ -124,7 +124,10 @@ class Database:
                         Path(f"{self.path}{end}").replace(f"{kept}{end}")
             except OSError:
                 _raise(error, self.path)
-        self.notices.append(f"the list of runs was damaged ({error}) and was made anew from the runs' folders; it is kept as {kept.name}")
+        self.notices.append(
+            f"the list of runs was damaged ({error}) and was made anew from the runs' folders, without the leaderboard; "
+            f"it is kept as {kept.name}"
+        )
         log.warning("%s", self.notices[-1])
 
 

@@ -44,7 +44,22 @@ def m003_paths(db: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_runs, m002_events, m003_paths)
+def m004_scores(db: sqlite3.Connection) -> None:
+    """The leaderboard: one row for a model on a set of one owner."""
+    db.execute(
+        """
+        CREATE TABLE scores (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, public INTEGER NOT NULL, model TEXT NOT NULL, title TEXT NOT NULL,
+            fingerprint TEXT NOT NULL, data TEXT NOT NULL, digest TEXT NOT NULL, task TEXT NOT NULL, metric TEXT NOT NULL,
+            score REAL NOT NULL, low REAL, high REAL, rows INTEGER NOT NULL, rate REAL NOT NULL, dim INTEGER NOT NULL,
+            seconds REAL NOT NULL, created TEXT NOT NULL
+        )
+        """
+    )
+    db.execute("CREATE INDEX scores_by_owner ON scores (owner, id)")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_runs, m002_events, m003_paths, m004_scores)
 
 
 def migrate(db: sqlite3.Connection) -> list[str]:

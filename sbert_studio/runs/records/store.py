@@ -22,6 +22,7 @@ from .outbox import SHORT, Outbox
 from .reconcile import GONE, reconcile
 from .record import ACTIVE, RESUMABLE, Run, Status
 from .row import COLUMNS, from_row, to_row
+from .scores import Scores
 from .statements import NUMBER, insert, plain, write
 
 _LOST = "the program ended while this run was under way; resume it to go on from its last checkpoint"
@@ -37,12 +38,16 @@ class Store:
 
     Args:
         path: the database's; the runs' folders lie beside it, in ``runs``.
+
+    Attributes:
+        scores: the leaderboard, which lies in the same file, and nowhere else.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._runs = path.parent / "runs"
         self._database = Database(path, self._fill)
+        self.scores = Scores(self._database)
         self._leases = Leases(self._runs)
         self._outbox = Outbox(self._database, self._leases.release)
         self._given_up: dict[str, dict[str, Any]] = {}  # how runs ended that nobody has, while it cannot be written

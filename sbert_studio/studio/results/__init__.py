@@ -2,7 +2,7 @@
 
 from .comparing import Agreement, PairScore, PairScores, Similarity
 from .finding import ClusterInfo, Encoded, MapView, Mined, MinedPair, SearchResult, TextHit
-from .judged import Evaluation, LeftOut
+from .judged import Evaluation, LeftOut, SuiteHere
 from .tuned import Exported, Forecast, ModelCard, RunView
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "RunView",
     "SearchResult",
     "Similarity",
+    "SuiteHere",
     "TextHit",
 ]

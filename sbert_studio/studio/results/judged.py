@@ -26,6 +26,21 @@ class LeftOut:
         return {"file": self.file, "why": self.why}
 
 
+@dataclass(frozen=True)
+class SuiteHere:
+    """A suite that lies on this machine, or part of it.
+
+    Attributes:
+        name, title: of the suite.
+        parts: the files that are there, of ``wanted``.
+    """
+
+    name: str
+    title: str
+    parts: int
+    wanted: int
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Several models on several files.
@@ -37,6 +52,7 @@ class Evaluation:
         comparisons: every two models on each of them.
         missing: what is not there of a suite.
         left_out: the files of a folder that nothing was judged on.
+        notes: in words, what went wrong beside it, such as that the leaderboard could not be written.
     """
 
     files: tuple[JudgedFile, ...]
@@ -46,9 +62,10 @@ class Evaluation:
     comparisons: tuple[Comparison, ...]
     missing: tuple[Missing, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``models, files, together, averages, comparisons``, and ``missing`` and ``left_out`` where there is any."""
+        """``models, files, together, averages, comparisons``, and ``missing``, ``left_out`` and ``notes`` where there is any."""
         found: dict[str, Any] = {
             "models": [model.model for model in self.models],
             "files": [self._file(place) for place in range(len(self.files))],
@@ -56,7 +73,11 @@ class Evaluation:
             "averages": [self._average(place) for place in range(len(self.averages))],
             "comparisons": [comparison.to_json() for comparison in self.comparisons],
         }
-        more = {"missing": [one.to_json() for one in self.missing], "left_out": [one.to_json() for one in self.left_out]}
+        more: dict[str, list[Any]] = {
+            "missing": [one.to_json() for one in self.missing],
+            "left_out": [one.to_json() for one in self.left_out],
+            "notes": list(self.notes),
+        }
         return found | {name: value for name, value in more.items() if value}
 
     def _file(self, place: int) -> dict[str, Any]:

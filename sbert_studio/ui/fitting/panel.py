@@ -13,48 +13,21 @@ from ...registry import Field
 from ...studio.fitting import STATIC
 from ...wordvectors import WEIGHTINGS
 from .. import forms
-from ..follow import Follow, sentence
+from ..follow import Follow
+from ..jobs import job_view
 from ..page import Page, guarded
 from ..picker import sample_buttons, samples_of, upload
 from ..tuning.run_panel import use
-from ..views import Value, plain, view
+from ..views import Value, view
 from .choices import is_weighted_by_choice, kinds, own_settings, start, summary
 
 if TYPE_CHECKING:
     from ...data.samples import Sample
-    from ...studio.jobs import JobView
 
 _SHAPES = ("corpus", "scored_pairs", "labelled_pairs", "triplets", "labelled_texts")
 _TITLE = "Make word vectors of your own"
 _WEIGHTS = {"sif": "By rarity (SIF)", "tfidf": "By rarity (TF-IDF)", "plain": "All alike"}
-_STATUS = {"queued": "waiting", "running": "working"}
 _HELP = "How much each word counts in the mean of a text."
-
-
-def job_view(job: JobView | None) -> Value | None:
-    """The value of a ``job`` view; ``None`` where there is none."""
-    if job is None:
-        return None
-    message = " ".join(sentence(part) for part in (job.message, job.hint) if part)
-    if job.stopping:
-        message = "Stopping… It ends after the step it is in; nothing of it is kept."
-    phase = job.phase[:1].upper() + job.phase[1:] if job.status == "running" else {"queued": "Waiting for its turn"}.get(job.status, "")
-    return plain(  # type: ignore[no-any-return]
-        {
-            "title": job.title,
-            "status": job.status,
-            "badge": _STATUS.get(job.status, job.status),
-            "live": job.active,
-            "phase": phase,
-            "unit": job.unit,
-            "done": job.done,
-            "total": job.total,
-            "rate": job.rate,
-            "left": job.left,
-            "seconds": job.seconds,
-            "message": message,
-        }
-    )
 
 
 class FittingPanel:

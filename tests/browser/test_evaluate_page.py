@@ -1,0 +1,55 @@
+"""Two models judged by clicking: the sentence, the sorted table, the chart, the leaderboard and its files, and a reload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from .conftest import Visitor
+
+_TEXT = "cat dog bread river stone milk moon bank card train garden window teacher music winter paper coffee bridge apple ticket"
+_WORDS = _TEXT.split()
+
+
+def pairs_csv() -> str:
+    """Sixty pairs, of which the score is the share of words that both sides hold."""
+    rows = []
+    for number in range(60):
+        left = [_WORDS[(number + step * 3) % 20] for step in range(4)]
+        right = [*left[: number % 5], *(_WORDS[(number * 7 + step + 1) % 20] for step in range(4 - number % 5))]
+        rows.append(f"the {' and the '.join(left)},a {' or a '.join(right)},{5 * len({*left} & {*right}) / 4:.2f}")
+    return "sentence1,sentence2,score\n" + "\n".join(rows) + "\n"
+
+
+def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..., Visitor]) -> None:
+    visitor = visit(accept_downloads=True)
+    page = visitor.page
+    visitor.tab("Evaluate")
+    visitor.choose("#evaluate-models", "glove-6B-50d")
+    page.keyboard.press("Escape")
+    visitor.upload("evaluate-file", "small pairs.csv", pairs_csv())
+    page.wait_for_function("document.querySelector('#evaluate-file').innerText.includes('small')")
+    page.click("#evaluate-go")
+    page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
+    assert "glove-6B-50d" in visitor.text("#evaluate-said") and "all-MiniLM-L6-v2" in visitor.text("#evaluate-said")
+    visitor.see("#evaluate-chart .main-svg .scatterlayer .point")
+    assert page.locator("#evaluate-chart .scatterlayer .point").count() == 2
+    for _ in range(2):
+        page.get_by_role("columnheader", name="Sentences/s").first.locator("button").click()
+    speeds = [float(text.replace(",", "")) for text in page.locator("#evaluate-scores td[data-name='Sentences/s']").all_inner_texts()]
+    assert speeds == sorted(speeds) and len(speeds) == 2
+    page.wait_for_function("document.querySelector('#board-table').innerText.includes('small pairs.csv')")
+    visitor.choose("#board-set", "small pairs.csv")
+    page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 2")
+    with page.expect_download() as coming:
+        page.click("#board-csv")
+    lines = Path(coming.value.path()).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 3 and lines[0].startswith("set,rows_digest,task") and "glove-6B-50d" in "".join(lines[1:])
+    visitor.reload()
+    visitor.tab("Evaluate")
+    page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
+    visitor.choose("#board-set", "small pairs.csv")
+    page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 2")
+    page.locator("#board-table tbody tr").first.click()
+    page.click("#board-remove")
+    page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 1")

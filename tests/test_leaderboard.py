@@ -1,0 +1,204 @@
+"""The leaderboard: what evaluations leave behind, who sees it, and that nothing of it stops an evaluation."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tiny_studio import studio_at, write_model, write_pairs
+
+from sbert_studio.cli.main import run
+from sbert_studio.data.samples import samples
+from sbert_studio.errors import StudioError
+from sbert_studio.runs.records import migrations, scores
+from sbert_studio.runs.records.scores import Score
+from sbert_studio.runs.records.store import Store
+from sbert_studio.studio import Studio
+from sbert_studio.studio.leaderboard import ranked, write_leaderboard
+
+ENTRY = Score(
+    "local",
+    False,
+    "m",
+    "m",
+    "f" * 16,
+    "pairs.csv",
+    "d" * 32,
+    "sts",
+    "cosine_spearman",
+    0.5,
+    0.4,
+    0.6,
+    60,
+    900.0,
+    32,
+    1.5,
+    "2026-11-22T10:00:00+00:00",
+)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_model(tmp_path_factory.mktemp("models") / "tiny"))
+
+
+@pytest.fixture
+def studio(tmp_path: Path, tiny: str) -> Iterator[Studio]:
+    with studio_at(tmp_path / "home", tiny) as found:
+        yield found
+
+
+def test_every_evaluation_leaves_its_scores(studio: Studio, tiny: str, tmp_path: Path) -> None:
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    report = studio.judge.evaluate(tiny, pairs)
+    (one,) = studio.judge.board.entries()
+    assert (one.owner, one.public, one.model, one.title, one.data) == ("local", False, tiny, "tiny", "pairs.csv")
+    assert (one.task, one.metric, one.rows, one.dim) == ("sts", "cosine_spearman", 60, 32)
+    assert one.score == report.scores["cosine"]["spearman"] and [one.low, one.high] == report.scores["interval"]
+    assert one.rate > 0 and one.seconds > 0 and one.fingerprint == studio.catalog.load(tiny).fingerprint
+    again = studio.judge.evaluate_all([tiny, "glove-6B-50d"], [pairs])
+    assert again.notes == () and "notes" not in again.to_json()
+    mine, other = sorted(studio.judge.board.entries(), key=lambda entry: entry.model != tiny)
+    assert mine.id > one.id and replace(mine, id=one.id, rate=one.rate, seconds=one.seconds, created=one.created) == one, (
+        "the last one counts"
+    )
+    assert (other.model, other.dim) == ("glove-6B-50d", 50)
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    pairs.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
+    studio.judge.evaluate(tiny, pairs)
+    assert len({entry.digest for entry in studio.judge.board.entries(data="PAIRS.csv")}) == 2, "other rows are another set"
+    with pytest.raises(StudioError, match="nothing was judged") as caught:
+        studio.judge.board.entries(data="else.csv")
+    assert "pairs.csv" in caught.value.hint
+
+
+def test_a_suite_leaves_its_files_its_rows_as_one_set_and_its_average(studio: Studio, tiny: str) -> None:
+    for seed, part in enumerate(("sts12/MSRpar", "sts12/OnWN", "stsb/test")):
+        (path := studio.workspace.home / "suites" / f"{part}.csv").parent.mkdir(parents=True, exist_ok=True)
+        write_pairs(path, seed=10 * seed)
+    assert [(one.name, one.parts, one.wanted) for one in studio.judge.suites_here()] == [("STS12", 2, 5), ("STSb", 1, 1), ("STS", 3, 26)]
+    studio.judge.evaluate_all([tiny], suite="STS")
+    found = {one.data: one for one in studio.judge.board.entries()}
+    assert list(found) == ["STS, average", "STS12 MSRpar", "STS12 OnWN", "STS12, all", "STSb"]
+    assert found["STS, average"].score == pytest.approx((found["STS12, all"].score + found["STSb"].score) / 2)
+    assert found["STS, average"].rows == 180 and found["STS, average"].low < found["STS, average"].score < found["STS, average"].high  # type: ignore[operator]
+
+
+def test_visitors_see_their_own_and_what_is_everybodys(studio: Studio, tiny: str, tmp_path: Path) -> None:
+    pairs = write_pairs(tmp_path / "secret.csv")
+    sample = next(one for one in samples() if one.kind == "scored_pairs")
+    judge, board = studio.judge, studio.judge.board
+    judge.evaluate_all([tiny, "glove-6B-50d"], [sample.path], owner="ann")
+    judge.evaluate_all(["glove-6B-50d"], [pairs], owner="ann")
+    judge.evaluate(tiny, pairs, owner="")
+    assert {(one.model, one.data) for one in board.entries("ann")} == {
+        (tiny, sample.title), ("glove-6B-50d", sample.title), ("glove-6B-50d", "secret.csv"),
+    }  # fmt: skip
+    (public,) = board.entries("bob")
+    assert (public.model, public.data, public.owner) == ("glove-6B-50d", sample.title, "ann")
+    with pytest.raises(StudioError, match="not yours"):
+        board.forget(public.id, "bob")
+    judge.evaluate("glove-6B-50d", sample.path, owner="bob")
+    (own,) = board.entries("bob")
+    assert own.owner == "bob" and len(board.entries()) == 4, "their own stands before another's of the same"
+    board.forget(own.id, "bob")
+    assert [one.owner for one in board.entries("bob")] == ["ann"]
+
+
+def test_an_older_database_gets_the_table_and_keeps_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:3])
+        old = Store(tmp_path / "studio.db")
+        assert old.runs() == []
+        old.close()
+    store = Store(tmp_path / "studio.db")
+    store.scores.add([ENTRY])
+    store.close()
+    (found,) = Store(tmp_path / "studio.db").scores.seen_by()
+    assert replace(found, id=0) == ENTRY
+
+
+def test_an_owner_has_so_many_rows_and_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scores, "MOST", 3)
+    store = Store(tmp_path / "studio.db")
+    store.scores.add([replace(ENTRY, owner="other")])
+    for number in range(5):
+        store.scores.add([replace(ENTRY, data=f"{number}.csv")])
+    assert [one.data for one in store.scores.seen_by()] == ["4.csv", "3.csv", "2.csv", "pairs.csv"]
+
+
+def test_a_database_that_takes_nothing_stops_no_evaluation(
+    studio: Studio, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    monkeypatch.setattr(scores, "SHORT", 0.1)
+    studio.store.runs()
+    with sqlite3.connect(studio.workspace.database, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert any("not on the leaderboard" in note and "locked" in note for note in studio.judge.evaluate(tiny, pairs).notes)
+        assert "locked" in studio.judge.evaluate_all([tiny], [pairs]).to_json()["notes"][0]
+    other.close()
+    studio.close()
+    studio.workspace.database.unlink()
+    studio.workspace.database.mkdir()
+    report = studio.judge.evaluate(tiny, pairs)
+    assert report.rows == 60 and any("not on the leaderboard" in note for note in report.notes)
+
+
+def test_a_damaged_database_is_set_aside_and_the_leaderboard_begins_anew(studio: Studio, tiny: str, tmp_path: Path) -> None:
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    studio.judge.evaluate(tiny, pairs)
+    studio.close()
+    for end in ("-wal", "-shm"):
+        Path(f"{studio.workspace.database}{end}").unlink(missing_ok=True)
+    studio.workspace.database.write_text("this is not a database " * 200)
+    assert studio.judge.evaluate(tiny, pairs).notes == ()
+    assert len(studio.judge.board.entries()) == 1 and "without the leaderboard" in studio.store.notices[0]
+
+
+def test_files_hold_data_and_never_formulas_or_markup(tmp_path: Path) -> None:
+    evil = replace(
+        ENTRY, model="=HYPERLINK(1)", title="=1+1|<b>x</b>", data="[a](http://x) `y` **z**\n# t", low=None, high=None, rate=0.0, dim=0
+    )
+    found = ranked([replace(ENTRY, score=0.1), evil, replace(ENTRY, title="best", score=0.9)])
+    assert [one.title for one in found] == ["=1+1|<b>x</b>", "best", "m"]
+    rows = list(csv.reader(write_leaderboard(tmp_path / "board.csv", found).open(encoding="utf-8", newline="")))
+    named = dict(zip(rows[0], rows[1], strict=True))
+    assert named["model"] == "'=HYPERLINK(1)" and named["name"].startswith("'=") and named["low"] == named["sentences_per_second"] == ""
+    assert dict(zip(rows[0], rows[2], strict=True))["score"] == "0.9"
+    lines = write_leaderboard(tmp_path / "board.md", found).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 5 and lines[2].count("|") == lines[0].count("|") + 1  # the one that is escaped
+    assert r"\[a\](http\://x) \`y\` \*\*z\*\* \# t" in lines[2] and r"=1+1\|\<b\>x\</b\>" in lines[2]
+    with pytest.raises(StudioError, match=r"\.txt"):
+        write_leaderboard(tmp_path / "board.txt", found)
+
+
+def test_the_command_lists_writes_and_removes(
+    tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    pairs = [str(write_pairs(tmp_path / f"{name}.csv", seed=seed)) for seed, name in enumerate("ab")]
+    assert run(["leaderboard"]) == 0 and "nothing was evaluated yet" in capsys.readouterr().out
+    assert run(["evaluate", tiny, "--data", pairs[0], "--json"]) == 0
+    assert run(["evaluate", tiny, "glove-6B-50d", "--data", pairs[1]]) == 0
+    capsys.readouterr()
+    assert run(["leaderboard", "--json", "--out", str(tmp_path / "all.csv")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["entries"][0]["set"], found["entries"][0]["name"]) == ("a.csv", "tiny") and len(found["entries"]) == 3
+    assert found["path"] == str(tmp_path / "all.csv") and len((tmp_path / "all.csv").read_text().splitlines()) == 4
+    best = [one["score"] for one in found["entries"] if one["set"] == "b.csv"]
+    assert best == sorted(best, reverse=True)
+    assert run(["leaderboard", "--set", "B.csv", "--out", str(tmp_path / "b.md")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2 and "glove" in (tmp_path / "b.md").read_text()
+    assert run(["leaderboard", "--remove", str(found["entries"][0]["id"]), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["entries"]) == 2
+    for wrong, words in ((["--set", "a.csv"], "nothing was judged"), (["--remove", "999"], "not there"), (["--out", "x.pdf"], ".pdf")):
+        assert run(["leaderboard", *wrong]) == 2
+        assert words in capsys.readouterr().err
+    assert run(["evaluate", tiny, "--data", "hf://datasets/a/b"]) == 2
+    assert "offline" in capsys.readouterr().err

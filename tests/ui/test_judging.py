@@ -1,0 +1,208 @@
+"""Evaluations on the page, without a browser: begun, looked at, stopped, asked about, and kept on the leaderboard."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import sentences, studio_at, write_pairs
+
+from sbert_studio.data.progress import checkpoint
+from sbert_studio.data.samples import samples
+from sbert_studio.errors import StudioError
+from sbert_studio.settings import Limits
+from sbert_studio.studio.jobs import JobView
+from sbert_studio.studio.questions import Unanswered
+from sbert_studio.ui.judging import board
+from sbert_studio.ui.judging.panel import job_value, mark, results_of, with_questions
+from sbert_studio.ui.judging.results import Line, conclusion
+from sbert_studio.ui.judging.work import Asked, Done, Judged, public_set, start
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.session import new_owner
+
+GLOVE = "glove-6B-50d"
+
+
+@pytest.fixture
+def shared(tmp_path: Path, model_folder: Path) -> Iterator[Page]:
+    with studio_at(tmp_path / "shared", model_folder, limits=Limits(runs=1, queue=3)) as studio:
+        yield Page(studio, shared=True)
+
+
+def ended(page: Page, owner: Any = None) -> JobView:
+    for _ in range(600):
+        job = page.studio.evaluations.latest(page.visitor(owner))
+        assert job is not None
+        if not job.active:
+            return job
+        time.sleep(0.05)
+    raise AssertionError("it did not end")
+
+
+def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entries(page: Page, tmp_path: Path) -> None:
+    tiny = page.studio.settings.default_model
+    pairs = write_pairs(tmp_path / "pairs.csv", 200)
+    begun = start(page, None, [tiny, GLOVE, GLOVE], Judged(pairs, "pairs.csv"), "auto")
+    assert begun.active and begun.title == "2 models on pairs.csv"
+    job = ended(page)
+    assert (job.status, job_value(job)) == ("finished", None), job
+    question, said, scores, chart, details = results_of(job)
+    assert question is None and job.message == said["text"]
+    assert [one["name"] for one in scores["columns"]] == [
+        "Model", "Cosine Spearman", "95% interval", "Sentences/s", "Difference", "Beyond chance?",
+    ]  # fmt: skip
+    assert [row[0] for row in scores["rows"]] == [tiny, GLOVE] and all(row[3] > 0 for row in scores["rows"])
+    assert [point["name"] for point in chart["points"]] == [tiny, GLOVE] and chart["metric"] == "Cosine Spearman"
+    assert len(details["rows"]) == 8
+    entries = board.entries_of(page, None)
+    assert {one.model for one in entries} == {tiny, GLOVE} and all(one.data == "pairs.csv" for one in entries)
+    value = board.board_table(page, None, entries)
+    assert [row[1] for row in value["rows"]] == sorted((row[1] for row in value["rows"]), reverse=True) and value["ids"] == [
+        one.id for one in entries
+    ]
+    assert [words for words, _ in board.choices_of(entries)] == ["All sets", "pairs.csv"]
+    for suffix in (".csv", ".md"):
+        assert GLOVE.split("-", maxsplit=1)[0] in board.file_of(page, suffix, None, board.choices_of(entries)[1][1]).read_text(
+            encoding="utf-8"
+        )
+
+
+def line(title: str, score: float, draws: Any = None, rate: float = 0.0, metric: str = "cosine_spearman") -> Line:
+    return Line(title, "x", "sts", metric, score, (score - 0.1, score + 0.1), draws, rate)
+
+
+def test_a_sentence_says_which_is_better_by_how_much_and_whether_it_could_be_chance() -> None:
+    import numpy as np
+
+    draws = np.random.default_rng(0).normal(0.5, 0.01, 500)
+    apart = conclusion([line("A", 0.5, draws, 10), line("B", 0.6, draws + 0.1, 1), line("C", 0.59, draws + 0.09 + 0 * draws, 100)])
+    assert apart["text"].startswith("B is better than C by 0.0100") and "more than chance" in apart["text"]
+    assert apart["more"][0].startswith("B is better than A by 0.1000 (between +0.1000 and +0.1000)")
+    assert apart["more"][1] == "C reads 100 times as many sentences a second."
+    near = conclusion([line("A", 0.50, draws), line("B", 0.505, np.random.default_rng(1).normal(0.505, 0.01, 500))])
+    assert near["text"].startswith("B is ahead of A by 0.0050") and "could be chance" in near["text"] and near["more"] == []
+    assert conclusion([line("A", 0.5), line("B", 0.5)])["text"] == "A and B get the same score."
+    assert "too few" in conclusion([line("A", 0.5), line("B", 0.6)])["text"]
+    assert "another number" in conclusion([line("A", 0.5), line("B", 0.6, metric="accuracy")])["text"]
+    less = [replace(one, task="geometry") for one in (line("A", 0.5, draws), line("B", 0.6, draws + 0.1))]
+    assert conclusion(less)["text"].startswith("A is better than B by 0.1000 (between +0.1000 and +0.1000)")
+    assert conclusion([line("A", 0.5)])["text"].startswith("A: Cosine Spearman 0.5000, between 0.4000 and 0.6000")
+
+
+def test_a_suite_on_this_machine_is_judged_by_its_rows_as_one_set(page: Page) -> None:
+    from sbert_studio.ui.judging.work import done
+
+    for seed, name in enumerate(("MSRpar", "OnWN")):
+        (path := page.studio.workspace.home / "suites" / "sts12" / f"{name}.csv").parent.mkdir(parents=True, exist_ok=True)
+        write_pairs(path, seed=10 * seed)
+    start(page, None, [page.studio.settings.default_model, GLOVE], Judged("", "STS12", suite="STS12"), "auto")
+    _, said, scores, _, details = results_of(ended(page))
+    found = page.studio.judge.evaluate_all([GLOVE], suite="STS12")
+    pooled = found.models[0].groups[0].pooled.scores["cosine"]["spearman"]  # type: ignore[union-attr]
+    assert scores["rows"][1][1] == pytest.approx(pooled, abs=1e-6) and scores["caption"].startswith(
+        "STS12, all rows as one set · sts · 2 files"
+    )
+    assert ("MSRvid is missing" in scores["note"] and "than" in said["text"]) or "ahead" in said["text"]
+    assert {row[2] for row in details["rows"]} == {"STS12 MSRpar", "STS12 OnWN", "STS12, all"}
+    assert done(found, {}, "STS12").chart is None, "one model has nothing to be laid beside"
+
+
+def test_progress_tells_which_model_and_how_many_texts(page: Page, tmp_path: Path) -> None:
+    told: list[tuple[str, str]] = []
+    counts: list[tuple[int, int]] = []
+
+    def begin(phase: str, unit: str) -> Any:
+        told.append((phase, unit))
+        return lambda done, total: counts.append((done, total))
+
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    page.studio.judge.evaluate_all([page.studio.settings.default_model, GLOVE], [pairs], begin=begin)
+    assert ("judging 1 of 2 models", "texts") in told and ("judging 2 of 2 models", "texts") in told
+    texts = {text for row in page.studio.read.table(pairs).head(60) for text in row[:2]}
+    assert counts[-1] == (len(texts), len(texts))
+
+
+def test_it_stops_at_once_and_nothing_is_kept(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Event()
+    encoder = page.studio.catalog.load(page.studio.settings.default_model)
+
+    def slow(texts: Any, *, progress: Any = None, should_stop: Any = None) -> Any:
+        for step in range(100_000):
+            checkpoint()
+            progress(step, 100_000)
+            begun.set()
+            time.sleep(0.001)
+
+    monkeypatch.setattr(type(encoder), "encode", lambda self, texts, **more: slow(texts, **more))
+    path = tmp_path / "labelled.csv"
+    path.write_text("text,topic\n" + "".join(f"{text},{'ab'[place % 2]}\n" for place, text in enumerate(sentences(40))), encoding="utf-8")
+    job = start(page, None, [page.studio.settings.default_model], Judged(path, "labelled.csv"), "clustering")
+    assert begun.wait(20)
+    time.sleep(0.3)
+    seen = page.studio.evaluations.latest("local")
+    value = job_value(seen)
+    assert (
+        value is not None
+        and (value["phase"], value["unit"], value["total"]) == ("Judging the model", "texts", 100_000)
+        and value["rate"] > 0
+    )
+    assert results_of(seen)[2]["rows"] == [] and mark(seen) != mark(job)
+    began = time.monotonic()
+    page.studio.evaluations.stop("local", job.id)
+    assert ended(page).status == "stopped" and time.monotonic() - began < 2
+    assert page.studio.judge.board.entries() == []
+
+
+def test_a_question_comes_back_with_the_job_and_its_answer_begins_another(page: Page, tmp_path: Path) -> None:
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    rows = [one.rsplit(",", 1) for one in lines[1:]]
+    turned = tmp_path / "turned.csv"
+    turned.write_text("\n".join([lines[0], *(f"{texts},{5 - float(score):g}" for texts, score in rows)]), encoding="utf-8")
+    start(page, None, [page.studio.settings.default_model], Judged(turned, "turned.csv"), "auto")
+    job = ended(page)
+    assert isinstance(job.error, Unanswered) and job_value(job) is None and isinstance(job.about, Asked)
+    question, said, scores, _, _ = results_of(job)
+    assert question is not None and said is None and "once the question is answered" in scores["empty"]
+    turn = question["questions"][0]["answers"].index("the other way round")
+    start(page, None, job.about.models, with_questions(job.about, job.error).answered([0, turn]), job.about.task)
+    done = ended(page)
+    assert isinstance(done.made, Done) and done.made.scores["rows"][0][1] > 0.3
+
+
+def test_strangers_have_one_at_a_time_and_see_their_own_and_what_is_everybodys(shared: Page, tmp_path: Path) -> None:
+    mine, theirs = ({"owner": new_owner(), "job": ""} for _ in range(2))
+    sample = next(one for one in samples() if one.kind == "scored_pairs")
+    pairs = write_pairs(tmp_path / "private.csv")
+    start(shared, mine, [GLOVE], Judged(pairs, "private.csv"), "auto")
+    with pytest.raises(StudioError, match="one at a time"):
+        start(shared, mine, [GLOVE], Judged(sample.path, sample.title), "auto")
+    assert shared.studio.evaluations.latest(shared.visitor(theirs)) is None
+    assert ended(shared, mine).status == "finished"
+    start(shared, mine, [GLOVE], Judged(sample.path, sample.title), "auto")
+    assert ended(shared, mine).status == "finished"
+    assert {one.data for one in board.entries_of(shared, mine)} == {"private.csv", sample.title}
+    (public,) = board.entries_of(shared, theirs)
+    assert public.data == sample.title and board.own(shared, theirs, public.id) is None
+    assert board.own(shared, mine, public.id) == public and board.own(shared, mine, "1; DROP TABLE scores") is None
+
+
+def test_what_cannot_be_judged_is_said_in_words(page: Page, tmp_path: Path) -> None:
+    for models in ([], [str(number) for number in range(7)]):
+        with pytest.raises(StudioError, match="choose"):
+            start(page, None, models, Judged(tmp_path / "x.csv", "x"), "auto")
+    for address in ("", "../../etc/passwd", "/etc/passwd", "one", "https://example.org/a/b"):
+        with pytest.raises(StudioError, match="no address"):
+            public_set(address)
+    assert public_set(" a/b ").path == "hf://datasets/a/b"
+    assert public_set("https://huggingface.co/datasets/a/b").name == "a/b"
+    start(page, None, [GLOVE], public_set("a/b"), "auto")
+    job = ended(page)
+    value = job_value(job)
+    assert job.status == "failed" and value is not None and "offline" in value["message"] and "Unset HF_HUB_OFFLINE" in value["message"]
+    with pytest.raises(StudioError, match="empty"):
+        board.file_of(page, ".csv", None, "")
