@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from sbert_studio.wordvectors.pretrained import is_installed
+
 from .conftest import Visitor
 
 _TEXT = "cat dog bread river stone milk moon bank card train garden window teacher music winter paper coffee bridge apple ticket"
@@ -21,6 +25,7 @@ def pairs_csv() -> str:
     return "sentence1,sentence2,score\n" + "\n".join(rows) + "\n"
 
 
+@pytest.mark.skipif(not is_installed("glove-6B-50d"), reason="the package of glove-6B-50d is not installed")
 def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..., Visitor]) -> None:
     visitor = visit(accept_downloads=True)
     page = visitor.page
@@ -30,6 +35,7 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
     visitor.upload("evaluate-file", "small pairs.csv", pairs_csv())
     page.wait_for_function("document.querySelector('#evaluate-file').innerText.includes('small')")
     page.click("#evaluate-go")
+    page.wait_for_function("document.querySelector('#evaluate-scores')?.innerText.includes('glove-6B-50d')")  # not an earlier result
     page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
     assert "glove-6B-50d" in visitor.text("#evaluate-said") and "all-MiniLM-L6-v2" in visitor.text("#evaluate-said")
     visitor.see("#evaluate-chart .main-svg .scatterlayer .point")

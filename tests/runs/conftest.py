@@ -21,6 +21,7 @@ def studio(home: Path, tiny: Path) -> Iterator[Studio]:
 
 
 @pytest.fixture(autouse=True)
-def no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists of models hold the bundled ones and the runs, whatever tables of words are installed here."""
-    monkeypatch.setattr("sbert_studio.encoders.catalog.is_installed", lambda name: False)
+def nothing_else_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of models hold the bundled ones and the runs, whatever tables of words and frozen encoders are installed here."""
+    for name in ("is_installed", "has_package"):
+        monkeypatch.setattr(f"sbert_studio.encoders.catalog.{name}", lambda name: False)
