@@ -24,6 +24,8 @@ from sbert_studio.ui.tabs import evaluate, models, search
 from sbert_studio.ui.tuning.run_panel import use
 from sbert_studio.wordvectors import LEARNERS
 
+from . import waiting
+
 QUICK = {"width": "8", "epochs": "2", "min_count": "1"}
 
 
@@ -41,13 +43,7 @@ def shared(tmp_path: Path, model_folder: Path) -> Iterator[Page]:
 
 
 def ended(page: Page, owner: Any = None) -> JobView:
-    for _ in range(600):
-        job = page.studio.jobs.latest(page.visitor(owner))
-        assert job is not None
-        if not job.active:
-            return job
-        time.sleep(0.05)
-    raise AssertionError("it did not end")
+    return waiting.ended(lambda: page.studio.jobs.latest(page.visitor(owner)))
 
 
 def endless(begun: threading.Event) -> Callable[..., Fitted]:

@@ -25,6 +25,8 @@ from sbert_studio.ui.judging.work import Asked, Done, Judged, public_set, start
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.session import new_owner
 
+from . import waiting
+
 GLOVE = "glove-6B-50d"
 
 
@@ -35,13 +37,7 @@ def shared(tmp_path: Path, model_folder: Path) -> Iterator[Page]:
 
 
 def ended(page: Page, owner: Any = None) -> JobView:
-    for _ in range(600):
-        job = page.studio.evaluations.latest(page.visitor(owner))
-        assert job is not None
-        if not job.active:
-            return job
-        time.sleep(0.05)
-    raise AssertionError("it did not end")
+    return waiting.ended(lambda: page.studio.evaluations.latest(page.visitor(owner)))
 
 
 def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entries(page: Page, tmp_path: Path) -> None:

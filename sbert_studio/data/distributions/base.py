@@ -88,7 +88,7 @@ class Distribution(ABC):
         Raises:
             StudioError: it says nothing without its other half, which is named.
         """
-        raise NotImplementedError
+        return None
 
 
 DISTRIBUTIONS: Registry[Distribution] = Registry("distribution")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,8 +10,8 @@ from ..findings import Finding, Severity, count
 from ..progress import checkpoint
 from ..readers.columns import Columns
 from ..readers.rows import Content
+from ..readers.text.encoding import decodes
 
-_BLOCK = 1 << 20
 _LONGEST = 1 << 25  # characters of a line
 AGAIN = "fetch the file again; it may have been opened and saved by another program"
 _CHECK_EVERY = 20_000
@@ -145,16 +144,9 @@ class Rows:
 
 
 def _fits(path: Path, codec: str) -> bool:
-    decoder = codecs.getincrementaldecoder(codec)("strict")
     try:
-        with path.open("rb") as source:
-            while block := source.read(_BLOCK):
-                decoder.decode(block)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
+        return decodes(path, codec)
     except FileNotFoundError:
         raise missing(path) from None
     except OSError as error:
         raise StudioError(f"{path.name} cannot be read: {error.strerror}", "check the path and its permissions") from None
-    return True

@@ -69,7 +69,7 @@ def detect_encoding(path: Path) -> Encoding:
     if good >= 20 * bad:
         return Encoding("utf-8", "UTF-8", damaged=True)
     told = tell(_telling_lines(path))
-    return Encoding(told.codec, LABELS[told.codec], damaged=not _fits(path, told.codec), rivals=told.rivals)
+    return Encoding(told.codec, LABELS[told.codec], damaged=not decodes(path, told.codec), rivals=told.rivals)
 
 
 _OF_HOST_NAMES = ("idna", "punycode")
@@ -180,7 +180,12 @@ def _utf8_census(path: Path) -> tuple[int, int, int, int]:
                 return good, bad, nul, total
 
 
-def _fits(path: Path, codec: str) -> bool:
+def decodes(path: Path, codec: str) -> bool:
+    """Whether every byte of a file can be read by a codec.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
     decoder = codecs.getincrementaldecoder(codec)("strict")
     try:
         with path.open("rb") as source:
