@@ -60,6 +60,7 @@
     number: (cell, column) => (typeof cell === "number" ? number(cell, column.digits ?? 3) : String(cell ?? "–")),
     count: (cell) => (typeof cell === "number" ? grouped(cell) : String(cell ?? "–")),
     badge: (cell) => (cell ? el("span", { class: `sb-badge sb-${String(cell).replace(/[^a-z]/g, "")}` }, String(cell)) : ""),
+    change: (cell) => (typeof cell === "number" ? (cell > 0 ? "+" : "") + number(cell, 4).replace("-", "−") : ""),
     delta: (cell) => (typeof cell === "number" ? el("span", { class: cell > 0 ? "sb-up" : cell < 0 ? "sb-down" : "sb-dim" }, (cell > 0 ? "+" : "") + number(cell, 4).replace("-", "−")) : ""),
     bar: (cell, column) => {
       const low = column.low ?? 0, high = column.high ?? 1;
@@ -74,7 +75,7 @@
         el("i", { style: { left: place(low), width: `calc(${place(high)} - ${place(low)})` } }), el("b", { style: { left: place(score) } }));
     },
   };
-  const rightAligned = new Set(["number", "count", "delta"]);
+  const rightAligned = new Set(["number", "count", "delta", "change"]);
 
   views.table = (root, host) => {
     let sorted = null;

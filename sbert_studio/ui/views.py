@@ -58,7 +58,7 @@ def plain(value: Any) -> Any:
 
 
 def column(name: str, kind: str = "text", **more: Any) -> Value:
-    """A column of :func:`table`; ``kind``: text, row, number, count, bar, badge, delta or interval."""
+    """A column of :func:`table`; ``kind``: text, row, number, count, bar, badge, delta, change (as delta, without a colour) or interval."""
     return {"name": name, "kind": kind, **more}
 
 

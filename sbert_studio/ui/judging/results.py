@@ -93,9 +93,8 @@ def main_table(lines: Sequence[Line], found: Evaluation, name: str) -> Value:
     columns = [column("Model", main=True), column(metric_in_words(first.metric), "bar", digits=4)]
     columns += [column("95% interval", "interval")] if any(line.interval for line in lines) else []
     columns += [column("Sentences/s", "count")]
-    # A rise is drawn in the colour of what is better, so that it must not be where less is.
-    difference = column("Difference", "number" if first.smaller else "delta", digits=4)
-    columns += [difference, column("Beyond chance?")] if several else []
+    # Without the colours of better and worse: whether a difference is either, the column beside it says.
+    columns += [column("Difference", "change", digits=4), column("Beyond chance?")] if several else []
     rows = []
     for line in lines:
         row: list[Any] = [line.title, line.score]
