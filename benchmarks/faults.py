@@ -344,7 +344,7 @@ def resumed_by_two(bench: Bench, found: Found, number: int) -> None:
     home = bench.home()
     run_id, _ = bench.stopped(home)
     with bench.studio(home) as one, bench.studio(home) as two:
-        one.runs()
+        one.tune.runs()
         won, barrier = [], threading.Barrier(2)
 
         def resume(studio: Studio) -> None:
@@ -400,9 +400,9 @@ def clock_set_back(bench: Bench, found: Found, number: int) -> None:
         os.utime(path, (later, later))
     with bench.studio(home) as studio, bench.studio(home) as other:
         run = bench.submit(studio)
-        if other.runs()[0].id != run.id:
+        if other.tune.runs()[0].id != run.id:
             found.lies.append("the newest run is not listed first")
-        if not other.runs()[0].active and studio.tune.run(run.id).run.active:
+        if not other.tune.runs()[0].active and studio.tune.run(run.id).run.active:
             found.lies.append("a live run reads as ended")
         ended = bench.ended(studio, run)
         found.statuses.append(ended.status)

@@ -18,13 +18,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.encoders.sentence import SentenceEncoder
 from sbert_studio.workspace import Workspace
 from tests.training import killed
 from tests.training.tiny import tiny_encoder
 
 
-def bundled() -> TransformerEncoder:
+def bundled() -> SentenceEncoder:
     """A fresh copy of the default model; loaded in each child, for this process must not compute."""
     return Catalog(Workspace(Path(tempfile.gettempdir()) / "sbert-studio-kills"), device="cpu").load_fresh("all-MiniLM-L6-v2")
 

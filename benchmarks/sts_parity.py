@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from sbert_studio.data.tables import Table, read_table
+from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.evaluation.similarity import MEASURES
-from sbert_studio.evaluation.suite import evaluate
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio
 

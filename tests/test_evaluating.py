@@ -14,8 +14,8 @@ from tiny_studio import studio_at, write_doubtful, write_model, write_pairs
 from sbert_studio.cli.main import run
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import Studio
-from sbert_studio.studio.questions import Unanswered
-from sbert_studio.ui import api
+from sbert_studio.studio.tuning.questions import Unanswered
+from sbert_studio.ui.api import judging as api
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from sbert_studio.runs.records import migrations, scores
 from sbert_studio.runs.records.scores import Score
 from sbert_studio.runs.records.store import Store
 from sbert_studio.studio import Studio
-from sbert_studio.studio.leaderboard import ranked, write_leaderboard
+from sbert_studio.studio.judging.leaderboard import ranked, write_leaderboard
 
 ENTRY = Score(
     "local",

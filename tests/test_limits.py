@@ -16,7 +16,7 @@ from sbert_studio.runs.records.record import Run
 from sbert_studio.settings import SHARED_LIMITS, Limits, Settings
 from sbert_studio.studio import Studio
 from sbert_studio.studio.keeping import Keeper, remove_old
-from sbert_studio.studio.plans import TrainRequest
+from sbert_studio.studio.tuning.plans import TrainRequest
 
 NOW = datetime(2026, 11, 1, tzinfo=timezone.utc)
 

@@ -15,9 +15,9 @@ from typer.exceptions import Abort, TyperException
 
 from .. import __version__
 from ..errors import StudioError, is_disk_full
-from ..studio.questions import Unanswered
-from . import benching, checking, exploring, fitting, judging, leaderboard, running, serving, tuning
+from ..studio.tuning.questions import Unanswered
 from .answers import Answer, say, write
+from .commands import benching, checking, exploring, fitting, judging, leaderboard, running, serving, tuning
 
 if TYPE_CHECKING:
     from ..data.questions import Question

@@ -13,8 +13,8 @@ from ..encoders.base import Encoder
 from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
 from .bootstrap import drawn_together
-from .categories import Known
-from .crossing import require_finite
+from .measures.categories import Known
+from .measures.crossing import require_finite
 from .pace import Pace
 from .similarity import Encoded
 from .tasks import Shape, Task, WithVectors, task_for

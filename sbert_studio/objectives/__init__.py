@@ -1,6 +1,6 @@
 """Vectors and targets become a loss. An objective never holds an encoder.
 
-Every module of this folder is imported, so that adding an objective is adding a file.
+Every module of this folder and of those in it is imported, so that adding an objective is adding a file.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from .base import OBJECTIVES, Objective, objectives_for
 from .build import ARCHITECTURES, build_objective, objectives_of
 from .cached import cached_backward
 from .matryoshka import Matryoshka
-from .pair_scores import PAIR_OBJECTIVES, build_pair_objective
-from .poly_scores import POLY_OBJECTIVES, build_poly_objective
+from .scorers.pair_scores import PAIR_OBJECTIVES, build_pair_objective
+from .scorers.poly_scores import POLY_OBJECTIVES, build_poly_objective
 
-for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
-    importlib.import_module(f"{__name__}.{_module}")
+for _module in sorted(module.name for module in pkgutil.walk_packages(__path__, f"{__name__}.")):
+    importlib.import_module(_module)
 
 
 def title_of(name: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from ..registry import Registry, parse_params
 from .base import OBJECTIVES, Objective
 from .matryoshka import Matryoshka
-from .pair_scores import PAIR_OBJECTIVES
-from .poly_scores import POLY_OBJECTIVES
+from .scorers.pair_scores import PAIR_OBJECTIVES
+from .scorers.poly_scores import POLY_OBJECTIVES
 
 ARCHITECTURES: Mapping[str, Registry[Objective]] = {"siamese": OBJECTIVES, "cross": PAIR_OBJECTIVES, "poly": POLY_OBJECTIVES}
 """An architecture's name → the objectives that it learns by: those of vectors, of whole pairs, of a query's vectors and a candidate's."""

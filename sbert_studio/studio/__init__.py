@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .plans import TrainPlan, TrainRequest
-from .questions import Unanswered
+from .tuning.plans import TrainPlan, TrainRequest
+from .tuning.questions import Unanswered
 
 if TYPE_CHECKING:
     from .facade import Studio

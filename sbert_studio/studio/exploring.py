@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..data.tables import Table
     from ..encoders.base import Encoder
     from ..encoders.scorers.pair_scorer import PairScorer
-    from ..explore.clustering import ClusterParams
+    from ..explore.groups.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
     from ..explore.search import Hit, LexicalIndex, SemanticIndex
     from .reading import Reading
@@ -213,7 +213,7 @@ class Exploring(Part):
         progress: Progress | None = None,
     ) -> MapView:
         """The corpus drawn in 2-D or 3-D, with labelled clusters; what did not change comes from the caches."""
-        from ..explore.clustering import ClusterParams, cluster
+        from ..explore.groups.clustering import ClusterParams, cluster
         from ..explore.projection import ProjectionParams, project
 
         encoder = self._encoder(model)
@@ -320,7 +320,7 @@ def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
 def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | None:
     """How the cosines of the rows that have both their texts go with the scores or labels beside them."""
     from ..data.examples import build_examples
-    from ..evaluation.sts import pearson, spearman
+    from ..evaluation.measures.sts import pearson, spearman
 
     if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
         return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ..settings import Settings
 from .benching import Benching
-from .evaluating import Evaluating
 from .exploring import Exploring
-from .fitting import Fitting
+from .fitting.fitting import Fitting
+from .judging.evaluating import Evaluating
 from .reading import Reading
 from .services import Services
-from .settling import Settling
-from .tuning import Tuning
+from .tuning.settling import Settling
+from .tuning.tuning import Tuning
 
 
 class Studio(Services):

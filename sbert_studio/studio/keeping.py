@@ -14,7 +14,7 @@ from ..caches import give_back
 from ..errors import StudioError
 from ..runs.records.record import Run
 from ..workspace import Workspace, write_json
-from .fitted import remove_old_fitted
+from .fitting.fitted import remove_old_fitted
 
 if TYPE_CHECKING:
     from ..settings import Settings

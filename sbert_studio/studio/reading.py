@@ -11,7 +11,7 @@ from ..errors import StudioError
 from ..workspace import existing
 from .cards import languages_of
 from .part import Part
-from .questions import Unanswered
+from .tuning.questions import Unanswered
 
 if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices

@@ -15,13 +15,14 @@ from starlette.middleware import Middleware
 
 from ..caches import keep_little
 from ..studio.keeping import Keeper
-from . import api, tabs, theme
-from .hosts import AllowedHosts, OwnHostsOnly
+from . import tabs, theme
+from .api.build import build as build_api
 from .page import Page, guarded, is_ours
 from .plots import plotly_folder
-from .refusals import PlainBlocks
-from .session import is_owner, new_owner
 from .views import view
+from .visitors.hosts import AllowedHosts, OwnHostsOnly
+from .visitors.refusals import PlainBlocks
+from .visitors.session import is_owner, new_owner
 
 if TYPE_CHECKING:
     from ..studio import Studio
@@ -75,7 +76,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
             for module in _tabs():
                 with gr.Tab(module.TITLE, id=module.TITLE, elem_id=f"tab-{module.TITLE.lower()}"):
                     module.build(studio, page)
-        api.build(page)
+        build_api(page)
         blocks.unload(page.leave)
         blocks.load(page.come, None, None, queue=False, api_visibility="private", show_progress="hidden")
         named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")

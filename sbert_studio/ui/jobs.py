@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .follow import sentence
+from .tuning.follow import sentence
 from .views import Value, plain
 
 if TYPE_CHECKING:

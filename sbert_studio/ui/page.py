@@ -17,10 +17,10 @@ import gradio as gr
 from ..data.progress import StoppedError, checkpoint
 from ..data.readers.content import SUFFIXES
 from ..errors import StudioError, ended
-from .session import Chosen, Downloads, Drawn, is_owner, new_owner
-from .sessions import Sessions
-from .shelves import Shelf, Shelves
-from .visits import VISITS, address, session
+from .visitors.session import Chosen, Downloads, Drawn, is_owner, new_owner
+from .visitors.sessions import Sessions
+from .visitors.shelves import Shelf, Shelves
+from .visitors.visits import VISITS, address, session
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -106,7 +106,7 @@ class Page:
 
     def caller(self) -> str:
         """Whose runs those of a caller of the API are, who names no visitor: on a shared page those of its address."""
-        from ..studio.tokens import name_of_caller
+        from ..studio.tuning.tokens import name_of_caller
 
         return name_of_caller(self.studio.workspace, address()) if self.shared else "local"
 

@@ -15,7 +15,7 @@ from sbert_studio.encoders import foreign
 from sbert_studio.encoders.base import Encoder
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.suite import evaluate
+from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio, TrainRequest
 from sbert_studio.studio.cards import languages_of

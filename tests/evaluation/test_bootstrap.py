@@ -6,11 +6,11 @@ from scipy import stats
 from sklearn.metrics import average_precision_score
 
 from sbert_studio.evaluation.bootstrap import counts, drawn_together, gain, interval, resampled_mean, resamples
-from sbert_studio.evaluation.clustering import resampled_v_measure
-from sbert_studio.evaluation.pairs import evaluate_pairs, resampled_average_precision, resampled_decisions
-from sbert_studio.evaluation.retrieval import evaluate_retrieval
-from sbert_studio.evaluation.sts import evaluate_sts, resampled_pearson, resampled_spearman
-from sbert_studio.evaluation.triplets import evaluate_triplets
+from sbert_studio.evaluation.measures.clustering import resampled_v_measure
+from sbert_studio.evaluation.measures.pairs import evaluate_pairs, resampled_average_precision, resampled_decisions
+from sbert_studio.evaluation.measures.retrieval import evaluate_retrieval
+from sbert_studio.evaluation.measures.sts import evaluate_sts, resampled_pearson, resampled_spearman
+from sbert_studio.evaluation.measures.triplets import evaluate_triplets
 
 
 def drawn_rows(rows: int) -> list[np.ndarray]:
@@ -152,7 +152,7 @@ def test_copies_of_rows_make_no_gain_sure() -> None:
 
 def test_a_report_draws_rows_that_share_a_text_together() -> None:
     from sbert_studio.data.examples import Examples
-    from sbert_studio.evaluation.suite import evaluate_examples
+    from sbert_studio.evaluation.evaluate import evaluate_examples
 
     class Words:
         """Vectors that have nothing to do with the texts."""

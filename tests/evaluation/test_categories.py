@@ -9,10 +9,11 @@ import pytest
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation import categories, judging
-from sbert_studio.evaluation.categories import Known, evaluate_categories
+from sbert_studio.evaluation import judging
+from sbert_studio.evaluation.evaluate import evaluate, evaluate_examples, known_sample
+from sbert_studio.evaluation.measures import categories
+from sbert_studio.evaluation.measures.categories import Known, evaluate_categories
 from sbert_studio.evaluation.report import Report
-from sbert_studio.evaluation.suite import evaluate, evaluate_examples, known_sample
 from sbert_studio.evaluation.tasks import TASKS, primary
 from sbert_studio.evaluation.tasks import categories as task
 

@@ -15,10 +15,10 @@ from sbert_studio.data.tables import Table, table_from_columns
 from sbert_studio.encoders.scorers.cross import CrossEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import counts
-from sbert_studio.evaluation.crossing import evaluate_classes, evaluate_labels, evaluate_scores
-from sbert_studio.evaluation.pairs import resampled_decisions
-from sbert_studio.evaluation.sts import resampled_pearson
-from sbert_studio.evaluation.suite import evaluate, evaluate_examples
+from sbert_studio.evaluation.evaluate import evaluate, evaluate_examples
+from sbert_studio.evaluation.measures.crossing import evaluate_classes, evaluate_labels, evaluate_scores
+from sbert_studio.evaluation.measures.pairs import resampled_decisions
+from sbert_studio.evaluation.measures.sts import resampled_pearson
 from sbert_studio.evaluation.tasks import primary
 
 RNG = np.random.default_rng(4)

@@ -12,7 +12,7 @@ import pytest
 
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.senteval import GRID, cross_validated, pair_features, train_and_test
+from sbert_studio.evaluation.measures.senteval import GRID, cross_validated, pair_features, train_and_test
 from sbert_studio.workspace import Workspace
 
 POINT = 0.01

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sbert_studio.evaluation import bootstrap, sts
+from sbert_studio.evaluation import bootstrap
+from sbert_studio.evaluation.measures import sts
 from sbert_studio.evaluation.tasks import primary
 
 numbers = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=2, max_size=40)

@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 from sbert_studio.data.tables import read_table
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import grouping
-from sbert_studio.explore.clustering import ClusterParams, Clusters, cluster
+from sbert_studio.explore.groups import grouping
+from sbert_studio.explore.groups.clustering import ClusterParams, Clusters, cluster
 from sbert_studio.explore.mining import most_similar_pairs
 from sbert_studio.explore.projection import ProjectionParams, project
 from sbert_studio.explore.search import LexicalIndex, SemanticIndex

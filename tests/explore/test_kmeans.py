@@ -5,8 +5,8 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from sbert_studio.explore import kmeans
-from sbert_studio.explore.kmeans import k_means
+from sbert_studio.explore.groups import kmeans
+from sbert_studio.explore.groups.kmeans import k_means
 
 
 def mean_cosine(rows: np.ndarray, groups: np.ndarray) -> float:

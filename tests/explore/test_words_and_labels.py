@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sbert_studio.explore.keywords import c_tf_idf, label_clusters
+from sbert_studio.explore.groups.keywords import c_tf_idf, label_clusters
 from sbert_studio.explore.words import words
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sbert_studio.objectives.cosent import ranking_loss
+from sbert_studio.objectives.scores.cosent import ranking_loss
 
 
 def quadratic(scores: Tensor, targets: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sbert_studio.objectives.softmax import CONCATENATIONS
+from sbert_studio.objectives.scores.softmax import CONCATENATIONS
 
 from . import equations
 from .batches import Batch, batch, make

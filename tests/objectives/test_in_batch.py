@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sbert_studio.objectives import Matryoshka
-from sbert_studio.objectives.in_batch import false_negatives
+from sbert_studio.objectives.neighbours.in_batch import false_negatives
 from sbert_studio.objectives.relation import Relation
 
 from . import equations

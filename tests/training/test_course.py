@@ -208,7 +208,7 @@ def test_scores_are_summed_up_as_papers_do() -> None:
 
 
 def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(tmp_path: Path) -> None:
-    from sbert_studio.studio.strengths import dial
+    from sbert_studio.studio.tuning.strengths import dial
     from sbert_studio.training.judging.strength import set_strength
 
     told, dev, spec = Told(), scored_pairs(60, seed=7), small_spec(seeds=2, learning_rate=1e-2)

@@ -14,7 +14,7 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.data.splits.siblings import siblings
 from sbert_studio.data.splits.splitting import split
 from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.evaluation.suite import evaluate_examples
+from sbert_studio.evaluation.evaluate import evaluate_examples
 from sbert_studio.objectives.relation import Relation
 from sbert_studio.training import trainer
 from sbert_studio.training.advisor import advise

@@ -205,7 +205,7 @@ def test_the_card_holds_the_measured_scores(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_is_not_finite_is_skipped_and_ends_the_run_after_five(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.objectives.cosine import Cosine
+    from sbert_studio.objectives.scores.cosine import Cosine
 
     real, calls = Cosine.loss, iter(range(1000))
     bad = {2, 3, *range(9, 99)}

@@ -16,13 +16,13 @@ import pytest
 from tiny_studio import quick, studio_at, write_model, write_pairs
 
 from sbert_studio.data.progress import StoppedError, checkpoint, stoppable
-from sbert_studio.explore.clustering import ClusterParams
+from sbert_studio.explore.groups.clustering import ClusterParams
 from sbert_studio.explore.projection import ProjectionParams
 from sbert_studio.studio import Studio
-from sbert_studio.studio.plans import TrainRequest
+from sbert_studio.studio.tuning.plans import TrainRequest
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.page import Page, guarded, told
-from sbert_studio.ui.visits import VISITS
+from sbert_studio.ui.visitors.visits import VISITS
 
 
 def after(asked: int) -> Any:
@@ -90,7 +90,7 @@ def test_reading_and_checking_hear_a_wish_where_they_tell_their_progress() -> No
 def test_a_cancelled_handler_changes_nothing_and_says_so(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(gr, "Info", lambda words, **_: said.append(words))
-    monkeypatch.setattr("sbert_studio.ui.visits.session", lambda: "me")
+    monkeypatch.setattr("sbert_studio.ui.visitors.visits.session", lambda: "me")
 
     def work() -> str:
         VISITS.stop("me", "other")

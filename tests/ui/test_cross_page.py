@@ -12,10 +12,10 @@ from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.ui.follow import Follow
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs import evaluate, models, search, tune
 from sbert_studio.ui.tuning import run_panel, settings_form
+from sbert_studio.ui.tuning.follow import Follow
 
 from .test_forms import shown_raw
 from .test_tuning_tabs import draft_of, raw

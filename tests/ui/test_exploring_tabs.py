@@ -249,6 +249,6 @@ def test_a_rise_is_not_shown_as_a_gain_where_less_is_better(page: Page, tmp_path
     models = [page.studio.settings.default_model, "glove-6B-50d"]
     scores, _ = evaluate.judge(page.studio, models, write_pairs(tmp_path / "pairs.csv"), "geometry", "pairs.csv")
     kinds = {one["name"]: one["kind"] for one in scores["columns"]}
-    assert kinds["Difference"] == "number"
+    assert kinds["Difference"] == "change"
     first, second = page.studio.judge.board.entries()
     assert first.score < second.score, "the best, which is the least, comes first"

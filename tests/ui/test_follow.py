@@ -8,7 +8,7 @@ import pytest
 
 from sbert_studio.runs.records.record import Run
 from sbert_studio.studio.results import RunView
-from sbert_studio.ui.follow import Follow, sentence, smoothed
+from sbert_studio.ui.tuning.follow import Follow, sentence, smoothed
 
 
 def step(number: int, loss: float | None = 0.5) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tiny_studio import studio_at, write_model
 
 from sbert_studio.settings import Settings
 from sbert_studio.ui.app import launch
-from sbert_studio.ui.hosts import AllowedHosts
+from sbert_studio.ui.visitors.hosts import AllowedHosts
 
 
 @pytest.fixture(scope="module")

@@ -17,13 +17,13 @@ from sbert_studio.data.samples import samples
 from sbert_studio.errors import StudioError
 from sbert_studio.settings import Limits
 from sbert_studio.studio.jobs import JobView
-from sbert_studio.studio.questions import Unanswered
+from sbert_studio.studio.tuning.questions import Unanswered
 from sbert_studio.ui.judging import board
 from sbert_studio.ui.judging.panel import job_value, mark, results_of, with_questions
 from sbert_studio.ui.judging.results import Line, conclusion
 from sbert_studio.ui.judging.work import Asked, Done, Judged, public_set, start
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.session import new_owner
+from sbert_studio.ui.visitors.session import new_owner
 
 from . import waiting
 

@@ -11,7 +11,7 @@ from tiny_studio import quick, write_doubtful, write_pairs
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
-from sbert_studio.ui import api
+from sbert_studio.ui.api import training as api
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs import tune
 from sbert_studio.ui.tuning import data_panel, drafts, told
@@ -186,8 +186,8 @@ def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_
 def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gradio as gr
 
-    from sbert_studio.ui.follow import sentence
     from sbert_studio.ui.page import guarded
+    from sbert_studio.ui.tuning.follow import sentence
 
     said: list[str] = []
     monkeypatch.setattr(gr, "Warning", lambda words, **_: said.append(words))

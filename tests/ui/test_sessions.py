@@ -13,7 +13,7 @@ from tiny_studio import studio_at, write_model
 
 from sbert_studio.training.loop.memory import resident_bytes
 from sbert_studio.ui.app import launch
-from sbert_studio.ui.sessions import LeanSession
+from sbert_studio.ui.visitors.sessions import LeanSession
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.ui import shelves as module
-from sbert_studio.ui.shelves import Shelf, Shelves
+from sbert_studio.ui.visitors import shelves as module
+from sbert_studio.ui.visitors.shelves import Shelf, Shelves
 
 
 class Visitor:

@@ -9,11 +9,11 @@ from tiny_studio import write_pairs
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
-from sbert_studio.ui.follow import Follow
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.session import new_owner
 from sbert_studio.ui.tabs import models, tune
 from sbert_studio.ui.tuning import changes, data_panel, drafts, run_panel, settings_form, told
+from sbert_studio.ui.tuning.follow import Follow
+from sbert_studio.ui.visitors.session import new_owner
 
 from .test_forms import shown_raw
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from sbert_studio.ui import views
-from sbert_studio.ui.session import Downloads
+from sbert_studio.ui.visitors.session import Downloads
 
 
 def test_a_view_holds_json_and_keeps_its_value_out_of_the_template() -> None:

@@ -57,7 +57,7 @@ class _Match:
 
     def ours(self, precision: str) -> Round:
         """Our trainer in one precision."""
-        from ...evaluation.suite import evaluate_examples, primary
+        from ...evaluation.evaluate import evaluate_examples, primary
         from ...training.spec import TrainSpec
         from ...training.trainer import train
 
@@ -142,7 +142,7 @@ def _pairs(bench: Bench, path: Path | None, limit: int | None) -> Examples:
 
 def _judge(model: Any, test: Examples) -> float:
     """The peer's model by our own measure."""
-    from ...evaluation.sts import evaluate_sts
+    from ...evaluation.measures.sts import evaluate_sts
 
     left, right = (model.encode(list(column), show_progress_bar=False) for column in test.texts)
     assert test.targets is not None

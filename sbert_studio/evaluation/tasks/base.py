@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from ...data.progress import Progress
     from ...data.tables import Table
     from ...encoders.scorers.pair_scorer import PairScorer
-    from ..categories import Known
     from ..classes import ClassRoles
+    from ..measures.categories import Known
     from ..report import Report
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from ...data.examples import Examples, Roles
     from ...data.tables import Table
-    from ..categories import Known
     from ..classes import ClassRoles
+    from ..measures.categories import Known
     from ..report import Report
 
 # Texts that are laid beside each other: more of them change no figure that is shown.
@@ -52,7 +52,7 @@ class Categories(OfTexts):
         return replace(rows, examples=examples, notes=notes)
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.categories.evaluate_categories`."""
-        from ..categories import evaluate_categories
+        """See :func:`~sbert_studio.evaluation.measures.categories.evaluate_categories`."""
+        from ..measures.categories import evaluate_categories
 
         return evaluate_categories(vectors[0], categories_of(examples), examples.texts[0], known)

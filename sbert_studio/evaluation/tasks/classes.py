@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples
-    from ..categories import Known
+    from ..measures.categories import Known
     from ..report import Report
 
 
@@ -33,13 +33,13 @@ class Classes(Task):
         return shape.gives == "class" or (not shape.ordered and not (shape.gives == "score" and shape.labels == 2))
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.pair_classes.evaluate_pair_classes`."""
-        from ..pair_classes import evaluate_pair_classes
+        """See :func:`~sbert_studio.evaluation.measures.pair_classes.evaluate_pair_classes`."""
+        from ..measures.pair_classes import evaluate_pair_classes
 
         return evaluate_pair_classes(vectors[0], vectors[1], cast("np.ndarray", examples.targets), examples.labels)
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
-        """See :func:`~sbert_studio.evaluation.crossing.evaluate_classes`; classes are matched by name."""
-        from ..crossing import evaluate_classes, places_of_labels
+        """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_classes`; classes are matched by name."""
+        from ..measures.crossing import evaluate_classes, places_of_labels
 
         return evaluate_classes(scores.argmax(axis=1), places_of_labels(examples.labels, classes)[examples.targets])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples
-    from ..categories import Known
+    from ..measures.categories import Known
     from ..report import Report
 
 
@@ -30,7 +30,7 @@ class Clustering(OfTexts):
         return False
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.clustering.evaluate_clustering`."""
-        from ..clustering import evaluate_clustering
+        """See :func:`~sbert_studio.evaluation.measures.clustering.evaluate_clustering`."""
+        from ..measures.clustering import evaluate_clustering
 
         return evaluate_clustering(vectors[0], categories_of(examples))

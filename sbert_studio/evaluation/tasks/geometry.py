@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from ...data.examples import Examples, Roles
     from ...data.tables import Table
-    from ..categories import Known
     from ..classes import ClassRoles
+    from ..measures.categories import Known
     from ..report import Report
 
 _ALIKE = 0.8
@@ -54,10 +54,10 @@ class Geometry(Task):
         return Rows(examples, tuple(finding.in_words() for finding in findings), account_of(table, findings, examples.lines))
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.anisotropy.evaluate_geometry`: of each distinct text, and of the pairs that are alike."""
+        """See :func:`~sbert_studio.evaluation.measures.anisotropy.evaluate_geometry`: each distinct text, and the pairs that are alike."""
         import numpy as np
 
-        from ..anisotropy import evaluate_geometry
+        from ..measures.anisotropy import evaluate_geometry
 
         texts = [text for column in examples.texts for text in column]
         first = {text: place for place, text in reversed(list(enumerate(texts)))}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ...data.columns.roles import Roles
     from ...data.examples import Examples
-    from ..categories import Known
+    from ..measures.categories import Known
     from ..report import Report
 
 
@@ -42,13 +42,13 @@ class Pairs(Task):
         require_order(roles)
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.pairs.evaluate_pairs`."""
-        from ..pairs import evaluate_pairs
+        """See :func:`~sbert_studio.evaluation.measures.pairs.evaluate_pairs`."""
+        from ..measures.pairs import evaluate_pairs
 
         return evaluate_pairs(vectors[0], vectors[1], cast("np.ndarray", examples.targets))
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
-        """See :func:`~sbert_studio.evaluation.crossing.evaluate_labels`."""
-        from ..crossing import evaluate_labels
+        """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_labels`."""
+        from ..measures.crossing import evaluate_labels
 
         return evaluate_labels(scores, cast("np.ndarray", examples.targets))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...data.examples import Examples
     from ...data.progress import Progress
     from ...encoders.scorers.pair_scorer import PairScorer
-    from ..categories import Known
+    from ..measures.categories import Known
     from ..report import Report
 
 
@@ -34,17 +34,17 @@ class Retrieval(Task):
         return shape.kind == "positive_pairs"
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.retrieval.evaluate_retrieval`."""
+        """See :func:`~sbert_studio.evaluation.measures.retrieval.evaluate_retrieval`."""
         from ...data.splits.siblings import siblings
-        from ..retrieval import evaluate_retrieval
+        from ..measures.retrieval import evaluate_retrieval
 
         return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples))
 
     def judge_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
         """Whether each first text finds its own second one among all, each text read once."""
         from ...data.splits.siblings import siblings
-        from ..crossing import require_finite
-        from ..retrieval import Scored, rank_all
+        from ..measures.crossing import require_finite
+        from ..measures.retrieval import Scored, rank_all
 
         encoder = model.candidates
         assert encoder is not None  # it was refused

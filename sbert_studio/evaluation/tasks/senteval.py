@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from ...data.examples import Examples, Roles
     from ...data.tables import Table
-    from ..categories import Known
     from ..classes import ClassRoles
+    from ..measures.categories import Known
     from ..report import Report
 
 
@@ -47,14 +47,14 @@ class SentEval(OfTexts):
         return super().read(table, known)
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.senteval.cross_validated`."""
-        from ..senteval import cross_validated
+        """See :func:`~sbert_studio.evaluation.measures.senteval.cross_validated`."""
+        from ..measures.senteval import cross_validated
 
         return cross_validated(_features(vectors), categories_of(examples), positive=_positive(examples))
 
     def judge_taught(self, judged: WithVectors, known: WithVectors, dev: WithVectors | None) -> Report:
-        """See :func:`~sbert_studio.evaluation.senteval.train_and_test`."""
-        from ..senteval import train_and_test
+        """See :func:`~sbert_studio.evaluation.measures.senteval.train_and_test`."""
+        from ..measures.senteval import train_and_test
 
         (train, taught), (test, truth) = ((_features(one.vectors), categories_of(one.examples)) for one in (known, judged))
         if train.shape[1] != test.shape[1]:
@@ -68,7 +68,7 @@ class SentEval(OfTexts):
 
 def _features(vectors: Sequence[np.ndarray]) -> np.ndarray:
     """The vectors of single texts as they are; of pairs what parts and what joins them."""
-    from ..senteval import pair_features
+    from ..measures.senteval import pair_features
 
     return vectors[0] if len(vectors) == 1 else pair_features(vectors[0], vectors[1])
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ...data.columns.roles import Roles
     from ...data.examples import Examples
-    from ..categories import Known
+    from ..measures.categories import Known
     from ..report import Report
 
 
@@ -42,14 +42,14 @@ class Sts(Task):
         return {name: {each: own[each] for each in correlations} for name, own in scores.items() if isinstance(own, Mapping)}
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.sts.evaluate_sts`."""
-        from ..sts import evaluate_sts
+        """See :func:`~sbert_studio.evaluation.measures.sts.evaluate_sts`."""
+        from ..measures.sts import evaluate_sts
 
         return evaluate_sts(vectors[0], vectors[1], cast("np.ndarray", examples.targets))
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
-        """See :func:`~sbert_studio.evaluation.crossing.evaluate_scores`; classes stand at equal distances from 0 to 1."""
-        from ..crossing import evaluate_scores
+        """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_scores`; classes stand at equal distances from 0 to 1."""
+        from ..measures.crossing import evaluate_scores
 
         targets = cast("np.ndarray", examples.targets)
         return evaluate_scores(scores, targets if targets.dtype.kind == "f" else targets / max(1, len(examples.labels) - 1))

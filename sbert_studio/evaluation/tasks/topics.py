@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ...data.columns.roles import Roles
     from ...data.examples import Examples
-    from ..categories import Known
+    from ..measures.categories import Known
     from ..report import Report
 
 
@@ -37,13 +37,13 @@ class Topics(Task):
             raise StudioError("no column says which topic a pair is of", "name it as the group: --group topic")
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.by_group.evaluate_by_group`."""
-        from ..by_group import evaluate_by_group
+        """See :func:`~sbert_studio.evaluation.measures.by_group.evaluate_by_group`."""
+        from ..measures.by_group import evaluate_by_group
 
         return evaluate_by_group(vectors[0], vectors[1], cast("np.ndarray", examples.targets), examples.groups)
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
-        """See :func:`~sbert_studio.evaluation.by_group.correlations_by_group`."""
-        from ..by_group import correlations_by_group
+        """See :func:`~sbert_studio.evaluation.measures.by_group.correlations_by_group`."""
+        from ..measures.by_group import correlations_by_group
 
         return correlations_by_group(scores.ravel(), cast("np.ndarray", examples.targets), examples.groups)

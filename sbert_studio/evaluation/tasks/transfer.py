@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples
-    from ..categories import Known
+    from ..measures.categories import Known
     from ..report import Report
 
 
@@ -30,7 +30,7 @@ class Transfer(OfTexts):
         return shape.classed and shape.kind == "sentences"
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.transfer.cross_validated`."""
-        from ..transfer import cross_validated
+        """See :func:`~sbert_studio.evaluation.measures.transfer.cross_validated`."""
+        from ..measures.transfer import cross_validated
 
         return cross_validated(vectors[0], categories_of(examples))

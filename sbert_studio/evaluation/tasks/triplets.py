@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples
-    from ..categories import Known
+    from ..measures.categories import Known
     from ..report import Report
 
 
@@ -30,8 +30,8 @@ class Triplets(Task):
         return shape.kind == "triplets"
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
-        """See :func:`~sbert_studio.evaluation.triplets.evaluate_triplets`."""
-        from ..triplets import evaluate_triplets
+        """See :func:`~sbert_studio.evaluation.measures.triplets.evaluate_triplets`."""
+        from ..measures.triplets import evaluate_triplets
 
         return evaluate_triplets(vectors[0], vectors[1], vectors[2:])
 
@@ -40,7 +40,7 @@ class Triplets(Task):
         return [pair for column in examples.texts[1:] for pair in zip(examples.texts[0], column, strict=True)]
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
-        """See :func:`~sbert_studio.evaluation.crossing.evaluate_triplet_scores`."""
-        from ..crossing import evaluate_triplet_scores
+        """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_triplet_scores`."""
+        from ..measures.crossing import evaluate_triplet_scores
 
         return evaluate_triplet_scores(scores.reshape(len(examples.texts) - 1, -1))

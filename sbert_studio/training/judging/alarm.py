@@ -14,8 +14,8 @@ import numpy as np
 from ...data.choices.column_choices import in_one_line
 from ...data.questions import Option, Question, Shown
 from ...evaluation.bootstrap import drawn_together, interval
+from ...evaluation.measures.sts import resampled_spearman, spearman
 from ...evaluation.similarity import alike
-from ...evaluation.sts import resampled_spearman, spearman
 
 if TYPE_CHECKING:
     from ...data.examples import Examples

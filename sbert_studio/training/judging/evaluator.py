@@ -11,7 +11,7 @@ import numpy as np
 from ...data.splits.splitting import all_alike, split
 from ...errors import StudioError
 from ...evaluation.bootstrap import gain
-from ...evaluation.suite import SCORED_KINDS, evaluate_examples, known_sample, primary
+from ...evaluation.evaluate import SCORED_KINDS, evaluate_examples, known_sample, primary
 from ...workspace import atomic_file
 from .marks import UNTUNED
 

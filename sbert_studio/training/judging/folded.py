@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...evaluation.bootstrap import MOST_UNDEFINED, gain, interval
-from ...evaluation.categories import confused_together
+from ...evaluation.measures.categories import confused_together
 
 _OWN = ("rows", "interval", "gain_interval", "general", "notes", "confused")
 _MOST_UNDEFINED = 2 * MOST_UNDEFINED  # in the mean over the folds, each of which has rows of its own: two of the rarer label in each do

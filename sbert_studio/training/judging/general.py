@@ -12,8 +12,8 @@ import numpy as np
 
 from ...data.samples import ASSETS
 from ...evaluation.bootstrap import interval
+from ...evaluation.measures.sts import resampled_spearman, spearman
 from ...evaluation.similarity import alike
-from ...evaluation.sts import resampled_spearman, spearman
 
 if TYPE_CHECKING:
     from ...encoders.trainable import Trainable

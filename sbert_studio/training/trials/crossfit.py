@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
-from ...evaluation.suite import SCORED_KINDS
+from ...evaluation.evaluate import SCORED_KINDS
 from ...workspace import write_json
 from ..checkpoint import Checkpoints, disk_space
 from ..distributed import Processes

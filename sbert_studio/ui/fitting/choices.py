@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
 from ...registry import Field, fields_of
-from ...studio.fitting import STATIC
+from ...studio.fitting.fitting import STATIC
 from ...wordvectors import LEARNERS
 from .. import forms
 from ..page import Page

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...registry import Field
-from ...studio.fitting import STATIC
+from ...studio.fitting.fitting import STATIC
 from ...wordvectors import WEIGHTINGS
 from .. import forms
-from ..follow import Follow
 from ..jobs import job_view
 from ..page import Page, guarded
 from ..picker import sample_buttons, samples_of, upload
+from ..tuning.follow import Follow
 from ..tuning.run_panel import use
 from ..views import Value, view
 from .choices import is_weighted_by_choice, kinds, own_settings, start, summary

@@ -11,7 +11,7 @@ import gradio as gr
 
 from ...errors import StudioError
 from ...evaluation.words import metric_in_words
-from ...studio.leaderboard import write_leaderboard
+from ...studio.judging.leaderboard import write_leaderboard
 from ..page import Page, download_button, guarded
 from ..views import Value, column, nothing, table, view
 

@@ -10,7 +10,7 @@ import gradio as gr
 
 from ...errors import StudioError
 from ...evaluation.tasks import SCORED_KINDS, all_tasks
-from ...studio.questions import Unanswered
+from ...studio.tuning.questions import Unanswered
 from ..jobs import job_view
 from ..page import Page, guarded, is_ours
 from ..picker import sample_buttons, samples_of, upload

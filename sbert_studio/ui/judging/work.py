@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...data.choices.column_choices import ColumnChoices
 from ...data.public import parsed
 from ...errors import StudioError
-from ...studio.questions import Unanswered, answered
+from ...studio.tuning.questions import Unanswered, answered
 from ..page import Page, told
 from ..questions import as_view
 from ..views import Value

@@ -13,12 +13,12 @@ import numpy as np
 from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
 from ..picker import corpus_picker
 from ..plots import CLUSTERS, map_html, map_value
-from ..session import Drawn
 from ..views import Value, column, nothing, plain, table, view
+from ..visitors.session import Drawn
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
-    from ...explore.clustering import ClusterParams
+    from ...explore.groups.clustering import ClusterParams
     from ...explore.projection import ProjectionParams
     from ...studio import Studio
 
@@ -48,7 +48,7 @@ def projection_params(dimensions: str, neighbours: int, distance: float) -> Proj
 
 def cluster_params(method: str, count: int, threshold: float) -> ClusterParams:
     """The settings of the clustering from the controls; those of other methods are left alone."""
-    from ...explore.clustering import ClusterParams
+    from ...explore.groups.clustering import ClusterParams
 
     if method == "kmeans":
         return ClusterParams(method=method, count=int(count))

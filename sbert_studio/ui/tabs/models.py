@@ -11,9 +11,9 @@ import gradio as gr
 from ...errors import StudioError
 from ...objectives import title_of
 from ..fitting.panel import FittingPanel
-from ..follow import Follow, before_after, method_in_words, sentence
 from ..forms import shown_number
 from ..page import Page, download_button, guarded, is_ours
+from ..tuning.follow import Follow, before_after, method_in_words, sentence
 from ..tuning.run_panel import look, use, write_zip
 from ..views import Value, facts, nothing, plain, view
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..follow import Follow
 from ..page import Page, guarded
 from ..tuning import data_panel, drafts, settings_form, told
 from ..tuning.data_panel import DataPanel
 from ..tuning.drafts import Draft
+from ..tuning.follow import Follow
 from ..tuning.run_list import RunList
 from ..tuning.run_panel import RunPanel
 from ..views import Value, view

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.choices.column_choices import ColumnChoices
 from ...errors import StudioError, describe_rows
-from ...studio.plans import TrainRequest
-from ..follow import sentence
+from ...studio.tuning.plans import TrainRequest
 from ..views import Value
+from .follow import sentence
 
 if TYPE_CHECKING:
     from ...data.doctor.diagnosis import Diagnosis
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...data.tables import Table
     from ...runs.records.record import Run
     from ...studio import Studio
-    from ...studio.plans import TrainPlan
+    from ...studio.tuning.plans import TrainPlan
 
 KIND_WORDS = {
     "scored_pairs": "Pairs with a score",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..follow import Follow
 from ..page import Page, guarded
 from ..views import Value, plain, view
+from .follow import Follow
 from .run_panel import RunPanel
 
 if TYPE_CHECKING:

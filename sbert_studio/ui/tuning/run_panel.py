@@ -11,11 +11,11 @@ from typing import Any
 import gradio as gr
 
 from ...errors import StudioError
-from ...studio.accounting import in_sentences
-from ..follow import Follow, no_run
+from ...studio.tuning.accounting import in_sentences
 from ..page import Page, download_button, guarded
 from ..views import Value, plain, view
 from . import settled
+from .follow import Follow, no_run
 
 
 def attach(page: Page, owner: Any) -> Follow:

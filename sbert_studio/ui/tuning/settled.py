@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
 from ...evaluation.words import metric_in_words
-from ...studio.strengths import dial
+from ...studio.tuning.strengths import dial
 from ..questions import as_view
 from ..views import Value, plain
 

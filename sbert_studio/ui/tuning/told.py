@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from ...data.choices.column_choices import ColumnChoices, in_one_line, scale_in_words
 from ...data.columns.reading import UNUSED
 from ...errors import StudioError, describe_rows
-from ...studio.accounting import in_sentences
-from ...studio.plans import FIRST, Answered
-from ...studio.questions import answered, in_words
-from ..follow import sentence
+from ...studio.tuning.accounting import in_sentences
+from ...studio.tuning.plans import FIRST, Answered
+from ...studio.tuning.questions import answered, in_words
 from ..questions import as_view
 from ..views import Value, plain
 from .drafts import KIND_WORDS, Draft, checked
+from .follow import sentence
 
 if TYPE_CHECKING:
     from ...data.questions import Question

@@ -1,0 +1,163 @@
+"""Commands by which a person looks at texts: similarity, encode, search, mine, map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...errors import StudioError
+from ...workspace import atomic_file, require_room
+from ..answers import Answer, Column, Json, Model, number, one_line, progress, tell
+from ..studio import open_studio
+
+if TYPE_CHECKING:
+    from ...explore.groups.clustering import ClusterParams
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")]
+
+
+def similarity(
+    *,
+    a: Annotated[str | None, typer.Argument(metavar="A", help="A text.")] = None,
+    b: Annotated[str | None, typer.Argument(metavar="B", help="Another text.")] = None,
+    pairs: Annotated[Path | None, typer.Option(metavar="FILE", help="A file of pairs to compare instead.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the scores of --pairs to this CSV.")] = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Compare two texts, or every row of a file of pairs."""
+    with open_studio() as studio:
+        if pairs is None:
+            if a is None or b is None:
+                raise StudioError("two texts are needed", 'write sbert-studio similarity "one text" "another", or give --pairs FILE')
+            if out is not None:
+                raise StudioError("--out goes with --pairs", "leave it out, or give a file of pairs")
+            found = studio.explore.similarity(a, b, model)
+            tell(None, "", found.notes)
+            return Answer(found.to_json(), [[name, value] for name, value in found.to_json().items() if name != "notes"])
+        if a is not None:
+            raise StudioError("both texts and --pairs were given", "give the one or the other")
+        if out is not None:
+            require_room(out, pairs)
+        with progress("encoding") as show:
+            scores = studio.explore.similarity_pairs(pairs, model, show)
+    if out is not None:
+        scores.to_csv(out)
+    tell(scores.account, "compared", scores.notes)
+    rows = [[row.row, row.similarity.cosine, one_line(row.a, 50), one_line(row.b, 50)] for row in scores.rows[:20]]
+    more = [f"… and {len(scores.rows) - 20:,} rows more" + ("" if out else "; --out FILE writes them all")] if len(scores.rows) > 20 else []
+    more += [scores.agreement.in_words()] if scores.agreement else []
+    written = [f"written to {out}"] if out else []
+    return Answer(scores.to_json(), [["row", "cosine", *scores.columns], *rows, *more, *written])
+
+
+def encode(
+    *,
+    file: File,
+    out: Annotated[Path, typer.Option(metavar="X.npy", help="Where the vectors go: (rows of the file, dim) float32.")],
+    column: Column = None,
+    model: Model = None,
+    precision: Annotated[str, typer.Option(help="float32, bfloat16, int8 or auto.")] = "float32",
+    json: Json = False,
+) -> Answer:
+    """Turn a column of texts into vectors: one for each row below the header, blank ones too (NaN where there is no text)."""
+    with open_studio() as studio:
+        corpus = studio.read.corpus(file, column)
+        require_room(out, file)
+        with progress("encoding") as show:
+            found = studio.explore.encode(corpus, model, precision, show)
+    import numpy as np
+
+    from ...data.findings import count
+
+    with atomic_file(out) as part, part.open("wb") as target:
+        np.save(target, found.vectors, allow_pickle=False)
+    tell(found.account, "encoded", found.notes)
+    rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
+    words = [f"{found.rows:,} rows as {found.dim}-d vectors in {rate}, written to {out}"]
+    if found.account.left_out:
+        words.append(f"{count(found.account.left_out, 'row')} without text {'are' if found.account.left_out > 1 else 'is'} NaN there")
+    return Answer(found.to_json(), words)
+
+
+def search(
+    *,
+    file: File,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many hits.")] = 10,
+    mode: Annotated[str, typer.Option(help="semantic, lexical or hybrid.")] = "semantic",
+    rerank: Annotated[bool, typer.Option("--rerank", help="Rank the best hits again by a cross- or poly-encoder.")] = False,
+    reranker: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="That model: a run, a folder or a hub id.", show_default="SBERT_STUDIO_RERANKER"),
+    ] = None,
+    column: Column = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Find the texts nearest to a query."""
+    with open_studio() as studio:
+        corpus = studio.read.corpus(file, column)
+        with progress("encoding") as show:
+            found = studio.explore.search(corpus, query, k, mode=mode, rerank=reranker or rerank, model=model, progress=show)  # type: ignore[arg-type]
+    tell(found.account, "searched", found.notes)
+    hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
+    return Answer(found.to_json(), hits or ["nothing was found"])
+
+
+def mine(
+    file: File,
+    top: Annotated[int, typer.Option(min=1, help="How many pairs.")] = 10,
+    column: Column = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Find the most similar pairs of texts."""
+    with open_studio() as studio:
+        corpus = studio.read.corpus(file, column)
+        with progress("encoding") as show:
+            found = studio.explore.mine(corpus, top, model, show)
+    tell(found.account, "compared", found.notes)
+    lines: list[Any] = []
+    for pair in found.pairs:
+        lines += [f"{pair.score:.4f}  rows {pair.line_a} and {pair.line_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
+    return Answer(found.to_json(), lines)
+
+
+def map(
+    *,
+    file: File,
+    out: Annotated[Path, typer.Option(metavar="map.html", help="Where the page goes; it needs no network.")],
+    clusters: Annotated[str, typer.Option(metavar="auto|N", help="How many clusters.")] = "auto",
+    seed: Annotated[int | None, typer.Option(min=0, help="Draw the same map every time; slower.")] = None,
+    column: Column = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Draw a corpus as a map with labelled clusters."""
+    grouping = _cluster_params(clusters, seed)
+    from ...explore.projection import ProjectionParams
+    from ...ui.plots import map_html
+
+    with open_studio() as studio:
+        corpus = studio.read.corpus(file, column)
+        require_room(out, file)
+        with progress("drawing", "steps") as show:
+            view = studio.explore.map(corpus, ProjectionParams(seed=-1 if seed is None else seed), grouping, model, show)
+    map_html(view, corpus.texts, corpus.fields, out)
+    tell(view.account, "drawn", view.notes)
+    found = [[number(cluster.size), cluster.label] for cluster in view.clusters]
+    return Answer(view.to_json(), [*found, f"written to {out}"])
+
+
+def _cluster_params(clusters: str, seed: int | None) -> ClusterParams:
+    from ...explore.groups.clustering import ClusterParams
+
+    if clusters != "auto" and (not clusters.isdecimal() or int(clusters) < 1):
+        raise StudioError(f"--clusters is {clusters!r}", "write auto, or a whole number of at least 1")
+    return ClusterParams(count=0 if clusters == "auto" else int(clusters), seed=-1 if seed is None else seed)
+
+
+COMMANDS = (similarity, encode, search, mine, map)

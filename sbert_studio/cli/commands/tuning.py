@@ -1,0 +1,118 @@
+"""The command by which a model is tuned: train."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...errors import StudioError
+from ...studio.tuning.accounting import in_sentences
+from ...studio.tuning.plans import TrainRequest
+from ...training.loop.throughput import rate_in_words
+from ..answers import Answer, Json, Model, duration, say
+from ..columns import asks
+from ..following import Follower, stopping_politely
+from ..studio import open_studio
+from .checking import Dev
+
+if TYPE_CHECKING:
+    from ...data.choices.column_choices import ColumnChoices
+    from ...studio.results import Forecast
+
+
+@asks
+def train(
+    *,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets, texts with a category, or sentences.")] = None,
+    model: Model = None,
+    objective: Annotated[str, typer.Option(help="auto, or the name of an objective.")] = "auto",
+    method: Annotated[str | None, typer.Option(help="full or lora.", show_default="chosen by the advisor")] = None,
+    epochs: Annotated[float | None, typer.Option(help="How often each row is seen.", show_default="chosen by the advisor")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Rows a step.", show_default="chosen by the advisor")] = None,
+    lr: Annotated[float | None, typer.Option(help="The highest learning rate.", show_default="chosen by the advisor")] = None,
+    seed: Annotated[int | None, typer.Option(help="Decides the split, the order and dropout.", show_default="12")] = None,
+    dev: Dev = None,
+    said: ColumnChoices,
+    first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
+    folds: Annotated[int | None, typer.Option(help="Cross-validation: train once for each fold.", show_default="one split")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Train with this many seeds, for a mean and its spread.", show_default="1")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say how it would be trained, and what it would take; train nothing.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Put a copy of the tuned model here.")] = None,
+    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with a run that ended early.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the lists call the run.", show_default="the file's name")] = None,
+    set: Annotated[
+        list[str] | None, typer.Option("--set", metavar="key=value", help="Any other setting of the training or the objective.")
+    ] = None,
+    json: Json = False,
+) -> Answer | None:
+    """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
+    from ...evaluation.words import confused_in_words, metric_in_words, outcome_in_words, scores_in_words
+    from ...runs.running.distributed import is_main
+
+    overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
+    overrides |= {"folds": folds, "seeds": seeds}
+    overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
+    request = TrainRequest(file, dev, first, said or None, overrides, model, name=name)
+    if plan:
+        if file is None or resume is not None:
+            raise StudioError("a plan is made for a file", "name the file, and leave out --resume")
+        with open_studio() as studio:
+            return _planned(studio.tune.estimate(request))
+    with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
+        told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
+        run = studio.tune.train(request, **told) if resume is None else studio.tune.go_on(resume, request, **told)
+        if not is_main():
+            return None
+        studio.settle.require_no_alarm(run.id)
+        accounts = studio.tune.accounts(run.id)
+    tuned = None if run.model_path is None else str(out or run.model_path)
+    found = {
+        "run": run.id,
+        "status": run.status,
+        "model": tuned,
+        "steps": run.step,
+        "seconds": run.seconds,
+        "pairs_per_second": run.pairs_per_second,
+        "before": dict(run.before),
+        "after": dict(run.after),
+        "accounts": {part: account.to_json() for part, account in accounts.items()},
+    }
+    rate = rate_in_words(run.pairs_per_second)
+    lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({rate} rows/s): {tuned or 'no model yet'}"]
+    lines += in_sentences(accounts, begun=bool(run.step))
+    if run.before and run.after:
+        scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
+        lines.append(f"{metric_in_words(run.after['metric'])} on held-out rows: {scores}")
+        lines += outcome_in_words(run.before, run.after)
+        lines += confused_in_words(run.after)
+    if run.status == "stopped":
+        lines.append(f"go on with: sbert-studio train --resume {run.id}")
+    return Answer(found, lines)
+
+
+def _planned(found: Forecast) -> Answer:
+    return Answer(found.to_json(), [*found.reasons, f"Estimate: {found.in_words()}. Nothing was trained."])
+
+
+def settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """``key=value`` pairs as a dictionary; the values are parsed where the keys are known.
+
+    Raises:
+        StudioError: one has no ``=``, or names the model.
+    """
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        name = key.strip().replace("-", "_")
+        if not equals or not name:
+            raise StudioError(f"--set {pair!r} has no value", "write --set key=value, such as --set warmup_ratio=0.1")
+        if name == "model":
+            raise StudioError("the model is not chosen by --set", f"write --model {value.strip()}")
+        found[name] = value.strip()
+    return found
+
+
+COMMANDS = (train,)

@@ -1,0 +1,63 @@
+"""Similarity with scores within each group: the topics of argument facets (SBERT paper, section 4.3), the subsets of a year of STS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import StudioError
+from ..bootstrap import interval
+from ..report import Report
+from ..similarity import similarities
+from .sts import pearson, resampled_spearman, spearman
+
+
+def evaluate_by_group(left: np.ndarray, right: np.ndarray, gold: np.ndarray, groups: Sequence[str]) -> Report:
+    """Pearson and Spearman of the cosine with the gold scores, by group; see :func:`correlations_by_group`.
+
+    Args:
+        left, right: (n, d) vectors of the two sides.
+        gold: (n,) scores on any scale; larger means more alike.
+        groups: the group of each of the n pairs.
+    """
+    return correlations_by_group(similarities(left, right)["cosine"], gold, groups)
+
+
+def correlations_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence[str]) -> Report:
+    """Pearson and Spearman of any (n,) scores of pairs with gold ones: within each group, their mean, and over all pairs.
+
+    The mean weighs each group the same. A group whose gold scores are all equal tells nothing: it is named in ``silent``, and has no
+    part in the mean.
+
+    Returns:
+        A report of ``topics``: ``groups`` (a name → ``rows, pearson, spearman``), ``mean`` and ``all`` (``pearson, spearman``),
+        ``silent``, and ``interval``, the 95% bootstrap interval of the mean Spearman, for which rows are drawn within their group.
+
+    Raises:
+        StudioError: the gold scores are equal within every group.
+    """
+    scores, gold = np.asarray(scores, np.float64), np.asarray(gold, np.float64)
+    names, places = np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)
+    found: dict[str, dict[str, Any]] = {}
+    silent, drawn = [], []
+    for place, name in enumerate(names.tolist()):
+        rows = places == place
+        own, theirs = scores[rows], gold[rows]
+        if len(np.unique(theirs)) < 2:
+            silent.append(name)
+            continue
+        found[name] = {"rows": int(rows.sum()), **_both(own, theirs)}
+        drawn.append(resampled_spearman(own, theirs))
+    if not found:
+        raise StudioError("within every group all gold scores are the same", "choose another column of groups, or judge all pairs together")
+    mean = {measure: float(np.mean([one[measure] for one in found.values()])) for measure in ("pearson", "spearman")}
+    least = min(map(len, drawn))  # a very large group has fewer resamples
+    resampled = np.mean([one[:least] for one in drawn], axis=0)
+    told = {"groups": found, "mean": mean, "all": _both(scores, gold), "silent": silent, "interval": interval(resampled)}
+    return Report("topics", len(gold), told, resampled=resampled)
+
+
+def _both(scores: np.ndarray, gold: np.ndarray) -> dict[str, float]:
+    return {"pearson": pearson(scores, gold), "spearman": spearman(scores, gold)}

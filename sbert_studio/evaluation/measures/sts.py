@@ -1,0 +1,93 @@
+"""Semantic textual similarity: does the order of the cosines follow the order that people gave? (SBERT paper, section 4)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..bootstrap import interval, resampled
+from ..report import Report
+from ..similarity import similarities
+
+
+def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray) -> Report:
+    """Spearman and Pearson of four similarities with the gold scores.
+
+    Args:
+        left, right: (n, d) vectors of the two sides.
+        gold: (n,) scores on any scale, or class ids in ascending order of similarity; larger means more alike.
+
+    Returns:
+        A report of ``sts``: ``{spearman, pearson}`` for each similarity, and ``interval``, the 95% bootstrap
+        interval of the cosine's Spearman.
+    """
+    found = similarities(left, right)
+    scores: dict[str, Any] = {
+        name: {"spearman": spearman(values, gold), "pearson": pearson(values, gold)} for name, values in found.items()
+    }
+    drawn = resampled_spearman(found["cosine"], gold)
+    scores["interval"] = interval(drawn)
+    return Report("sts", len(gold), scores, resampled=drawn)
+
+
+def average_ranks(values: np.ndarray) -> np.ndarray:
+    """Ranks from 1 on, (n,) float64; equal values share the mean of their ranks."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return np.asarray((ends - (counts - 1) / 2)[inverse])
+
+
+def pearson(x: np.ndarray, y: np.ndarray) -> float:
+    """Pearson's r of two (n,) arrays; 0 where either is constant, since it then says nothing about the other."""
+    x, y = (np.asarray(values, np.float64) - np.mean(values, dtype=np.float64) for values in (x, y))
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    return float(np.clip((x @ y) / scale, -1, 1)) if scale > 0 else 0.0
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """Spearman's ρ: Pearson's r of the average ranks; 0 where either is constant."""
+    return pearson(average_ranks(x), average_ranks(y))
+
+
+def resampled_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Spearman's ρ of (n,) scores ``x`` with gold ones ``y`` over rows drawn with replacement, (resamples,).
+
+    It is NaN where all gold scores drawn are the same; 0 where only ``x`` is constant, for then it is the model that says nothing.
+    A resample is a vector of counts, one for each row. The rows were sorted once, so the ranks of every resample
+    are running sums of counts over groups of equal values: no resample is sorted again.
+    """
+    return resampled(lambda counts: _weighted_pearson(_resampled_ranks(x, counts), _resampled_ranks(y, counts), counts), len(x))
+
+
+def resampled_pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Pearson's r of (n,) x and y over rows drawn with replacement, (resamples,); NaN and 0 as in :func:`resampled_spearman`."""
+    return resampled(lambda counts: _weighted_pearson(np.broadcast_to(x, counts.shape), np.broadcast_to(y, counts.shape), counts), len(x))
+
+
+def _resampled_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The average rank, (resamples, n), that each row has where it is drawn ``counts`` times."""
+    _, inverse = np.unique(values, return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    starts = np.flatnonzero(np.diff(inverse[order], prepend=-1))
+    groups = np.add.reduceat(counts[:, order], starts, axis=1)
+    ranks = np.cumsum(groups, axis=1) - (groups - 1) / 2
+    return np.asarray(ranks[:, inverse])
+
+
+def _weighted_pearson(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Pearson's r of each row of x and y, (resamples, n), each cell counted ``weights`` times.
+
+    NaN where y is constant, 0 where only x is.
+    """
+    total = weights.sum(axis=1, keepdims=True)
+    drawn = weights > 0
+    same_x, same_y = (
+        np.max(values, axis=1, where=drawn, initial=-np.inf) == np.min(values, axis=1, where=drawn, initial=np.inf) for values in (x, y)
+    )
+    x = x - (weights * x).sum(axis=1, keepdims=True) / total
+    y = y - (weights * y).sum(axis=1, keepdims=True) / total
+    together, own_x, own_y = (np.einsum("bn,bn,bn->b", weights, a, b) for a, b in ((x, y), (x, x), (y, y)))
+    scale = np.sqrt(own_x * own_y)
+    found = np.divide(together, scale, out=np.zeros_like(scale), where=(scale > 0) & ~same_x)
+    return np.where(same_y, np.nan, found)

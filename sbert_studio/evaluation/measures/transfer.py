@@ -1,0 +1,93 @@
+"""Transfer: how well does a logistic regression on frozen vectors tell classes apart? (SentEval, Conneau & Kiela 2018)"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...data.progress import checkpoint
+from ...errors import StudioError
+from ..bootstrap import interval, resampled_mean
+from ..report import Report
+
+_FOLDS = 10
+_C = 10.0  # inverse of the L2 penalty, for centred vectors of mean length one
+_ITERATIONS = 1000
+
+
+def cross_validated(vectors: np.ndarray, labels: Sequence[str], *, seed: int = 12) -> Report:
+    """Ten-fold cross-validation, stratified, as the SBERT paper does for MR, CR, SUBJ, MPQA and MRPC.
+
+    Fewer folds are made where the largest class has fewer than ten rows.
+
+    Args:
+        vectors: (n, d).
+        labels: the n classes, at least two distinct ones.
+
+    Returns:
+        A report of ``transfer``: ``accuracy`` and its 95% bootstrap ``interval`` over the rows, ``macro_f1``, ``majority`` (the
+        accuracy of always naming the largest class), ``classes``, ``folds``.
+
+    Raises:
+        StudioError: every class has a single row.
+    """
+    truth = np.asarray(labels, dtype=object).astype(str)
+    predicted, folds = predict_folds(vectors, truth, seed=seed)
+    return _report(truth, predicted, folds)
+
+
+def predict_folds(vectors: np.ndarray, truth: np.ndarray, *, most: int = _FOLDS, seed: int = 12) -> tuple[np.ndarray, int]:
+    """The class that each row is given by a regression that has not seen it, and the number of folds.
+
+    Args:
+        vectors: (n, d).
+        truth: (n,) names of classes.
+        most: as many folds, fewer where the largest class has fewer rows.
+
+    Raises:
+        StudioError: every class has a single row.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    folds = min(most, int(np.unique(truth, return_counts=True)[1].max()))
+    if folds < 2:
+        raise StudioError("every class has a single row", "add rows, so that a class can be learnt from one and tested on another")
+    predicted = truth.copy()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")  # a rare class is then absent from some folds
+        splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(vectors, truth))
+    for train, test in splits:
+        predicted[test] = _classify(vectors[train], truth[train], vectors[test])
+    return predicted, folds
+
+
+def _classify(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """The predicted classes of ``test``. Centring and one common scale make the penalty fit vectors of any length."""
+    from sklearn.linear_model import LogisticRegression
+
+    checkpoint()
+    if len(np.unique(labels)) == 1:
+        return np.full(len(test), labels[0])
+    centre = train.mean(axis=0)
+    scale = float(np.linalg.norm(train - centre, axis=1).mean()) or 1.0
+    model = LogisticRegression(C=_C, max_iter=_ITERATIONS).fit((train - centre) / scale, labels)
+    return np.asarray(model.predict((test - centre) / scale))
+
+
+def _report(truth: np.ndarray, predicted: np.ndarray, folds: int) -> Report:
+    from sklearn.metrics import f1_score
+
+    right = truth == predicted
+    scores: dict[str, Any] = {
+        "accuracy": float(right.mean()),
+        "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0)),
+        "majority": max(Counter(truth.tolist()).values()) / len(truth),
+        "classes": len(set(truth.tolist())),
+        "folds": folds,
+    }
+    drawn = resampled_mean(right)
+    return Report("transfer", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn)

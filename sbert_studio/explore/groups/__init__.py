@@ -1,0 +1,1 @@
+"""Alike texts become groups with a name."""

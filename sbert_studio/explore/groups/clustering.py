@@ -1,0 +1,151 @@
+"""Groups of alike texts: HDBSCAN, k-means, or average linkage as in the SBERT paper's argument clustering."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import StudioError
+from ...registry import setting
+from ...workspace import Workspace
+from ..arrays import KeyLocks, load_array, store_array
+from ..settings_key import checked, settings_key
+from . import grouping
+from .keywords import label_clusters
+from .kmeans import k_means
+
+if TYPE_CHECKING:
+    from ...data.progress import Progress
+
+_LOCKS = KeyLocks()
+_METHODS = ("auto", "hdbscan", "kmeans", "agglomerative")
+
+
+@dataclass(frozen=True)
+class ClusterParams:
+    """How texts are grouped.
+
+    Raises:
+        StudioError: a value is out of bounds.
+    """
+
+    method: str = setting(
+        "auto",
+        "hdbscan finds the number by itself and leaves odd ones out; kmeans makes a given number; agglomerative joins while alike",
+        choices=_METHODS,
+    )
+    count: int = setting(0, "the number of clusters; 0 leaves it to the method", min=0, max=1000, step=1)
+    min_size: int = setting(0, "fewer texts than this are no cluster; 0 chooses by the size of the corpus", min=0, max=10_000, step=1)
+    threshold: float = setting(0.5, "agglomerative: join while the mean cosine is at least this", min=0.0, max=1.0, step=0.01)
+    seed: int = setting(-1, "-1 uses all processors; 0 and more make the same clusters again", min=-1, step=1)
+
+    def __post_init__(self) -> None:
+        checked(self)
+
+    @property
+    def key(self) -> str:
+        """16 hex digits that name these settings."""
+        return settings_key(self)
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Which texts belong together.
+
+    Attributes:
+        ids: (n,) int64, read-only: 0 is the largest cluster, -1 is noise.
+        labels: a few words for each cluster, no two alike.
+        sizes: how many texts each cluster has.
+    """
+
+    ids: np.ndarray
+    labels: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def noise(self) -> int:
+        """How many texts belong to no cluster."""
+        return int((self.ids < 0).sum())
+
+
+def cluster(
+    vectors: np.ndarray,
+    texts: Sequence[str],
+    params: ClusterParams,
+    key_base: str,
+    workspace: Workspace,
+    *,
+    progress: Progress | None = None,
+) -> Clusters:
+    """Group texts by their vectors, by direction only, and label the groups.
+
+    ``auto`` is k-means where ``count`` is given, else HDBSCAN, else (nothing dense) k-means with √(n/2) clusters.
+
+    Args:
+        vectors: (n, d).
+        texts: the n texts, for the labels.
+        key_base: names the vectors: ``<text digest>-<encoder fingerprint>``. What was computed is kept under it.
+
+    Raises:
+        StudioError: more clusters than texts, or too many texts for average linkage.
+    """
+    if params.count > len(vectors):
+        raise StudioError(f"{params.count} clusters of {len(vectors)} texts", "choose fewer clusters")
+    path = workspace.projection(f"{key_base}-{params.key}")
+    with _LOCKS[str(path)]:
+        ids = load_array(path, (len(vectors),), np.int64)
+        if ids is None:
+            ids = _by_size(_group(vectors, params, key_base, workspace, progress))
+            ids.flags.writeable = False
+            store_array(path, ids)
+    sizes = np.bincount(ids[ids >= 0])
+    return Clusters(ids, label_clusters(texts, ids), tuple(int(size) for size in sizes))
+
+
+def _group(vectors: np.ndarray, params: ClusterParams, key_base: str, workspace: Workspace, progress: Progress | None) -> np.ndarray:
+    if len(vectors) < 3:
+        return np.zeros(len(vectors), np.int64)
+    if params.method == "kmeans" or (params.method == "auto" and params.count):
+        return k_means(vectors, params.count or _guess(len(vectors)), params.seed)
+    if params.method == "agglomerative":
+        return _agglomerative(vectors, params, key_base, workspace, progress)
+    space = workspace.projection(f"{key_base}-space{params.seed}" if params.seed >= 0 else f"{key_base}-space")
+    with _LOCKS[str(space)]:
+        points = load_array(space, (len(vectors), grouping.SPACE))
+        if points is None:
+            points = grouping.dense_space(vectors, workspace.cache("numba"), params.seed, progress)
+            store_array(space, points)
+    found = grouping.hdbscan(points, params.min_size or max(5, round(0.4 * len(vectors) ** 0.5)))
+    if params.method == "auto" and found.max() < 1:
+        return k_means(vectors, _guess(len(vectors)), params.seed)
+    return found
+
+
+def _agglomerative(
+    vectors: np.ndarray, params: ClusterParams, key_base: str, workspace: Workspace, progress: Progress | None
+) -> np.ndarray:
+    # The tree is kept, so that moving the threshold or the number cuts it elsewhere and joins nothing again.
+    path = workspace.projection(f"{key_base}-tree")
+    with _LOCKS[str(path)]:
+        tree = load_array(path, (len(vectors) - 1, 4), np.float64)
+        if tree is None:
+            tree = grouping.average_linkage(vectors, progress)
+            store_array(path, tree)
+    found = grouping.cut(tree, count=params.count, threshold=params.threshold)
+    sizes = np.bincount(found)
+    return np.where(sizes[found] >= (params.min_size or 1), found, -1)
+
+
+def _guess(rows: int) -> int:
+    return int(np.clip(round((rows / 2) ** 0.5), 1, 100))
+
+
+def _by_size(ids: np.ndarray) -> np.ndarray:
+    """The same groups, numbered from the largest; equal sizes by their first row."""
+    names, first, sizes = np.unique(ids, return_index=True, return_counts=True)
+    order = sorted((place for place in range(len(names)) if names[place] >= 0), key=lambda place: (-sizes[place], first[place]))
+    numbers = {int(names[place]): number for number, place in enumerate(order)}
+    return np.array([numbers.get(int(name), -1) for name in ids], np.int64)

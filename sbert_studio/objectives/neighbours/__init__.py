@@ -1,0 +1,1 @@
+"""Losses on who is nearer to whom: positives, negatives, classes."""

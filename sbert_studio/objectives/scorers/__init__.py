@@ -1,0 +1,1 @@
+"""Losses of models that give a pair a score."""

@@ -1,0 +1,1 @@
+"""Losses on scored or labelled pairs."""

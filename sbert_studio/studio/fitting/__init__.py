@@ -1,0 +1,1 @@
+"""Tables of words: made, kept, told of."""

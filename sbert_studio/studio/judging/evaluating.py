@@ -1,0 +1,264 @@
+"""Several models judged on several files, on a folder, or on a suite of the literature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...data.public import is_public
+from ...errors import StudioError
+from ..results import Evaluation, LeftOut, SuiteHere
+from ..tuning.questions import Unanswered
+from .given import Given
+from .judging import Judging, of_reading
+from .leaderboard import LOCAL
+from .sources import is_everybodys, names_of, place_of, tables_at
+
+if TYPE_CHECKING:
+    from ...data.choices.column_choices import ColumnChoices
+    from ...data.evidence.similarity import Similar
+    from ...data.examples import Roles
+    from ...data.progress import Progress
+    from ...data.tables import Table
+    from ...encoders.base import Encoder
+    from ...evaluation.judging import Judged
+    from ...evaluation.remembered import Remembered
+    from ...evaluation.report import Report
+    from ...evaluation.several import Average, JudgedFile
+    from ...evaluation.suites import Missing, PartFound, Suite
+    from ..jobs import Begin
+
+
+class Evaluating(Judging):
+    """Models × files → scores, and which model is better."""
+
+    def evaluate(
+        self,
+        model: str | None,
+        path: str | Path | Table,
+        task: str = "auto",
+        progress: Progress | None = None,
+        asked: ColumnChoices | None = None,
+        known: str | Path | Table | None = None,
+        owner: str = LOCAL,
+    ) -> Report:
+        """A model judged on a file of pairs, triplets or labelled texts; a note says where it was tuned on the same rows.
+
+        Args:
+            asked: what was said of the file and its columns; the rest is found out, as for a training.
+            known: a file of other rows whose answers are known: ``senteval`` learns from them, ``categories`` lays the judged texts
+                beside them. A file of a set of the literature that has its own train split needs none.
+            owner: whose entry of the leaderboard it becomes.
+
+        Raises:
+            Unanswered: the file can be read in more than one way, such as a scale that looks reversed.
+            StudioError: the file cannot be read, or does not hold what the task needs.
+        """
+        from ...evaluation.several import judge_model
+
+        name = model or self.settings.default_model
+        source = path if isinstance(path, str | Path) else None
+        given = self._given(path, task, asked, known, None if source is None else names_of([source])[0])
+        encoders = self._encoders(name)
+        judged = encoders.of(name)
+        file, table, roles = self._judged_file(given.table.name, given, task, asked, encoders)
+        file = replace(file, public=source is not None and known is None and is_everybodys(source))
+        scores = judge_model(name, judged, [file], progress=progress)
+        kept = self.board.keep(Evaluation((file,), (), (), (scores,), ()), owner)
+        return replace(scores.reports[0], notes=(*file.notes, *self._of_model(name, table, roles), *kept), account=file.rows.account)
+
+    def evaluate_all(
+        self,
+        models: Sequence[str] = (),
+        data: Sequence[str | Path] = (),
+        task: str = "auto",
+        suite: str = "",
+        progress: Progress | None = None,
+        asked: ColumnChoices | None = None,
+        known: str | Path | Table | None = None,
+        owner: str = LOCAL,
+        begin: Begin | None = None,
+    ) -> Evaluation:
+        """Every model on the same rows of every file, the files taken together, and every two models compared.
+
+        Args:
+            models: the default model where none is named.
+            data: files, folders whose tables are meant, or public sets (``hf://datasets/…``); with a suite, where its files lie
+                (``suites`` in the home folder otherwise).
+            task: one for all files; ``auto`` finds it for each.
+            suite: judge by the files of this suite (see :mod:`sbert_studio.evaluation.suites`).
+            asked: what was said of the files' columns.
+            known: see :meth:`evaluate`; one for all files.
+            owner: whose entries of the leaderboard they become.
+            begin: told each phase, in place of ``progress``.
+
+        Raises:
+            Unanswered: a file can be read in more than one way.
+            StudioError: there is nothing to judge by, a file that was named cannot be read, or a model cannot be judged by its task.
+        """
+        from ...encoders.scorers.pair_scorer import PairScorer
+        from ...evaluation.several import compared, groups_of, judge_model
+
+        told = begin or (lambda phase, unit: progress)
+        names = tuple(dict.fromkeys(name for name in models if name)) or (self.settings.default_model,)
+        encoders = self._encoders(names[0])
+        missing: tuple[Missing, ...] = ()
+        left_out: tuple[LeftOut, ...] = ()
+        if suite and known is not None:
+            raise StudioError("a suite has its own rows to learn from", "leave --known out")
+        told("reading what to judge by", "texts")
+        if suite:
+            files, averages, missing = self._suite(suite, data, asked)
+        else:
+            others = None if known is None else self.read.table(known, asked=asked)
+            files, left_out = self._files(data, task, asked, encoders, others, begin)
+            averages = []
+        judged, tables = [file for file, _ in files], [table for _, table in files]
+        groups = groups_of(judged)
+        scores = []
+        for number, name in enumerate(names, start=1):
+            which = f"{number} of {len(names)} models" if len(names) > 1 else "the model"
+            told(f"loading {which}", "texts")
+            model = encoders.of(name)
+            show = told(f"judging {which}", "pairs" if isinstance(model, PairScorer) else "texts")
+            found = judge_model(name, model, judged, groups, averages, show)
+            scores.append(replace(found, notes=tuple(tuple(self._of_model(name, table)) for table in tables)))
+        if len(names) > 1:
+            told("comparing the models", "pairs")
+        comparisons = compared(judged, groups, averages, scores)
+        evaluation = Evaluation(tuple(judged), tuple(groups), tuple(averages), tuple(scores), tuple(comparisons), missing, left_out)
+        return replace(evaluation, notes=self.board.keep(evaluation, owner))
+
+    def suites_here(self) -> list[SuiteHere]:
+        """The suites of which files lie in ``suites`` in the home folder, by their names and what is there of them."""
+        from ...evaluation.suites import SUITES, find_parts, suite_named, suites_in
+
+        place = self.workspace.home / "suites"
+        found: list[SuiteHere] = []
+        for name in SUITES if place.is_dir() else ():
+            suite = suite_named(name)
+            with suppress(StudioError):
+                parts, _ = find_parts(suites_in(suite), [place], self.read.table)
+                wanted = sum(len(one.parts) for one in suites_in(suite))
+                found.append(SuiteHere(suite.name, suite.title, len(parts), wanted))
+        return found
+
+    def _encoders(self, first: str) -> _Encoders:
+        return _Encoders(self.catalog.load_either, lambda: self._untuned(first) or self.catalog.load(self.settings.default_model))
+
+    def _files(
+        self,
+        data: Sequence[str | Path],
+        task: str,
+        asked: ColumnChoices | None,
+        encoders: _Encoders,
+        known: Table | None,
+        begin: Begin | None,
+    ) -> tuple[list[tuple[JudgedFile, Table]], tuple[LeftOut, ...]]:
+        """What there is to judge by in files and folders. A table of a folder that holds nothing of the kind is left out."""
+        files: list[tuple[JudgedFile, Table]] = []
+        left_out: list[LeftOut] = []
+        paths = [path for one in data for path in tables_at(one, task)]
+        if not paths:
+            raise StudioError("there is nothing to judge by", "give files or a folder of tables, or name a suite")
+        for (path, alone), name in zip(paths, names_of([path for path, _ in paths]), strict=True):
+            try:
+                show = begin("fetching the set", "bytes") if begin is not None and is_public(path) else None
+                given = self._given(path, task, asked, known, name, show)
+                file, table, _ = self._judged_file(given.table.name if is_public(path) else name, given, task, asked, encoders)
+                files.append((replace(file, public=is_everybodys(path) and known is None), table))
+            except Unanswered:
+                raise
+            except StudioError as error:
+                if alone:
+                    raise
+                left_out.append(LeftOut(name, error.message))
+        if not files:
+            raise StudioError(f"no table there can be judged by: {left_out[0].file}: {left_out[0].why}", "see what evaluate reads")
+        return files, tuple(left_out)
+
+    def _judged_file(
+        self, name: str, given: Given, task: str, asked: ColumnChoices | None, encoders: _Encoders
+    ) -> tuple[JudgedFile, Table, Roles | None]:
+        from ...evaluation.evaluate import beside, task_of
+        from ...evaluation.several import JudgedFile
+
+        table = given.table
+        roles, open_ = self._roles_of(given, task, asked, encoders.similar)
+        chosen, columns = task_of(table, task, roles)
+        rows = chosen.read(table, columns)
+        if given.known is not None:
+            rows = beside(rows, chosen, given.known, given.dev, columns)
+        return JudgedFile(name, rows, chosen, task == "auto", notes=(*open_, *of_reading(table), *rows.notes)), table, roles
+
+    def _suite(
+        self, name: str, data: Sequence[str | Path], asked: ColumnChoices | None
+    ) -> tuple[list[tuple[JudgedFile, Table]], list[Average], tuple[Missing, ...]]:
+        """The files of a suite, the averages over suites, and what is missing."""
+        from ...evaluation.several import Average
+        from ...evaluation.suites import find_parts, suite_named, suites_in
+
+        suite = suite_named(name)
+        places = [place_of(one) for one in data] or [place_of(self.workspace.home / "suites")]
+        parts, missing = find_parts(suites_in(suite), places, lambda path: self.read.table(path, asked=asked))
+        files = [self._part(part, asked, not data) for part in parts]
+        there = tuple(dict.fromkeys(part.suite.name for part in parts))
+        averages = [Average(suite.name, there, len(suite.suites))] if suite.suites else []
+        return files, averages, tuple(missing)
+
+    def _part(self, found: PartFound, asked: ColumnChoices | None, public: bool) -> tuple[JudgedFile, Table]:
+        from ...evaluation.evaluate import beside
+        from ...evaluation.several import JudgedFile
+        from ...evaluation.tasks import task_named
+
+        suite, part = found.suite, found.part
+        table = found.read()
+        task = task_named(suite.task)
+        roles = found.roles or _roles(table, suite, asked)
+        rows = task.read(table, roles)
+        if found.known is not None:
+            rows = beside(rows, task, found.known(), None if found.dev is None else found.dev(), roles)
+        notes = [*of_reading(table), *rows.notes]
+        if len(rows.examples) != part.rows and not found.instead:
+            notes.append(f"{len(rows.examples):,} rows are judged; the published figures are of {part.rows:,}")
+        if rows.known is not None and len(rows.known) != part.learned:
+            notes.append(f"{len(rows.known):,} rows are learned from; those of the published figures were {part.learned:,}")
+        # The only part of a suite is told by the suite's name, and one of several by its own.
+        name = found.instead or (suite.name if len(suite.parts) == 1 else part.name)
+        return JudgedFile(name, rows, task, suite=suite.name, notes=tuple(notes), public=public), table
+
+
+class _Encoders:
+    """The models by name. The one that tells what columns mean remembers the texts that it was shown, so that none is encoded twice."""
+
+    def __init__(self, load: Callable[[str], Any], untuned: Callable[[], Encoder]) -> None:
+        self._load, self._untuned = load, untuned
+        self._shown: Remembered | None = None
+
+    def similar(self) -> Similar:
+        """How alike texts are by the first model before it was tuned."""
+        from ...data.evidence.similarity import similar_by
+        from ...evaluation.remembered import Remembered
+
+        if self._shown is None:
+            self._shown = Remembered(self._untuned())
+        return similar_by(self._shown.encode)
+
+    def of(self, name: str) -> Judged:
+        """The model of that name."""
+        model = self._load(name)
+        return self._shown if self._shown is not None and self._shown.encoder is model else model
+
+
+def _roles(table: Table, suite: type[Suite], asked: ColumnChoices | None) -> Roles:
+    """What the columns of a suite's file are: its task and its scale are known, and names tell the rest."""
+    from ...data.choices.column_choices import ColumnChoices, roles_as_asked
+    from ...evaluation.tasks import task_named
+
+    asked = asked or ColumnChoices()
+    group = suite.group if asked.group is None and suite.group in table.columns else asked.group
+    said = replace(asked, kind=suite.kind or task_named(suite.task).kinds[0], scale=suite.scale, group=group, as_read=True)
+    return roles_as_asked(table, said)

@@ -1,0 +1,53 @@
+"""What is given to be judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...workspace import existing
+
+if TYPE_CHECKING:
+    from ...data.distributions import OwnSplits
+    from ...data.examples import Roles
+    from ...data.tables import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A table, and what a task may learn from.
+
+    Attributes:
+        known, dev: rows whose answers are known, and those by which settings are chosen.
+        roles: what the columns are, of a known set.
+    """
+
+    table: Table
+    known: Table | None = None
+    dev: Table | None = None
+    roles: Roles | None = None
+
+
+def as_known_set(path: str | Path | Table, task: str) -> Given | None:
+    """A file or folder of a known set, as its authors split it; ``None`` of any other, and for a task that learns from nothing.
+
+    Raises:
+        StudioError: there is no such task, or a file of the set is missing or is not what its name says.
+    """
+    place = existing(path) if isinstance(path, str | Path) else None
+    own = [] if place is None else learned_sets(place, task)
+    if len(own) != 1:
+        return None
+    known, dev = (None if one is None else one.table for one in (own[0].known, own[0].dev))
+    return Given(own[0].judged.table, known, None if known is None else dev, own[0].judged.roles)
+
+
+def learned_sets(place: Path, task: str) -> list[OwnSplits]:
+    """The known sets of a file or folder that a task which learns can judge by; none for any other task."""
+    from ...data.distributions import own_splits_at
+    from ...evaluation.tasks import task_named
+
+    if task == "auto" or not task_named(task).learns:
+        return []
+    return [one for one in own_splits_at(place) if one.judged.roles.kind in task_named(task).kinds]

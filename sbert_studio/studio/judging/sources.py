@@ -1,0 +1,62 @@
+"""What there is to judge by: files, the tables of a folder, public sets, and the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...data.public import is_public
+from ...data.samples import samples
+from ...errors import StudioError
+from ...workspace import existing
+from ..reading import existing_file
+from .given import learned_sets
+
+
+def place_of(path: str | Path) -> Path:
+    """A file or folder that is there.
+
+    Raises:
+        StudioError: nothing is.
+    """
+    found = existing(path)
+    if found is None:
+        raise StudioError(f"there is no folder {str(path)[:200]!r}", "put the suite's files there, or name the folder that holds them")
+    return found.resolve()
+
+
+def tables_at(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
+    """A file or a public set, and that it was named; or the tables of a folder, or, for a task that learns, the known
+    sets that lie there.
+
+    Raises:
+        StudioError: there is neither, or the folder holds no table.
+    """
+    from ...data.readers.content import SUFFIXES
+
+    if is_public(path):
+        return [(str(path), True)]
+    found = existing(path)
+    if found is None or not found.is_dir():
+        return [(existing_file(path), True)]
+    if sets := learned_sets(found, task):
+        return [(own.judged.files[0], False) for own in sets]
+    tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
+    if not tables:
+        raise StudioError(f"the folder {found.name or found} holds no table", f"name a folder of {', '.join(SUFFIXES)} files")
+    return [(one, False) for one in tables]
+
+
+def names_of(paths: Sequence[str | Path]) -> list[str]:
+    """What files are called in the answer: by their names, with their folder where two have the same; samples by their titles."""
+    titles = {sample.path.resolve(): sample.title for sample in samples()}
+    names = [str(path) if is_public(path) else titles.get(Path(path).resolve(), Path(path).name) for path in paths]
+    return [
+        name if names.count(name) == 1 or is_public(path) else f"{Path(path).resolve().parent.name}/{name}"
+        for path, name in zip(paths, names, strict=True)
+    ]
+
+
+def is_everybodys(path: str | Path) -> bool:
+    """Whether a file is nobody's own: a public set, or a sample of ours."""
+    return is_public(path) or Path(path).resolve() in {sample.path.resolve() for sample in samples()}

@@ -1,0 +1,1 @@
+"""Asked for → planned → started → followed → settled: a training as the studio sees it."""

@@ -1,0 +1,244 @@
+"""Verbs by which a model is tuned, in the foreground or in the background."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import StudioError
+from ...runs.records.record import ACTIVE, Run
+from ...workspace import atomic_folder, file_name, write_json
+from ..keeping import kept_until
+from ..limits import require_turn, require_within
+from ..results import Exported, RunView
+from .accounting import run_accounts
+from .planning import Planning
+from .plans import TrainPlan, TrainRequest
+from .starting import ALARM, new_run, require_same, require_writable, write_materials
+from .tokens import is_token_of, token_of
+
+if TYPE_CHECKING:
+    from ...data.accounts import RowAccount
+    from ...training.events import Event
+
+
+class Tuning(Planning):
+    """Plans → runs → models. A run id is the permission to see, stop and use a run."""
+
+    def submit(self, plan: TrainPlan | TrainRequest) -> Run:
+        """Queue a run in the background, of a plan as it stands; its files are copied at once.
+
+        Raises:
+            Unanswered: a question to the files' owner is open.
+            StudioError: as :meth:`plan`; or something is so wrong with the rows that nothing can be learned from them.
+        """
+        run = self._new_run(self.settled(plan))
+        self.runner.submit(run.id)
+        return run
+
+    def train(
+        self,
+        plan: TrainPlan | TrainRequest,
+        *,
+        out: str | Path | None = None,
+        emit: Callable[[Event], None] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+        began: Callable[[Run], None] | None = None,
+    ) -> Run:
+        """Train here and now, and return the run as it ended: finished or stopped.
+
+        Args:
+            plan: a plan as it stands; a request is planned first, by one process of several.
+            out: where to put a copy of the model's folder.
+            emit: told each event.
+            began: told the run before its first step.
+
+        Raises:
+            Unanswered: a question to the files' owner is open.
+            StudioError: the run failed for a reason that can be mended. Anything else that is raised is a bug.
+        """
+        return self._carry_out(lambda: self._new_run(self.settled(plan)), out, emit, should_stop, began)
+
+    def go_on(
+        self,
+        run_id: str,
+        said: TrainRequest | None = None,
+        *,
+        out: str | Path | None = None,
+        emit: Callable[[Event], None] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+        began: Callable[[Run], None] | None = None,
+    ) -> Run:
+        """Go on here and now with a run that ended early; the arguments are those of :meth:`train`.
+
+        Args:
+            said: what was said beside the run's id, which must be what the run began with.
+        """
+        from ...runs.run_files import RunFiles
+
+        def begin() -> Run:
+            self.store.recover()
+            run = self.store.get(run_id)
+            require_same(run, RunFiles(self.workspace.run(run_id)), said)
+            if said is not None and said.overrides.get(ALARM):
+                self.accept(run_id, str(said.overrides[ALARM]))
+            return self.store.take(run_id)
+
+        return self._carry_out(begin, out, emit, should_stop, began)
+
+    def _carry_out(
+        self,
+        begin: Callable[[], Run],
+        out: str | Path | None,
+        emit: Callable[[Event], None] | None,
+        should_stop: Callable[[], bool],
+        began: Callable[[Run], None] | None,
+    ) -> Run:
+        from ...runs.running.distributed import agreed, is_main
+        from ...runs.running.work import accompany, perform
+
+        if out is not None:
+            require_writable(Path(out))
+
+        def ready() -> str:
+            run = begin()
+            if began is not None:
+                began(run)
+            return run.id
+
+        run_id = agreed(ready, self.catalog.device.type)
+        if not is_main():
+            accompany(self.workspace.run(run_id), self.catalog, should_stop)
+            return self.store.get(run_id)
+        try:
+            error = perform(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
+        finally:
+            self.store.release(run_id)
+        if error is not None:
+            raise error
+        run = self.store.get(run_id)
+        if out is not None and run.model_path is not None:
+            with atomic_folder(Path(out).expanduser().resolve()) as part:
+                shutil.copytree(run.model_path, part, dirs_exist_ok=True)
+        return run
+
+    def accept(self, run_id: str, alarm: str) -> None:
+        """Keep with the run that its owner wants it to go on in spite of this alarm."""
+        run = self.store.get(run_id)
+        before = str(run.spec.get(ALARM) or "")
+        spec = {**run.spec, ALARM: alarm if before in ("", alarm) else "both"}
+        write_json(self.workspace.run(run_id) / "spec.json", spec)
+        self.store.record(run_id, spec=spec)
+
+    def run(self, run_id: str, after: int = 0) -> RunView:
+        """A run and its events numbered above ``after``; poll with the view's ``cursor``."""
+        self.store.recover()
+        run = self.store.get(run_id)
+        return self._seen(run, tuple(self.store.events(run_id, after)))
+
+    def under_way(self, owner: str | None = None) -> list[RunView]:
+        """The runs (of one owner) that wait or train, in the order of their turns, each with its place among everybody's; no events."""
+        return [self._seen(run) for run in reversed(self.runs(owner)) if run.active]
+
+    def _seen(self, run: Run, events: tuple[tuple[int, dict[str, Any]], ...] = ()) -> RunView:
+        due = kept_until(self.settings, self.workspace, run)
+        stopping = run.active and self.store.asked_to_stop(run.id)
+        return RunView(run, events, self._before(run), stopping, due.isoformat(timespec="seconds") if due else "")
+
+    def _before(self, run: Run) -> int:
+        """How many runs go before this one: as the runner here has it, or, where another process has it, by when they were begun."""
+        if run.status != "queued":
+            return 0
+        if place := self.runner.position(run.id):
+            return place
+        turns = [one.id for one in reversed(self.store.runs()) if one.active]
+        return turns.index(run.id) if run.id in turns else 0
+
+    def accounts(self, run_id: str) -> dict[str, RowAccount]:
+        """What became of every row of a run's files, those held out told apart; empty of runs of earlier versions."""
+        from ...runs.run_files import RunFiles
+
+        return run_accounts(self.store.get(run_id), RunFiles(self.workspace.run(run_id)))
+
+    def runs(self, owner: str | None = None) -> list[Run]:
+        """The runs (of one owner), newest first. One whose process died reads as interrupted."""
+        self.store.recover()
+        return self.store.runs(owner)
+
+    def stop(self, run_id: str) -> Run:
+        """Ask a run to stop; its best and its last weights are kept, and it can be resumed."""
+        return self.runner.stop(run_id)
+
+    def token_of(self, run_id: str) -> str:
+        """What gives a caller of the API the right to stop this run."""
+        return token_of(self.workspace, run_id)
+
+    def stop_with_token(self, run_id: str, token: str) -> Run:
+        """:meth:`stop` for a caller of the API.
+
+        Raises:
+            StudioError: there is no such run, or the token is another's.
+        """
+        self.store.recover()
+        run = self.store.get(run_id)
+        if not is_token_of(self.workspace, run.id, token):
+            raise StudioError("this is not the token of that run", "give the one that /train returned with the run's id")
+        return self.stop(run.id)
+
+    def resume(self, run_id: str) -> Run:
+        """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""
+        require_turn(self.settings.limits, self.store.get(run_id).owner, self._active())
+        run = self.store.take(run_id)
+        self.runner.submit(run_id)
+        return run
+
+    def delete_run(self, run_id: str) -> None:
+        """Remove a run with its model, its data and its events.
+
+        Raises:
+            StudioError: it is still under way.
+        """
+        self.store.recover()
+        run = self.store.get(run_id)
+        if run.active:
+            raise StudioError(f"the run {run_id} is {run.status}", "stop it before deleting it")
+        self.store.delete(run_id)
+
+    def export(self, run_id: str, path: str | Path | None = None, kind: str = "all") -> Exported:
+        """A zip of a finished run.
+
+        Args:
+            kind: one of :data:`~sbert_studio.runs.exports.kinds.EXPORTS`: everything that another person needs to use it and to check
+                it, or a part of it.
+
+        Raises:
+            StudioError: there is no such run or kind, or the run lacks what is to be handed on.
+        """
+        from ...runs.exports.kinds import EXPORTS, write_zip
+
+        chosen, run = EXPORTS[kind](), self.store.get(run_id)
+        self.accounts(run_id)  # with the rows that were held out, for the card
+        part = "" if kind == "all" else f"-{kind}"
+        target = self.workspace.exports() / f"{file_name(run.name, 'model')}-{run.id}{part}.zip" if path is None else Path(path)
+        write_zip(chosen, run, self.workspace.run(run_id), target)
+        return Exported(target, target.stat().st_size)
+
+    def _active(self) -> list[Run]:
+        self.store.recover()
+        return [run for status in ACTIVE for run in self.store.runs(status=status)]
+
+    def _new_run(self, plan: TrainPlan) -> Run:
+        from ...runs.run_files import RunFiles
+
+        run = new_run(plan)
+        require_within(self.settings.limits, run, self._active())
+        folder = self.workspace.run(run.id)
+        try:
+            write_materials(RunFiles(folder), plan)
+            self.store.add(run)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return run

@@ -1,0 +1,1 @@
+"""The named endpoints, for gradio_client and MCP."""

@@ -1,0 +1,64 @@
+"""What a visitor's page works on, the files made for it, and the visitor's name."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...workspace import file_name
+
+if TYPE_CHECKING:
+    from ...data.corpus import Corpus
+    from ...studio.results import MapView
+
+_AN_HOUR = 3600.0
+_OWNER = re.compile(r"visitor-[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A visitor's corpus, the file it came from and the columns it could have been."""
+
+    corpus: Corpus
+    path: Path
+    columns: tuple[str, ...]
+    column: str
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A map on a visitor's page and what it was drawn from."""
+
+    corpus: Corpus
+    view: MapView
+    model: str | None
+
+
+class Downloads:
+    """Files made for one visitor, in the system's temporary folder; those older than an hour go when another is made."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="sbert-studio-"))
+
+    def path(self, name: str) -> Path:
+        """A path for a new file of that name, in a folder of its own."""
+        for old in self._folder.iterdir():
+            if time.time() - old.stat().st_mtime > _AN_HOUR:
+                shutil.rmtree(old, ignore_errors=True)
+        return Path(tempfile.mkdtemp(dir=self._folder)) / file_name(name)
+
+
+def new_owner() -> str:
+    """A name for a visitor on a shared page: it tells their runs from others', and protects nothing by itself."""
+    return f"visitor-{secrets.token_hex(8)}"
+
+
+def is_owner(name: object) -> bool:
+    """Whether ``name`` could be one of :func:`new_owner`; the browser sends it, and may send any other ("local", "api")."""
+    return isinstance(name, str) and _OWNER.fullmatch(name) is not None
