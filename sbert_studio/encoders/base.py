@@ -13,7 +13,7 @@ from ..data.progress import StoppedError
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
     from ..wordvectors.tokens import Coverage
-    from .sentence import TextTokens
+    from .text_tokens import TextTokens
 
 
 class EncodingStoppedError(StoppedError):

@@ -7,7 +7,7 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,37 +25,13 @@ from .rows import TextRows
 from .storage.card import model_card
 from .storage.config import EncoderConfig
 from .storage.saving import save_folder
+from .text_tokens import TextTokens
 from .trainable import Trainable
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
     from .storage.card import CardFacts
-
-
-class TextTokens(Protocol):
-    """Texts → token ids."""
-
-    @property
-    def max_length(self) -> int:
-        """The most ids of a text."""
-
-    @property
-    def prompt(self) -> str:
-        """What is put before every text."""
-
-    @property
-    def pad(self) -> int:
-        """The id that fills a row; masked wherever it stands."""
-
-    def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, cut to the maximum length, not padded, never none."""
-
-    def counts(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has when nothing is cut."""
-
-    def words(self) -> list[str]:
-        """The whole words of the vocabulary, in its order."""
 
 
 class SentenceEncoder(Trainable, Encoder):

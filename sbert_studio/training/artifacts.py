@@ -13,7 +13,7 @@ from ..encoders.storage.card import CardFacts, Score, short_name
 from ..encoders.trainable import Trainable
 from ..evaluation.words import gain_in_words, interval_in_words
 from ..workspace import atomic_file
-from .checkpoint import State
+from .checkpoint_files import State
 from .loop.parts import Parts
 from .spec import TrainSpec
 

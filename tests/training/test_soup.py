@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from sbert_studio.training.checkpoint import Checkpoints, read_tensors
+from sbert_studio.training.checkpoint import Checkpoints
+from sbert_studio.training.checkpoint_files import read_tensors
 from sbert_studio.training.events import Evaluated, Started, Step, Stopped
 from sbert_studio.training.loop import loop, throughput
 from sbert_studio.training.loop.soup import Soup

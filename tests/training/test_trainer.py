@@ -253,7 +253,7 @@ def test_a_full_disk_ends_the_run_with_the_last_good_checkpoint_intact(tmp_path:
 
     from sbert_studio.training import checkpoint
 
-    real, written = checkpoint._write_tensors, iter(range(1000))
+    real, written = checkpoint.write_tensors, iter(range(1000))
 
     def fill(path: Path, tensors: dict[str, torch.Tensor]) -> None:
         if next(written) == 4:  # the second file of the second checkpoint
@@ -263,7 +263,7 @@ def test_a_full_disk_ends_the_run_with_the_last_good_checkpoint_intact(tmp_path:
 
     spec, examples = small_spec(checkpoint_every=3), scored_pairs()
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "_write_tensors", fill)
+        patch.setattr(checkpoint, "write_tensors", fill)
         with pytest.raises(StudioError, match="disk was full"):
             train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path / "run")
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-000000003"]

@@ -17,7 +17,8 @@ from ...errors import StudioError
 from ..fast.batching import unique_texts
 from ..fast.inference import batches_of
 from ..rows import TextRows
-from ..sentence import SentenceEncoder, TextTokens
+from ..sentence import SentenceEncoder
+from ..text_tokens import TextTokens
 from ..trainable import Trainable
 from .pair_scorer import PairScorer
 from .poly_attention import SHARPNESS, attended, attended_all

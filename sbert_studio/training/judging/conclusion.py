@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..checkpoint import State
+from ..checkpoint_files import State
 from ..events import Notice
 from ..loop.parts import Parts
 from ..trials.assignment import Assignment

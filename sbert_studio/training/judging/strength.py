@@ -13,7 +13,8 @@ from ...encoders.trainable import Trainable
 from ...errors import StudioError
 from ...workspace import write_json
 from ..artifacts import write_model
-from ..checkpoint import Checkpoints, disk_space, read_tensors
+from ..checkpoint import Checkpoints, disk_space
+from ..checkpoint_files import read_tensors
 from ..prepare import put_adapter, reshape
 from ..spec import TrainSpec
 from .blend import Blend, unblended

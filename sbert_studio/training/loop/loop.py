@@ -14,7 +14,8 @@ from torch import Tensor
 
 from ...data.questions import Question
 from ...errors import StudioError
-from ..checkpoint import Checkpoints, State, Tensors, read_state, read_tensors
+from ..checkpoint import Checkpoints
+from ..checkpoint_files import State, Tensors, read_state, read_tensors
 from ..events import Evaluated, Notice, Saved, Step
 from ..judging.alarm import OPPOSITE, accepted, below_chance, falls_apart
 from .parts import Parts

@@ -1,0 +1,172 @@
+"""Verbs by which texts are compared and encoded, and what is said of how well the model reads them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data.columns.roles import Roles
+from ..data.progress import checkpoint
+from ..data.values.no_answer import kept_as_texts
+from ..errors import StudioError
+from .languages import foreign_notes, unknown_notes
+from .part import Part
+from .results import Agreement, Encoded, PairScore, PairScores, Similarity
+
+if TYPE_CHECKING:
+    from ..data.corpus import Corpus
+    from ..data.progress import Progress
+    from ..data.tables import Table
+    from ..encoders.base import Encoder
+    from .reading import Reading
+    from .services import Services
+
+
+class Comparing(Part):
+    """Texts → vectors, and how alike they are."""
+
+    def __init__(self, services: Services, read: Reading) -> None:
+        super().__init__(services)
+        self.read = read
+
+    def similarity(self, a: str, b: str, model: str | None = None) -> Similarity:
+        """Two texts compared."""
+        encoder = self._encoder(model)
+        vectors = encoder.encode([given(a, "first"), given(b, "second")])
+        foreign, found = self.language_notes([a, b], model), encoder.coverage([a, b])
+        doubtful = bool(foreign) or (found is not None and found.empty > 0)
+        return replace(_compare(vectors[:1], vectors[1:])[0], notes=(*foreign, *unknown_notes(found, 2)), doubtful=doubtful)
+
+    def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
+        """Every row of a file of pairs compared that has both its texts; with the scores or labels that it holds, as far as it does."""
+        from ..data.accounts import account_of
+        from ..data.examples import build_examples, detect_roles
+
+        table = self.read.table(path)
+        roles = detect_roles(table)
+        if len(roles.texts) < 2:
+            raise StudioError("this file has one column of texts, pairs need two", "put the two texts of a pair into two columns")
+        examples, findings = build_examples(table, Roles("positive_pairs", roles.texts[:2]))
+        lefts, rights = examples.texts[:2]
+        vectors = self._encoder(model).encode([*lefts, *rights], progress=progress)
+        found = _compare(vectors[: len(lefts)], vectors[len(lefts) :])
+        rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
+        account = account_of(table, findings, examples.lines)
+        agreement = _agreement(table, roles, np.array([one.cosine for one in found]))
+        notes = (*kept_as_texts(findings), *self.reading_notes([*lefts, *rights], model))
+        return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]), account, agreement, notes)
+
+    def similarity_matrix(self, texts: Sequence[str], model: str | None = None) -> np.ndarray:
+        """Cosines of all texts with all: (n, n) float32."""
+        if not texts:
+            raise StudioError("there is no text to compare", "write one text a line")
+        from ..evaluation.similarity import normalised
+
+        vectors = normalised(self._encoder(model).encode([given(text, f"{number}.") for number, text in enumerate(texts, 1)]))
+        return np.asarray(np.clip(vectors @ vectors.T, -1, 1))
+
+    def encode(
+        self, texts: Sequence[str] | Corpus, model: str | None = None, precision: str = "float32", progress: Progress | None = None
+    ) -> Encoded:
+        """Texts as vectors, past the cache, with the time it took; of a corpus a vector for each row of its file (see :class:`Encoded`)."""
+        from ..data.accounts import RowAccount
+
+        encoder = self.catalog.load(model or self.settings.default_model, precision)
+        found = texts if isinstance(texts, Sequence) else texts.texts
+        if not found:
+            raise StudioError("there is no text to encode", "check the file and its column")
+        start = time.perf_counter()
+        vectors = encoder.encode(found, progress=progress)
+        seconds = time.perf_counter() - start
+        rate, account = len(vectors) / max(seconds, 1e-9), RowAccount(len(found), len(found))
+        if not isinstance(texts, Sequence):
+            vectors, account = _aligned(vectors, texts), texts.account
+        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.reading_notes(texts, model))
+
+    def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, what: str = "The texts") -> tuple[str, ...]:
+        """A sentence where the texts are in a language that the model was not trained on."""
+        from ..data.language import languages_in
+
+        found = languages_in(texts) if isinstance(texts, Sequence) else texts.languages
+        return foreign_notes(self.catalog, model or self.settings.default_model, found, what)
+
+    def reading_notes(self, texts: Sequence[str] | Corpus, model: str | None = None) -> tuple[str, ...]:
+        """:meth:`language_notes`, and a sentence where the model is a table that does not know all their words."""
+        return (*self.language_notes(texts, model), *self._unknown(texts, model))
+
+    def _unknown(self, texts: Sequence[str] | Corpus, model: str | None, what: str = "the texts") -> tuple[str, ...]:
+        encoder = self._encoder(model)
+        if isinstance(texts, Sequence):
+            return unknown_notes(encoder.coverage(texts), len(texts), what)
+        if encoder.coverage(()) is None:
+            return ()
+
+        def count() -> Coverage:
+            return encoder.coverage(texts.texts) or Coverage(0, 0, 0)
+
+        from ..wordvectors.tokens import Coverage
+
+        found = self._services.coverages.get((texts.digest, encoder.fingerprint), count, checkpoint)
+        return unknown_notes(found, len(texts.texts), what)
+
+    def _notes(self, corpus: Corpus, model: str | None) -> tuple[str, ...]:
+        return (*corpus.repeats(), *kept_as_texts(corpus.notes), *self.reading_notes(corpus, model))
+
+    def _encoder(self, model: str | None) -> Encoder:
+        return self.catalog.load(model or self.settings.default_model)
+
+
+def given(text: str, which: str) -> str:
+    """The text, which must not be empty; ``which`` names it.
+
+    Raises:
+        StudioError: it is.
+    """
+    if not text.strip():
+        raise StudioError(f"the {which} text is empty" if which != "query" else "the query is empty", "write a few words")
+    return text
+
+
+def _compare(left: np.ndarray, right: np.ndarray) -> list[Similarity]:
+    """Matching rows of two (n, d) arrays by every measure."""
+    from ..evaluation.similarity import MEASURES, measures
+
+    found = measures(left, right)
+    return [Similarity(*(float(found[name][row]) for name in MEASURES)) for row in range(len(left))]
+
+
+def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
+    """The (n, d) vectors of a corpus as those of its file's rows, NaN where a row has no text."""
+    places, rows = corpus.places()
+    if rows == len(vectors):
+        return vectors
+    found = np.full((rows, vectors.shape[1]), np.nan, dtype=vectors.dtype)
+    found[places] = vectors
+    return found
+
+
+def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | None:
+    """How the cosines of the rows that have both their texts go with the scores or labels beside them."""
+    from ..data.examples import build_examples
+    from ..evaluation.measures.sts import pearson, spearman
+
+    if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
+        return None
+    # Rows that were spread from one line of the file share its number: they are told apart by their place in the table.
+    placed = replace(table, lines=np.arange(len(table)))
+    compared = build_examples(placed, Roles("positive_pairs", roles.texts[:2]))[0].lines
+    try:
+        told, _ = build_examples(placed, roles)
+    except StudioError:
+        return None  # No compared row holds one.
+    found = cosines[np.searchsorted(compared, told.lines)]
+    targets = np.asarray(told.targets)
+    if roles.kind == "scored_pairs":
+        return Agreement(roles.target, len(told), spearman(found, targets), pearson(found, targets))
+    means = {label: float(found[targets == number].mean()) for number, label in enumerate(roles.labels) if (targets == number).any()}
+    return Agreement(roles.target, len(told), mean_by_label=means)
