@@ -10,6 +10,7 @@ _SHOWN_ROWS = 10
 _QUOTED = 80  # characters of what is quoted
 _LONGEST = 4_000
 _QUOTE = re.compile(r"""(?<![\w=])(['"])([^\n]{121,}?)(\1(?!\w)|$)""", re.MULTILINE)
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _WORD = re.compile(r"\S{501,}")
 
 
@@ -74,4 +75,17 @@ class DiskFull(StudioError):
 
 def is_disk_full(error: BaseException) -> bool:
     """Whether ``error`` says that no room is left on a disk, or none for this user or file."""
-    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+    if isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in _NO_ROOM):
+        return True
+    # What writes safetensors raises an error of its own, with the system's number in its words.
+    numbers = tuple(f"(os error {number})" for number in _NO_ROOM)
+    return type(error).__name__ == "SafetensorError" and str(error).rstrip(". ").endswith(numbers)
+
+
+def plainly(error: Exception) -> StudioError | None:
+    """What is said to whoever cannot look at this machine where its disk is full or its memory used up; ``None`` of other errors."""
+    if is_disk_full(error):
+        return StudioError("the disk is full", "make room, then try again")
+    if isinstance(error, MemoryError):
+        return StudioError("there was not enough memory", "take less at once, or a smaller model")
+    return None

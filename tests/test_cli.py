@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import re
+import resource
 import shlex
 import signal
 import socket
@@ -489,6 +490,17 @@ def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("sbert_studio.studio.exploring.Exploring.similarity", full)
     assert refused(cli("similarity", "a", "b", "--json")).startswith("error: the disk is full (/somewhere). hint: make room")
+
+
+def test_a_disk_that_is_full_while_weights_are_written_is_no_bug(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("the cat sat on the mat\n" * 50, encoding="utf-8")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
+    try:
+        told = refused(cli("fit", tmp_path / "notes.txt", "--out", tmp_path / "words", "--set", "epochs=1", "--json"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert told.startswith("error: the disk is full. hint: make room") and not (tmp_path / "words").exists()
 
 
 def test_a_port_that_is_taken_is_told_before_the_page_is_built(cli: Any) -> None:

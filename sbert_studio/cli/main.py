@@ -104,11 +104,12 @@ def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
 
 def _failed(error: Exception, as_json: bool, stdout: Any) -> int:
     """The disk, or a bug."""
+    if is_disk_full(error):
+        place = (error.filename2 or error.filename) if isinstance(error, OSError) else None
+        where = f" ({place})" if place else ""
+        return _refused(StudioError(f"the disk is full{where}", "make room, then try again"), as_json, stdout)
     if not isinstance(error, OSError) or error.errno not in _DISK:
         return _bug(error, as_json, stdout)
-    if is_disk_full(error):
-        where = f" ({place})" if (place := error.filename2 or error.filename) else ""
-        return _refused(StudioError(f"the disk is full{where}", "make room, then try again"), as_json, stdout)
     place = error.filename2 or error.filename or "the output"
     return _refused(StudioError(f"{place} cannot be used: {error.strerror}", "check the path and the room on its disk"), as_json, stdout)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..data.progress import StoppedError, stoppable
-from ..errors import StudioError
+from ..errors import StudioError, plainly
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -190,9 +190,11 @@ class Jobs:
             self._tell(job, status="stopped", message=why)
         except StudioError as error:
             self._tell(job, status="failed", message=error.message, hint=error.hint, error=error)
-        except BaseException:
+        except BaseException as error:
             log.exception("a job came to nothing: %s", job.view.title)
-            self._tell(job, status="failed", message="something went wrong on our side; it has been logged", hint="try again")
+            told = plainly(error) if isinstance(error, Exception) else None
+            told = told or StudioError("something went wrong on our side; it has been logged", "try again")
+            self._tell(job, status="failed", message=told.message, hint=told.hint)
 
     def _over(self, job: _Job) -> bool:
         return bool(self._limits.minutes and job.began) and time.monotonic() - job.began > 60 * self._limits.minutes

@@ -166,9 +166,7 @@ def disk_space(what: str, folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, SafetensorError) as error:
-        if is_disk_full(error) or (
-            isinstance(error, SafetensorError) and ("space" in str(error).lower() or "too large" in str(error).lower())
-        ):
+        if is_disk_full(error):
             whole = any(folder.glob(f"**/{_FOLDER}/{_PREFIX}*/{STATE}"))
             kept = "the last good checkpoint is intact" if whole else "there is no checkpoint yet, so it will begin anew"
             raise DiskFull(f"the disk was full while {what} was written; {kept}", "make room, then resume the run") from error

@@ -16,7 +16,7 @@ import gradio as gr
 
 from ..data.progress import StoppedError, checkpoint
 from ..data.readers.content import SUFFIXES
-from ..errors import StudioError, ended
+from ..errors import StudioError, ended, plainly
 from .visitors.session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .visitors.sessions import Sessions
 from .visitors.shelves import Shelf, Shelves
@@ -174,17 +174,23 @@ def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") 
             gr.Info("Cancelled; nothing was changed.", duration=4, title="Stopped")
             return gr.skip()
         except StudioError as error:
-            # Toasts read HTML, and a message may quote a cell.
-            words = html.escape(str(error.message) + ("" if not error.rows else f" ({_rows(error)})"))
-            hint = html.escape(error.hint[:1].upper() + error.hint[1:]) if error.hint else ""
-            return _say(ended(words[:1].upper() + words[1:]) + (f"<br>{ended(hint)}" if hint else ""), stop)
+            return _say(_in_sentences(error), stop)
         except gr.Error:
             raise
-        except Exception:
+        except Exception as error:
             log.exception("a handler of the page failed: %s", getattr(handler, "__name__", handler))
-            return _say("Something went wrong on our side; it has been logged. Please try again.", stop)
+            known = plainly(error)
+            words = "Something went wrong on our side; it has been logged. Please try again." if known is None else _in_sentences(known)
+            return _say(words, stop)
 
     return call
+
+
+def _in_sentences(error: StudioError) -> str:
+    """An error as a toast shows it. Toasts read HTML, and a message may quote a cell."""
+    words = html.escape(str(error.message) + ("" if not error.rows else f" ({_rows(error)})"))
+    hint = html.escape(error.hint[:1].upper() + error.hint[1:]) if error.hint else ""
+    return ended(words[:1].upper() + words[1:]) + (f"<br>{ended(hint)}" if hint else "")
 
 
 def _rows(error: StudioError) -> str:

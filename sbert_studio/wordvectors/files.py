@@ -30,6 +30,9 @@ _LINE = 400_000  # bytes
 _AHEAD = 1 << 18  # bytes read at a time from a binary file
 _WORD = 10_000  # bytes of a word in a binary file
 _WORDS = 2048  # between two questions whether to go on
+_BLANK = 10_000  # empty lines in a row
+_BYTES = 4 << 30  # of numbers that are kept
+_FEWER = "keep its commonest words alone"
 _PRINTED = frozenset(range(32, 127)) | frozenset(b"\t\r\n")
 _AGAIN = "the file is damaged or of another kind: fetch it again, or give word2vec's or GloVe's format"
 
@@ -80,6 +83,11 @@ class _Table:
         self._numbers = array("f")
         self._read = 0
 
+    @property
+    def kept(self) -> int:
+        """How many words are there."""
+        return len(self._words)
+
     def full(self) -> bool:
         return len(self._words) >= self.most
 
@@ -92,6 +100,8 @@ class _Table:
         if word and word not in self._words and word.split() == [word]:
             self._words[word] = None
             self._numbers.extend(numbers)
+            if 4 * len(self._numbers) > _BYTES:
+                raise StudioError(f"{self.name} holds more than {_BYTES >> 30} GiB of numbers in {len(self._words):,} words", _FEWER)
 
     def vectors(self) -> WordVectors:
         if not self._words:
@@ -124,12 +134,16 @@ def _is_text(line: bytes, width: int) -> bool:
 
 
 def _read_text(source: IO[bytes], table: _Table, line: bytes, number: int, header: tuple[int, int] | None) -> None:
-    table.width = header[1] if header else len(line.split()) - 1
-    if line.strip() and not 1 <= table.width <= _WIDEST:
-        raise StudioError(f"line {number} of {table.name} is not a word and its numbers", _AGAIN)
-    before = number
+    table.width = header[1] if header else 0
+    before, blank = number, 0
     while line and not table.full():
-        if line.strip():
+        blank = 0 if line.strip() else blank + 1
+        if blank > _BLANK:
+            raise StudioError(f"{table.name} holds {_BLANK:,} empty lines behind line {number - _BLANK}", _AGAIN)
+        if not blank:
+            table.width = table.width or len(line.split()) - 1
+            if not 1 <= table.width <= _WIDEST:
+                raise StudioError(f"line {number} of {table.name} is not a word and its numbers", _AGAIN)
             table.add(*_parse(line, table, number))
         number += 1
         line = _line(source, table.name, number)
@@ -169,10 +183,10 @@ def _number(part: bytes) -> float | None:
 
 def _read_binary(source: IO[bytes], table: _Table, ahead: bytes, words: int, width: int) -> None:
     table.width = width
-    at = 0
+    at = number = 0
     for number in range(1, words + 1):
         if table.full():
-            return
+            break
         # A word has no fixed length: more is read until its vector is there.
         while (space := ahead.find(b" ", at)) < 0 or len(ahead) < space + 1 + 4 * width:
             if space < 0 and len(ahead) - at > _WORD:
@@ -191,3 +205,7 @@ def _read_binary(source: IO[bytes], table: _Table, ahead: bytes, words: int, wid
         # The authors' program cuts long words at a byte, in the middle of a character perhaps.
         table.add(ahead[at:space].lstrip(b"\n").decode("utf-8", "replace"), numbers)
         at = end
+    # Where its first line lies, a piece of a vector stands where a word is looked for, and what is found is most often none.
+    rest = b"" if table.full() else ahead[at:] + source.read(_AHEAD)
+    if rest.strip() or table.kept < min(number, words) // 2:
+        raise StudioError(f"the first line of {table.name} promises {words:,} words of {width} numbers, which it does not hold", _AGAIN)

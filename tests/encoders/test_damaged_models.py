@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 from sentence_transformers import CrossEncoder as CrossPeer
 from sentence_transformers import SentenceTransformer
 
@@ -21,6 +22,7 @@ from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
 from sbert_studio.workspace import Workspace
 
+from .families import FAMILIES
 from .tiny import TEXTS, tiny_encoder
 
 RUN = "run-0123456789"
@@ -172,3 +174,119 @@ def test_an_adapter_sits_in_the_feed_forward_net_of_xlnet(xlnet: Path) -> None:
     learning = {name for name, weight in model.named_parameters() if weight.requires_grad}
     assert any("ff.layer_1.lora_A" in name for name in learning) and any("logits_proj" in name for name in learning)
     model(model.collate(model.tokenize([("hello world", "the cat")]))).sum().backward()
+
+
+def changed(path: Path, **values: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | values), encoding="utf-8")
+
+
+def mapped(path: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    save_file({key: np.ascontiguousarray(change(tensor)) for key, tensor in load_file(path).items()}, path)
+
+
+def with_a_gap(tensor: np.ndarray) -> np.ndarray:
+    tensor = tensor.copy()
+    tensor.reshape(-1)[-1] = np.nan
+    return tensor
+
+
+def whole_numbers(tensor: np.ndarray) -> np.ndarray:
+    return (tensor * 100).astype(np.int8)
+
+
+FAMILY = {str(family): family for family in FAMILIES}
+
+
+@pytest.mark.parametrize("change", [with_a_gap, whole_numbers])
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        ("words", "model.safetensors"),
+        ("weighted words", "1_WordWeights/model.safetensors"),
+        ("GRU", "1_GRU/model.safetensors"),
+        ("bert", "model.safetensors"),
+        ("cross", "model.safetensors"),
+        ("poly", "codes.safetensors"),
+    ],
+)
+def test_weights_of_which_vectors_would_be_wrong_are_refused(
+    catalog: Catalog, tmp_path: Path, family: str, name: str, change: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    FAMILY[family].make().save(tmp_path / "it")
+    mapped(tmp_path / "it" / name, change)
+    with pytest.raises(StudioError, match=Path(name).name) as caught:
+        catalog.load_either(str(tmp_path / "it"))
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "values"),
+    [
+        ("GRU", "1_GRU/gru_config.json", {"num_layers": 10**12}),
+        ("GRU", "1_GRU/gru_config.json", {"hidden_dim": 10**12}),
+        ("words", "wordembedding_config.json", {"max_seq_length": -1}),
+        ("words", "1_Pooling/config.json", {"pooling_mode_max_tokens": "no"}),
+        ("bert", "config.json", {"num_hidden_layers": 10**12}),
+        ("bert", "config.json", {"num_hidden_layers": 0}),
+        ("bert", "config.json", {"num_hidden_layers": 1}),
+        ("bert", "config.json", {"num_attention_heads": -1}),
+        ("bert", "sentence_bert_config.json", {"max_seq_length": -1}),
+        ("cross", "config.json", {"num_hidden_layers": 1}),
+        ("cross", "tokenizer_config.json", {"model_max_length": 0}),
+    ],
+)
+def test_settings_that_do_not_fit_the_weights_are_refused_before_anything_is_made_of_them(
+    catalog: Catalog, tmp_path: Path, family: str, name: str, values: dict[str, object]
+) -> None:
+    FAMILY[family].make().save(tmp_path / "it")
+    changed(tmp_path / "it" / name, **values)
+    with pytest.raises(StudioError) as caught:
+        catalog.load_either(str(tmp_path / "it"))
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("size", [{"in_features": 10**12}, {"out_features": 10**12}])
+def test_a_projection_larger_than_its_weights_is_never_made(catalog: Catalog, folder: Path, size: dict[str, object]) -> None:
+    changed(folder / "2_Dense" / "config.json", **size)
+    with pytest.raises(StudioError, match="2_Dense do not fit"):
+        catalog.load(str(folder))
+
+
+def test_modules_of_different_models_are_refused(catalog: Catalog, folder: Path, tmp_path: Path) -> None:
+    tiny_encoder("bert", EncoderConfig("cls+mean", True, 8)).save(tmp_path / "wide")
+    shutil.rmtree(folder / "2_Dense")
+    shutil.copytree(tmp_path / "wide" / "2_Dense", folder / "2_Dense")
+    with pytest.raises(StudioError, match="Dense reads vectors of"):
+        catalog.load(str(folder))
+    FAMILY["weighted words"].make().save(tmp_path / "it")
+    settings = tmp_path / "it" / "1_WordWeights" / "config.json"
+    changed(settings, vocab=json.loads(settings.read_text(encoding="utf-8"))["vocab"][::-1])
+    with pytest.raises(StudioError, match="not those of the words"):
+        catalog.load(str(tmp_path / "it"))
+
+
+@pytest.mark.parametrize("family", ["bert", "cross", "poly"])
+def test_the_tokenizer_of_another_model_is_refused(catalog: Catalog, tmp_path: Path, family: str) -> None:
+    FAMILY[family].make().save(tmp_path / "it")
+    path = tmp_path / "it" / "tokenizer.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    values["model"]["vocab"] |= {f"more{number}": 1000 + number for number in range(500)}
+    path.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(StudioError, match="tokenizer in 'it' has"):
+        catalog.load_either(str(tmp_path / "it"))
+
+
+def test_a_folder_in_the_place_of_the_tokenizer_is_no_tokenizer(catalog: Catalog, folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer.json").mkdir()
+    with pytest.raises(StudioError, match=r"tokenizer\.json"):
+        catalog.load(str(folder))
+
+
+@pytest.mark.parametrize("change", [lambda tensor: tensor.T, lambda tensor: tensor[:-1] if len(tensor) > 1 else tensor])
+def test_a_cross_encoder_is_not_begun_on_a_backbone_that_does_not_fit(
+    catalog: Catalog, folder: Path, change: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    mapped(folder / "model.safetensors", change)
+    with pytest.raises(StudioError, match="lack"):
+        catalog.load_fresh_cross(str(folder))

@@ -21,14 +21,18 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.trainable import Trainable
 from sbert_studio.training import trainer
 from sbert_studio.training.loop import throughput
 from sbert_studio.training.trials import trials
-from tests.training.tiny import labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
+from tests.training.tiny import labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder, tiny_words
 from tests.training.tiny_cross import cross_spec, tiny_cross
 from tests.training.tiny_poly import poly_spec, tiny_poly
 
+TABLE = {"learn_words": True, "learning_rate": 0.01}
+GRU = {"recurrent": "gru", "hidden": 12, "learning_rate": 0.01}
+STAGE = {**GRU, "epochs": 3, "checkpoint_every": 4}
 RUNS: dict[str, Any] = {
     "full": lambda: (small_spec(epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
     # Nothing held out: the last weights are compared, not the best.
@@ -38,9 +42,31 @@ RUNS: dict[str, Any] = {
     "cross": lambda: (cross_spec(head="mlp", epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
     "cross lora": lambda: (cross_spec(epochs=6, method="lora", checkpoint_every=5, dev_fraction=0), scored_pairs(80), None),
     "poly": lambda: (poly_spec(epochs=6, checkpoint_every=7, micro_batch=3), positive_pairs(80), positive_pairs(20, 5)),
+    "gru": lambda: (small_spec(**GRU, epochs=6, checkpoint_every=7), scored_pairs(80), scored_pairs(20, 5)),
+    # A table that GloVe might have left, which learns with the rest, in two members that are joined.
+    "words soup": lambda: (
+        small_spec(**TABLE, epochs=3, soup=2, checkpoint_every=4),
+        scored_pairs(80),
+        scored_pairs(20, 5),
+    ),
 }
-COURSES: dict[str, Any] = {"folds": lambda: (small_spec(epochs=2, checkpoint_every=2), scored_pairs(40), None)}
-LOADS: dict[str, Callable[[], Trainable]] = {"cross": lambda: tiny_cross(head="mlp"), "cross lora": tiny_cross, "poly": tiny_poly}
+COURSES: dict[str, Any] = {
+    "folds": lambda: (small_spec(epochs=2, checkpoint_every=2), scored_pairs(40), None, None),
+    "two stages": lambda: (
+        small_spec(**STAGE, first=small_spec(**STAGE, objective="softmax").to_json()),
+        scored_pairs(60),
+        scored_pairs(20, 5),
+        labelled_pairs(60, 30),
+    ),
+}
+LOADS: dict[str, Callable[[], Trainable]] = {
+    "cross": lambda: tiny_cross(head="mlp"),
+    "cross lora": tiny_cross,
+    "poly": tiny_poly,
+    "gru": tiny_words,
+    "words soup": tiny_words,
+    "two stages": tiny_words,
+}
 
 
 def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], Trainable]) -> bool:
@@ -52,10 +78,11 @@ def attempt(name: str, folder: Path, kill_after: int | None, load: Callable[[], 
         try:
             torch.set_num_threads(1)
             throughput._SHOWN_EVERY = 0.0
-            spec, examples, dev = (RUNS | COURSES)[name]()
+            spec, examples, dev, *first = (RUNS | COURSES)[name]()
             given: dict[str, Any] = {"folder": folder, "dev": dev, "resume": True}
             if name in COURSES:
-                trials.run_trials(spec, examples, lambda _: os.write(writer, b"."), never, load=lambda *_: load(), **given)
+                given |= {"first": first[0], "load": lambda _spec, _examples, source: load() if source is None else load_folder(source)}
+                trials.run_trials(spec, examples, lambda _: os.write(writer, b"."), never, **given)
             else:
                 trainer.train(spec, examples, lambda _: os.write(writer, b"."), never, encoder=load(), **given)
             code = 0

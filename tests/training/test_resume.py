@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from . import killed
+
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 @pytest.mark.timeout(320)
 def test_runs_killed_at_random_moments_end_in_the_same_bits(tmp_path: Path) -> None:
     script = Path(__file__).with_name("killed.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), "4", "full", "lora", "softmax", "soup", "cross", "cross lora", "poly", "folds"],
+        [sys.executable, str(script), str(tmp_path), "4", *killed.RUNS, *killed.COURSES],
         capture_output=True,
         text=True,
         timeout=290,

@@ -6,38 +6,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from sbert_studio.data.examples import Examples
-from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
 from sbert_studio.encoders.sentence import SentenceEncoder
-from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.encoders.words import WordEncoder, WordNetwork
 from sbert_studio.errors import StudioError
 from sbert_studio.training.events import Evaluated, Part, Step
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome, train
 from sbert_studio.training.trials.trials import run_trials
-from sbert_studio.wordvectors.vectors import WordVectors
 
-from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder
+from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, tiny_words
 
 RECURRENT = {"recurrent": "gru", "hidden": 12, "learning_rate": 0.01, "epochs": 4}
-
-
-def words(seed: int = 0) -> WordEncoder:
-    matrix = np.random.default_rng(seed).standard_normal((len(WORDS), 16)).astype(np.float32)
-    table = WordEmbeddings.of(WordVectors(tuple(WORDS), matrix, None, "tiny"))
-    return WordEncoder(WordNetwork(table), EncoderConfig("mean", False), name="tiny")
 
 
 def run(
     spec: TrainSpec, folder: Path, told: Told | None = None, *, should_stop: Callable[[], bool] = never, resume: bool = False
 ) -> Outcome:
     tell = Told() if told is None else told
-    return train(spec, scored_pairs(80), tell, should_stop, encoder=words(), folder=folder, resume=resume)
+    return train(spec, scored_pairs(80), tell, should_stop, encoder=tiny_words(), folder=folder, resume=resume)
 
 
 @pytest.mark.parametrize(("network", "bidirectional"), [("rnn", False), ("lstm", True), ("gru", False)])
@@ -49,7 +38,7 @@ def test_a_recurrent_network_learns(network: str, bidirectional: bool, tmp_path:
     model = load_folder(outcome.model)
     assert model.describe()["backbone"] == ("bi" if bidirectional else "") + network
     assert (model.dim, model.pooling.mode) == ((24, "max") if bidirectional else (12, "last"))
-    before = words().backbone.embeddings.emb_layer.weight
+    before = tiny_words().backbone.embeddings.emb_layer.weight
     assert (model.backbone.embeddings.emb_layer.weight == before).all()
 
 
@@ -65,7 +54,7 @@ def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(tmp_path: Pa
 
 def test_a_table_that_learns_moves_the_words_it_reads_and_never_the_padding(tmp_path: Path) -> None:
     outcome = run(small_spec(learn_words=True, learning_rate=0.05, weight_decay=0.0, blend=False), tmp_path)
-    table, before = (model.backbone.embeddings.emb_layer.weight for model in (load_folder(outcome.model), words()))
+    table, before = (model.backbone.embeddings.emb_layer.weight for model in (load_folder(outcome.model), tiny_words()))
     moved = (table != before).any(dim=1)
     assert not moved[0] and moved[1:].all()
 
@@ -89,7 +78,7 @@ ON_LABELS = {"objective": "softmax", "objective_params": {"concatenation": "u,v,
 
 
 def load(spec: TrainSpec, examples: Examples, source: Path | None) -> SentenceEncoder:
-    return words() if source is None else load_folder(source)
+    return tiny_words() if source is None else load_folder(source)
 
 
 def two_stages(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never) -> Outcome:

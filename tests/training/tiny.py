@@ -11,10 +11,13 @@ import torch
 from transformers import BertConfig, BertModel, BertTokenizer
 
 from sbert_studio.data.examples import Examples, Kind
+from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.encoders.words import WordEncoder, WordNetwork
 from sbert_studio.training.events import Event
 from sbert_studio.training.spec import TrainSpec
+from sbert_studio.wordvectors.vectors import WordVectors
 
 _VOCABULARY = "cat dog mat park red blue fast slow hello world bank card lost found river stone bread milk moon star"
 WORDS = _VOCABULARY.split()
@@ -36,6 +39,13 @@ def tiny_encoder(seed: int = 0, *, dropout: float = 0.1, normalize: bool = True)
     torch.manual_seed(seed)
     backbone = BertModel(config, add_pooling_layer=False)
     return TransformerEncoder(backbone, tokenizer, EncoderConfig("mean", normalize, max_length=64), name="tiny", base="tiny/tiny")
+
+
+def tiny_words(seed: int = 0) -> WordEncoder:
+    """A table of all words with 16 components each, and their mean."""
+    matrix = np.random.default_rng(seed).standard_normal((len(WORDS), 16)).astype(np.float32)
+    table = WordEmbeddings.of(WordVectors(tuple(WORDS), matrix, None, "tiny"))
+    return WordEncoder(WordNetwork(table), EncoderConfig("mean", False), name="tiny")
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +62,39 @@ def endless(begun: threading.Event) -> Callable[..., Fitted]:
         raise AssertionError("nobody stopped it")
 
     return work
+
+
+@contextmanager
+def little_room() -> Iterator[None]:
+    """No file grows beyond 4 kB, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(page: Page, texts: Path) -> None:
+    wide = QUICK | {"width": "100"}
+    with little_room():
+        start(page, None, "glove", str(texts), None, settings=wide)
+        job = ended(page)
+    assert (job.status, job.message, job.hint) == ("failed", "the disk is full", "make room, then try again")
+    assert not list(page.studio.workspace.fitted.iterdir())
+    start(page, None, "glove", str(texts), None, settings=wide)
+    assert ended(page).status == "finished"
+
+
+def test_what_a_killed_program_left_of_a_table_is_removed_a_day_later(page: Page, texts: Path) -> None:
+    old, new = (page.studio.workspace.fitted / f"words-000000000{number}" / "model" for number in range(2))
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").write_bytes(b"half")
+    os.utime(old.parent, (0, 0))
+    start(page, None, "glove", str(texts), None, settings=QUICK)
+    made = ended(page).model
+    assert {folder.name for folder in page.studio.workspace.fitted.iterdir()} == {new.parent.name, made}
 
 
 def test_every_learner_is_offered_with_its_own_settings(page: Page) -> None:

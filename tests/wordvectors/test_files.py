@@ -100,12 +100,32 @@ BINARY = b"2 3\nab " + np.ones(3, "<f4").tobytes() + b"cd " + np.ones(3, "<f4").
         (BINARY[:-4] + np.array([np.nan], "<f4").tobytes(), "word 2 of table.txt has a number that is not finite"),
         (BINARY[:20] + b"\x00" * 20_000, "word 2 of table.txt has no end"),
         (gzip.compress(_lines().encode())[:-20], "cannot be unpacked"),
+        (b"2 2" + BINARY[3:], "promises 2 words of 2 numbers, which it does not hold"),
+        (b"1 3" + BINARY[3:], "promises 1 words of 3 numbers, which it does not hold"),
+        (gzip.compress(b"a 1 2\n" + b"\n" * 50_000_000, 1), "holds 10,000 empty lines behind line 2"),
     ],
 )
 def test_the_line_at_fault_is_told(tmp_path: Path, content: str | bytes, said: str) -> None:
     with pytest.raises(StudioError) as caught:
         read_vectors(_file(tmp_path, content))
     assert said in caught.value.message and caught.value.hint
+
+
+def test_empty_lines_before_the_first_word_are_passed_over(tmp_path: Path) -> None:
+    assert read_vectors(_file(tmp_path, "\n\na 1 2\nb 3 4\n")).words == ("a", "b")
+
+
+def test_a_binary_table_whose_first_line_lies_is_refused_where_only_a_part_is_kept(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).standard_normal((400, 50)).astype("<f4")
+    content = b"400 49\n" + b"".join(b"word%d " % place + row.tobytes() + b"\n" for place, row in enumerate(numbers))
+    with pytest.raises(StudioError, match="promises 400 words of 49 numbers"):
+        read_vectors(_file(tmp_path, content), 100)
+
+
+def test_more_numbers_than_memory_should_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sbert_studio.wordvectors.files._BYTES", 100)
+    with pytest.raises(StudioError, match="more than 0 GiB of numbers in 13 words"):
+        read_vectors(_file(tmp_path, "".join(f"word{place} 1 2\n" for place in range(50))))
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...errors import StudioError
+
 if TYPE_CHECKING:
     from .tokens import Tokens
 
 # A tokenizer without a limit says so with a number of thirty digits.
+_FEWEST = 3
 _UNLIMITED = 1_000_000
 _DEFAULT_LENGTH = 512
 
 
 def capped(asked: int | None, backbone: Any, tokenizer: Any) -> int:
-    """``asked`` tokens, or the tokenizer's own limit, but never more than the backbone's table of positions holds."""
+    """``asked`` tokens, or the tokenizer's own limit, but never more than the backbone's table of positions holds.
+
+    Raises:
+        StudioError: the tokenizer's own limit leaves no room for a word between the special tokens.
+    """
+    if asked is None and int(tokenizer.model_max_length) < _FEWEST:
+        raise StudioError(f"the model's tokenizer reads {tokenizer.model_max_length} tokens of a text", "copy the folder again")
     limits = [int(tokenizer.model_max_length) if asked is None else asked]
     positions = getattr(backbone.config.get_text_config(), "max_position_embeddings", None)
     if positions is not None and positions > 0:

@@ -49,6 +49,11 @@ class Module(nn.Module, ABC):
             inputs: the width of what enters.
         """
 
+    @property
+    def takes(self) -> int | None:
+        """The width of what must enter; None: any."""
+        return None
+
     def width(self, inputs: int) -> int:
         """The width of what comes out."""
         return inputs

@@ -13,7 +13,7 @@ from ...errors import StudioError
 from ...workspace import write_json
 from ..storage.backbone import read_json
 from .base import MODULES, Module
-from .weights import load_weights, write_weights
+from .weights import load_weights, read_weights, require_shape, write_weights
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -77,8 +77,11 @@ class Dense(Module):
         names = {config.get(key, "sentence_embedding") for key in ("module_input_name", "module_output_name")}
         if activation is None or config.get("use_residual") or names != {"sentence_embedding"}:
             raise StudioError(f"the projection {folder.name} is of a kind that cannot be read here", "choose another model")
-        dense = cls(int(config["in_features"]), int(config["out_features"]), activation, bias=bool(config.get("bias", True)))
-        load_weights(dense, folder)
+        inputs, outputs = int(config["in_features"]), int(config["out_features"])
+        weights = read_weights(folder)
+        require_shape(weights, "linear.weight", (outputs, inputs), folder)
+        dense = cls(inputs, outputs, activation, bias=bool(config.get("bias", True)))
+        load_weights(dense, weights, folder)
         return dense
 
     def write(self, folder: Path, inputs: int) -> None:
@@ -91,6 +94,11 @@ class Dense(Module):
         }
         write_json(folder / "config.json", config)
         write_weights(self, folder)
+
+    @property
+    def takes(self) -> int | None:
+        """As many as the layer has inputs."""
+        return int(self.linear.in_features)
 
     def width(self, inputs: int) -> int:
         """As many as the layer has outputs."""

@@ -147,6 +147,9 @@ def read_mode(config: dict[str, Any]) -> str:
     """
     mode = config.get("pooling_mode")
     if mode is None:
+        unclear = [key for key in _OLD_POOLING.values() if not isinstance(config.get(key, False), bool)]
+        if unclear:
+            raise StudioError(f"{unclear[0]} in the model's pooling is neither true nor false", "copy the folder again")
         return JOIN.join(ours for ours, key in _OLD_POOLING.items() if config.get(key)) or "mean"
     modes = [mode] if isinstance(mode, str) else list(mode)
     unknown = [one for one in modes if one not in _NEW_POOLING]

@@ -13,7 +13,7 @@ from torch.nn.utils import rnn
 from ...workspace import write_json
 from ..storage.backbone import read_json
 from .base import MODULES, READER, Module
-from .weights import load_weights, write_weights
+from .weights import load_weights, read_weights, require_shape, write_weights
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -60,6 +60,11 @@ class Recurrent(Module):
         states, _ = rnn.pad_packed_sequence(self.encoder(packed)[0], batch_first=True, total_length=vectors.shape[1])
         return states
 
+    @property
+    def takes(self) -> int | None:
+        """The width of a word's vector."""
+        return int(self.encoder.input_size)
+
     def width(self, inputs: int) -> int:
         """A state's, of both directions."""
         return self.hidden * (2 if self.bidirectional else 1)
@@ -72,14 +77,14 @@ class Recurrent(Module):
             StudioError: a file is missing or damaged.
         """
         found = read_json(folder / cls.config, dict)
-        module = cls(
-            int(found.get("embedding_dimension") or found["word_embedding_dimension"]),
-            int(found["hidden_dim"]),
-            layers=int(found.get("num_layers", 1)),
-            bidirectional=bool(found.get("bidirectional", True)),
-            dropout=float(found.get("dropout", 0.0)),
-        )
-        load_weights(module, folder)
+        inputs, hidden = int(found.get("embedding_dimension") or found["word_embedding_dimension"]), int(found["hidden_dim"])
+        layers, bidirectional = int(found.get("num_layers", 1)), bool(found.get("bidirectional", True))
+        weights = read_weights(folder)
+        gates = {nn.LSTM: 4, nn.GRU: 3}.get(cls.network, 1)  # type: ignore[call-overload]
+        require_shape(weights, "encoder.weight_ih_l0", (gates * hidden, inputs), folder)
+        require_shape(weights, f"encoder.weight_hh_l{layers - 1}", (gates * hidden, hidden), folder)
+        module = cls(inputs, hidden, layers=layers, bidirectional=bidirectional, dropout=float(found.get("dropout", 0.0)))
+        load_weights(module, weights, folder)
         return module
 
     def write(self, folder: Path, inputs: int) -> None:

@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from torch import Tensor, nn
 
-from ..storage.backbone import damaged, require_safetensors
+from ...errors import StudioError
+from ..storage.backbone import damaged, require_finite, require_safetensors
 
 _FILE = "model.safetensors"
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
-    """The tensors of ``model.safetensors``, in float32 where they are of floating point.
+    """The tensors of ``model.safetensors``, in float32.
 
     Raises:
-        StudioError: the file is missing or damaged, or a pickle stands in its place.
+        StudioError: the file is missing or damaged, or a pickle stands in its place; or a tensor holds whole numbers, as a compressed
+            model's do, or numbers that are not finite.
     """
     require_safetensors(folder)
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
-        return {key: tensor.float() if tensor.is_floating_point() else tensor for key, tensor in load_file(folder / _FILE).items()}
+        found = load_file(folder / _FILE)
     except (OSError, SafetensorError) as error:
         raise damaged(folder / _FILE) from error
+    require_finite(found, folder / _FILE)
+    return {key: tensor.float() for key, tensor in found.items()}
 
 
-def load_weights(module: nn.Module, folder: Path) -> None:
-    """Put the tensors of ``model.safetensors`` into ``module``.
+def load_weights(module: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:
+    """Put ``weights``, which :func:`read_weights` has read from ``folder``, into ``module``.
 
     Raises:
-        StudioError: the file is missing or damaged, or does not fit.
+        StudioError: they do not fit.
     """
     try:
-        module.load_state_dict(read_weights(folder))
+        module.load_state_dict(weights)
     except RuntimeError as error:
         raise damaged(folder / _FILE) from error
+
+
+def require_shape(weights: Mapping[str, Tensor], key: str, shape: tuple[int, ...], folder: Path) -> None:
+    """Refuse settings that ask for another size than the weights have, before anything of that size is made.
+
+    Raises:
+        StudioError: the tensor is of another shape, or missing.
+    """
+    if key not in weights or tuple(weights[key].shape) != shape:
+        raise StudioError(f"the settings in {folder.name} do not fit the weights beside them", "copy the folder again")
 
 
 def write_weights(module: nn.Module, folder: Path) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from ...errors import StudioError
 from ...wordvectors.tokens import WordTokens
 from ...workspace import write_json
-from ..storage.backbone import read_json
+from ..storage.backbone import read_json, read_length
 from .base import MODULES, WORDS, Module
 from .weights import read_weights, table_of, write_weights
 
@@ -98,7 +98,7 @@ class WordEmbeddings(Module):
         table = read_weights(folder).get("emb_layer.weight")
         if table is None:
             raise StudioError("the model's table of words is missing", "copy the folder again")
-        length = int(config.get("max_seq_length") or _MOST_TOKENS)
+        length = read_length(config, folder / _CONFIG) or _MOST_TOKENS
         return cls(WordTokens.read(folder), table, learns=bool(config.get("update_embeddings")), max_length=length)
 
     def write(self, folder: Path, inputs: int) -> None:

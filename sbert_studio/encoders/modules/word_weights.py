@@ -14,7 +14,7 @@ from ...errors import StudioError
 from ...workspace import write_json
 from ..storage.backbone import read_json
 from .base import MODULES, WEIGHTS, Module
-from .weights import load_weights, table_of, write_weights
+from .weights import load_weights, read_weights, table_of, write_weights
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -54,7 +54,7 @@ class WordWeights(Module):
         if not isinstance(words, list):
             raise StudioError("the words of the model's weights are missing", "copy the folder again")
         found = cls(words, np.ones(len(words), np.float32))
-        load_weights(found, folder)
+        load_weights(found, read_weights(folder), folder)
         return found
 
     def write(self, folder: Path, inputs: int) -> None:

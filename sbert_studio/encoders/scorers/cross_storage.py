@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from ...errors import StudioError
-from ..storage.backbone import load_tokenizer, read_json, reading, require_safetensors
+from ..storage.backbone import load_tokenizer, read_json, reading, require_fitting, require_safetensors, require_sound
 from ..storage.reading import transformer_folder
 from .cross import OURS, CrossEncoder, Head
 from .cross_saving import SIGMOID, THEIRS
@@ -88,6 +88,7 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with reading(folder.name, folder):
         config = AutoConfig.from_pretrained(folder, **local)
+        require_fitting(config, folder)
         for key, value in changes.items():
             setattr(config, key, value)
         kind = AutoModelForSequenceClassification._model_mapping[type(config)]
@@ -101,7 +102,12 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
             ignore_mismatched_sizes=new,
             **local,
         )
-    return model, load_tokenizer(folder), sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
+    tokenizer = load_tokenizer(folder)
+    require_sound(model, tokenizer, report, folder)
+    missing = sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
+    if lost := [key for key in missing if new and key.startswith(f"{model.base_model_prefix}.") and ".pooler." not in key]:
+        raise StudioError(f"the weights in {folder.name!r} lack {len(lost)} tensors, such as {lost[0]}", "choose another model")
+    return model, tokenizer, missing
 
 
 def with_mlp(kind: Any) -> Any:

@@ -48,7 +48,8 @@ def with_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
     if why := cut_short(folder / CODES):
         raise StudioError(f"the model's file {folder.name}/{CODES} is cut short or damaged ({why})", "copy the folder again")
     codes = load_file(folder / CODES).get("codes")
-    if codes is None or codes.shape != (count, encoder.hidden_size) or not torch.isfinite(codes).all():
+    sizes = (count, encoder.hidden_size)
+    if codes is None or codes.shape != sizes or not codes.is_floating_point() or not torch.isfinite(codes).all():
         raise StudioError(
             f"the codes in {folder.name}/{CODES} are not {count} vectors of {encoder.hidden_size} numbers", "copy the folder again"
         )

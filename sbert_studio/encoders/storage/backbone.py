@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ...errors import StudioError
 from .digests import cut_short, written
 
 # Encoder and decoder in one, of which the library can load the encoder alone.
 _OF_TOKENIZER = "tokenizer_config.json"
+_LAYERS = "num_hidden_layers"
+_COUNTS = (_LAYERS, "num_attention_heads", "hidden_size")
+_OF_LAYER = re.compile(r"(^|\.)(layers?|h|blocks?)\.\d+\.")
+_FLOATS = ("F64", "F32", "F16", "BF16")
+_UNCOMPRESSED = "take the uncompressed model"
 _TWO_HALVES = ("t5", "mt5", "umt5")
 
 
@@ -35,6 +42,18 @@ def read_json(path: Path, kind: type, default: Any = None) -> Any:
     if not isinstance(value, kind):
         raise damaged(path)
     return value
+
+
+def read_length(settings: dict[str, Any], path: Path) -> int | None:
+    """The most tokens of a text that ``settings``, read from ``path``, let a model read; None where they do not say.
+
+    Raises:
+        StudioError: it is no such number.
+    """
+    length = settings.get("max_seq_length")
+    if length is not None and (type(length) is not int or length < 1):
+        raise damaged(path)
+    return length
 
 
 @contextlib.contextmanager
@@ -78,6 +97,41 @@ def _unreadable(folder: Path) -> Path | None:
     return None
 
 
+def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
+    """Refuse weights of which vectors would be made that are wrong, or are none, without anybody noticing.
+
+    Raises:
+        StudioError: a tensor holds whole numbers, as a compressed model's do, or numbers that are not finite.
+    """
+    for key, tensor in weights.items():
+        if not tensor.is_floating_point():
+            kind = str(tensor.dtype).removeprefix("torch.")
+            raise StudioError(f"{key} in {path.parent.name}/{path.name} is {kind}, not floating point", _UNCOMPRESSED)
+        # A sum is finite in nearly every case, and costs a third of looking at each number.
+        if not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
+            raise StudioError(f"{key} in {path.parent.name}/{path.name} holds numbers that are not finite", "copy the folder again")
+
+
+def require_sound(model: Any, tokenizer: Any, report: Mapping[str, Any], folder: Path) -> None:
+    """Refuse a model whose vectors would be none or wrong, or whose tokenizer is that of another.
+
+    Args:
+        report: what the library tells of the loading.
+
+    Raises:
+        StudioError: a weight is not finite, or is of a layer that the settings do not ask for; or the tokenizer has more tokens than
+            the model has rows for them.
+    """
+    if unread := [key for key in sorted(report["unexpected_keys"]) if _OF_LAYER.search(key)]:
+        raise StudioError(f"the settings of {folder.name!r} leave out what its weights hold: {unread[0]}", "copy the folder again")
+    require_finite(dict(model.named_parameters()), folder / "model.safetensors")
+    rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    if rows is not None and tokenizer.vocab_size > rows:
+        raise StudioError(
+            f"the tokenizer in {folder.name!r} has {tokenizer.vocab_size:,} tokens, but the model {rows:,}", "copy the whole folder"
+        )
+
+
 def load_tokenizer(folder: Path) -> Any:
     """The tokenizer of ``folder``.
 
@@ -90,7 +144,9 @@ def load_tokenizer(folder: Path) -> Any:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     # Without its vocabulary the library makes a tokenizer to which every word is unknown.
     files = set(tokenizer.vocab_files_names.values())
-    found = any((folder / name).is_file() for name in files) or any(path.name != _OF_TOKENIZER for path in folder.glob("tokenizer*.json"))
+    found = any((folder / name).is_file() for name in files) or any(
+        path.name != _OF_TOKENIZER and path.is_file() for path in folder.glob("tokenizer*.json")
+    )
     if files and not found:
         raise lacking(folder / "tokenizer.json")
     return tokenizer
@@ -115,6 +171,30 @@ def require_safetensors(folder: Path) -> None:
     raise StudioError(f"the folder {folder.name!r} holds no model.safetensors", "choose the folder that holds the model itself")
 
 
+def require_fitting(config: Any, folder: Path) -> None:
+    """Refuse, by the headers of the weights alone, a model that would be built without end, or of weights that are compressed.
+
+    Raises:
+        StudioError: a weight is not of floating point.
+        ValueError: the settings ask for more layers than there are tensors, or for less than one layer, head or component.
+    """
+    from safetensors import safe_open
+
+    tensors = 0
+    for path in sorted(folder.glob("*.safetensors")):
+        with safe_open(path, framework="pt") as file:
+            names = list(file.keys())
+            kinds = {name: str(file.get_slice(name).get_dtype()) for name in names if name.endswith(".weight")}
+        tensors += len(names)
+        if compressed := next((name for name, kind in kinds.items() if kind not in _FLOATS), None):
+            raise StudioError(f"{compressed} in {folder.name}/{path.name} is {kinds[compressed]}, not floating point", _UNCOMPRESSED)
+    parts = [part for part in (config, getattr(config, "text_config", None)) if part is not None]
+    for name in _COUNTS:
+        counts = [count for part in parts if isinstance(count := getattr(part, name, None), int)]
+        if min(counts, default=1) < 1 or (name == _LAYERS and max(counts, default=0) > tensors):
+            raise ValueError(f"{name} is {counts[0]:,} in its config.json")
+
+
 def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
     """The backbone in float32 and its tokenizer, every weight from the files, no code from them.
 
@@ -137,6 +217,7 @@ def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with reading(folder.name, folder):
         config = AutoConfig.from_pretrained(folder, **local)
+        require_fitting(config, folder)
         family = AutoModelForTextEncoding if config.model_type in _TWO_HALVES else AutoModel
         if config.is_encoder_decoder and family is AutoModel:
             raise ValueError(f"{config.model_type} is made of an encoder and a decoder")
@@ -145,6 +226,7 @@ def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
         )
     tokenizer = load_tokenizer(folder)
     _check_complete(backbone, sorted(report["missing_keys"]), folder)
+    require_sound(backbone, tokenizer, report, folder)
     if lowercase:
         _lowercase_first(tokenizer)
     return backbone, tokenizer

@@ -20,7 +20,7 @@ from ..modules.word_weights import WordWeights
 from ..sentence import SentenceEncoder
 from ..transformer import TransformerEncoder
 from ..words import WordEncoder, WordNetwork
-from .backbone import lacking, load_backbone, read_json, reading
+from .backbone import lacking, load_backbone, read_json, read_length, reading
 from .config import EncoderConfig
 from .digests import written
 
@@ -66,6 +66,7 @@ def _load_modules(folder: Path, name: str) -> SentenceEncoder:
         encoder = WordEncoder(WordNetwork(table, weights, recurrent), config, name=name)  # type: ignore[arg-type]
     else:
         encoder = _load_transformer(folder, transformer, replace(config, include_prompt=not pooling.skips_prompt), name)
+    _require_widths(encoder, modules)
     layers = [module for module in modules if module.stage == VECTORS]
     if layers:
         encoder.projection = nn.Sequential(*layers)
@@ -77,9 +78,9 @@ def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, na
     general = read_json(folder / "config_sentence_transformers.json", dict, {})
     prompts = {str(key): str(value) for key, value in (general.get("prompts") or {}).items()}
     prompt = prompts.get(str(general.get("default_prompt_name")), "")
-    length = settings.get("max_seq_length")
+    length = read_length(settings, transformer / "sentence_bert_config.json")
     backbone, tokenizer = load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")))
-    config = replace(config, max_length=None if length is None else int(length), prompt=prompt)
+    config = replace(config, max_length=length, prompt=prompt)
     encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
     encoder.prompts = prompts
     return encoder
@@ -110,6 +111,24 @@ def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
     if transformer is None and not modules:
         raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
     return transformer, modules
+
+
+def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:
+    """Refuse modules that do not fit one another, such as a projection of another model.
+
+    Raises:
+        StudioError: one is named.
+    """
+    width = 0 if isinstance(encoder, WordEncoder) else encoder.hidden_size
+    for module in modules:
+        if module.takes not in (None, width):
+            raise StudioError(
+                f"the model's {module.name} reads vectors of {module.takes} components, but gets {width}", "copy the whole folder"
+            )
+        width = module.width(width)
+    table, weights = _first(modules, WordEmbeddings), _first(modules, WordWeights)
+    if isinstance(table, WordEmbeddings) and isinstance(weights, WordWeights) and weights.words != table.words.words:
+        raise StudioError("the model's weights of words are not those of the words in its table", "copy the whole folder")
 
 
 def _may_follow(kind: type[Module], before: list[type[Module]], transformer: bool) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from ...settings import Limits
 
 _FILE = "fitted.json"
+_LEFT = 24 * 3600  # seconds
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,24 @@ def folder_of(workspace: Workspace, model_id: str) -> Path:
     return workspace.fitted / model_id / "model"
 
 
-def keep(workspace: Workspace, record: FittedModel) -> None:
-    """Enter a model whose folder was written into the list."""
-    write_json(workspace.fitted / record.id / _FILE, record.to_json())
+@contextmanager
+def entered(workspace: Workspace, record: FittedModel) -> Iterator[Path]:
+    """Enter a model into the list once its folder, which is given, was written; nothing is left of one that could not be written."""
+    _sweep(workspace)
+    try:
+        yield folder_of(workspace, record.id)
+        write_json(workspace.fitted / record.id / _FILE, record.to_json())
+    except BaseException:
+        shutil.rmtree(workspace.fitted / record.id, ignore_errors=True)
+        raise
+
+
+def _sweep(workspace: Workspace) -> None:
+    """Remove what programs that were killed have left: folders that nothing tells of, a day after."""
+    for folder in workspace.fitted.glob("words-*"):
+        with suppress(OSError):
+            if not (folder / _FILE).exists() and time.time() - folder.stat().st_mtime > _LEFT:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def fitted_models(workspace: Workspace, owner: str | None = None) -> list[FittedModel]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import StudioError
 from ...workspace import existing
 from ..part import Part
-from .fitted import FittedModel, delete, fitted_models, folder_of, keep, write_zip
+from .fitted import FittedModel, delete, entered, fitted_models, write_zip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -226,8 +226,8 @@ class Fitting(Part):
             return str(out)
         self.workspace.require_writable()
         record = FittedModel.new(encoder.name, owner, kind, notes)
-        encoder.save(folder_of(self.workspace, record.id), card=card)
-        keep(self.workspace, record)
+        with entered(self.workspace, record) as folder:
+            encoder.save(folder, card=card)
         return record.id
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from ...errors import StudioError, is_text
+from ...errors import StudioError, is_text, plainly
 from ..visitors.visits import VISITS
 
 log = logging.getLogger(__name__)
@@ -28,9 +28,10 @@ def answering(verb: Callable[..., dict[str, Any]], endpoint: str, first: Any) ->
                 return verb(first, *(_taken(each, value) for each, value in zip(taken, args, strict=False)))
         except StudioError as error:
             raise gr.Error(str(error), print_exception=False) from None
-        except Exception:
+        except Exception as error:
             log.exception("the endpoint %s failed", verb.__name__)
-            raise gr.Error("something went wrong on the server's side; it has been logged", print_exception=False) from None
+            known = plainly(error) or "something went wrong on the server's side; it has been logged"
+            raise gr.Error(str(known), print_exception=False) from None
 
     functools.update_wrapper(call, verb)
     call.__name__ = endpoint
