@@ -202,3 +202,22 @@ def test_the_command_lists_writes_and_removes(
         assert words in capsys.readouterr().err
     assert run(["evaluate", tiny, "--data", "hf://datasets/a/b"]) == 2
     assert "offline" in capsys.readouterr().err
+
+
+def test_rows_that_somebody_else_wrote_into_the_file_hide_no_others(studio: Studio) -> None:
+    kept = studio.store.scores
+    kept.add([ENTRY, replace(ENTRY, model="word"), replace(ENTRY, model="endless"), replace(ENTRY, model="wide")])
+    with sqlite3.connect(studio.workspace.database) as db:
+        db.execute("UPDATE scores SET score = 'much' WHERE model = 'word'")
+        db.execute("UPDATE scores SET score = 9e999 WHERE model = 'endless'")
+        db.execute("UPDATE scores SET dim = 'wide' WHERE model = 'wide'")
+    assert [one.model for one in studio.judge.board.entries()] == ["m"]
+
+
+def test_a_database_of_another_layout_is_told(studio: Studio) -> None:
+    studio.store.scores.add([ENTRY])
+    with sqlite3.connect(studio.workspace.database) as db:
+        db.execute("DROP TABLE scores")
+        db.execute("CREATE TABLE scores (id INTEGER PRIMARY KEY, owner TEXT)")
+    with pytest.raises(StudioError, match="not as this version wrote it"):
+        studio.judge.board.entries()

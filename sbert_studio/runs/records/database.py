@@ -160,6 +160,11 @@ def _in_words(error: sqlite3.DatabaseError, path: Path) -> StudioError | None:
     words = str(error)
     if "locked" in words or "busy" in words:
         return StudioError(f"the list of runs, {path.name}, is locked by another program", "close what has it open, then try again")
+    if any(part in words for part in ("no such column", "no such table", "has no column")):
+        return StudioError(
+            f"the list of runs, {path.name}, is not as this version wrote it: {words}",
+            "move it away: it is made anew from the runs' folders, without the leaderboard",
+        )
     if "full" in words:
         return StudioError(f"the disk is full: {path.name} cannot be written", "make room, then try again")
     if any(part in words for part in ("I/O", "unable to open", "readonly", "read-only", *_DAMAGE)):

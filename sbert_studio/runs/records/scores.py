@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
@@ -56,6 +57,8 @@ class Score:
 
 
 COLUMNS = tuple(field.name for field in fields(Score) if field.name != "id")
+_MISSING = ("low", "high")
+_NUMBERS = ("public", "score", "low", "high", "rows", "rate", "dim", "seconds")
 _SAME = ("owner", "model", "fingerprint", "data", "digest", "task", "metric")
 
 
@@ -93,7 +96,7 @@ class Scores:
         where, values = ("", ()) if owner is None else (" WHERE owner = ? OR public", (owner,))
         query = f"SELECT {', '.join(COLUMNS)}, id FROM scores{where} ORDER BY id DESC"
         rows = self._database.ask(lambda db: db.execute(query, values).fetchall(), SHORT)
-        found = [Score(row[0], bool(row[1]), *row[2:]) for row in rows]
+        found = [Score(row[0], bool(row[1]), *row[2:]) for row in rows if _is_sound(row)]
         kept: dict[tuple[str, ...], Score] = {}
         for score in found:
             # Others' rows are there for what their own are not.
@@ -112,6 +115,17 @@ class Scores:
         where, values = ("", (score_id,)) if owner is None else (" AND owner = ?", (score_id, owner))
         if not self._database.change(lambda db: db.execute(f"DELETE FROM scores WHERE id = ?{where}", values).rowcount, SHORT):
             raise StudioError("this entry of the leaderboard is not there, or is not yours", "look at the list again")
+
+
+def _is_sound(row: Sequence[object]) -> bool:
+    """Whether each value of a row is of its column's type: whoever has the file may have written to it."""
+    for name, value in zip(COLUMNS, row, strict=False):
+        if name in _MISSING and value is None:
+            continue
+        kind = (int, float) if name in _NUMBERS else str
+        if not isinstance(value, kind) or (isinstance(value, float) and not math.isfinite(value)):
+            return False
+    return True
 
 
 def now() -> str:
