@@ -11,6 +11,7 @@ _QUOTED = 80  # characters of what is quoted
 _LONGEST = 4_000
 _QUOTE = re.compile(r"""(?<![\w=])(['"])([^\n]{121,}?)(\1(?!\w)|$)""", re.MULTILINE)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_IN_WORDS = re.compile(rf"(?:\[Errno|os error) (?:{'|'.join(map(str, _NO_ROOM))})[\])]|\b\d+ requested and \d+ written")
 _WORD = re.compile(r"\S{501,}")
 
 
@@ -77,9 +78,9 @@ def is_disk_full(error: BaseException) -> bool:
     """Whether ``error`` says that no room is left on a disk, or none for this user or file."""
     if isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in _NO_ROOM):
         return True
-    # What writes safetensors raises an error of its own, with the system's number in its words.
-    numbers = tuple(f"(os error {number})" for number in _NO_ROOM)
-    return type(error).__name__ == "SafetensorError" and str(error).rstrip(". ").endswith(numbers)
+    # Who copies a folder, or writes safetensors or an array, raises an error that says so in words alone.
+    in_words = (isinstance(error, OSError) and error.errno is None) or type(error).__name__ == "SafetensorError"
+    return in_words and _IN_WORDS.search(str(error)) is not None
 
 
 def plainly(error: Exception) -> StudioError | None:

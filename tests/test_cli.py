@@ -9,12 +9,15 @@ import json
 import re
 import resource
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -492,15 +495,33 @@ def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch
     assert refused(cli("similarity", "a", "b", "--json")).startswith("error: the disk is full (/somewhere). hint: make room")
 
 
-def test_a_disk_that_is_full_while_weights_are_written_is_no_bug(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("the cat sat on the mat\n" * 50, encoding="utf-8")
+@contextmanager
+def no_file_above(size: int) -> Iterator[None]:
+    """What writes a larger file finds the disk full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
-        told = refused(cli("fit", tmp_path / "notes.txt", "--out", tmp_path / "words", "--set", "epochs=1", "--json"))
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert told.startswith("error: the disk is full. hint: make room") and not (tmp_path / "words").exists()
+
+
+def test_a_disk_that_is_full_while_weights_or_vectors_are_written_is_no_bug(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("the cat sat on the mat\n" * 50, encoding="utf-8")
+    with no_file_above(2048):
+        told = refused(cli("fit", tmp_path / "notes.txt", "--out", tmp_path / "words", "--set", "epochs=1", "--json"))
+        assert told.startswith("error: the disk is full. hint: make room") and not (tmp_path / "words").exists()
+        assert "the disk is full" in refused(cli("encode", tmp_path / "notes.txt", "--out", tmp_path / "x.npy", "--json"))
+
+
+def test_a_disk_that_is_full_at_the_end_of_a_training_says_where_the_model_is(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sbert_studio.studio.tuning.tuning.shutil.copytree", full)
+        told = refused(cli("train", pairs, *QUICK, "--out", tmp_path / "mine", "--json"))
+    assert told.startswith("error: the disk is full") and "sbert-studio export run-" in told
 
 
 def test_a_port_that_is_taken_is_told_before_the_page_is_built(cli: Any) -> None:

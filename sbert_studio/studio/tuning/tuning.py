@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import StudioError
+from ...errors import StudioError, is_disk_full
 from ...runs.records.record import ACTIVE, Run
 from ...workspace import atomic_folder, file_name, write_json
 from ..keeping import kept_until
@@ -120,8 +120,14 @@ class Tuning(Planning):
             raise error
         run = self.store.get(run_id)
         if out is not None and run.model_path is not None:
-            with atomic_folder(Path(out).expanduser().resolve()) as part:
-                shutil.copytree(run.model_path, part, dirs_exist_ok=True)
+            try:
+                with atomic_folder(Path(out).expanduser().resolve()) as part:
+                    shutil.copytree(run.model_path, part, dirs_exist_ok=True)
+            except OSError as failed:
+                if not is_disk_full(failed):
+                    raise
+                how = f"the model is kept with its run: make room, then sbert-studio export {run_id} --out FILE.zip"
+                raise StudioError(f"the disk is full: {out} could not be written", how) from failed
         return run
 
     def accept(self, run_id: str, alarm: str) -> None:
