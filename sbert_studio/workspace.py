@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -194,15 +195,28 @@ def atomic_folder(target: Path) -> Iterator[Path]:
     try:
         yield part
         part.chmod(0o755)
-        if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=".old-", dir=target.parent))
-            target.replace(old / target.name)
-            part.replace(target)
-            shutil.rmtree(old)
-        else:
-            part.replace(target)
+        while not _put(part, target):
+            pass
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _put(part: Path, target: Path) -> bool:
+    """Rename the folder ``part`` over ``target``; whether no other program has come between."""
+    old = Path(tempfile.mkdtemp(prefix=".old-", dir=target.parent))
+    try:
+        with suppress(FileNotFoundError):
+            target.replace(old / target.name)
+        part.replace(target)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not target.is_dir():
+            with suppress(OSError):
+                (old / target.name).replace(target)
+            raise
+        return False
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+    return True
 
 
 def write_json(target: Path, value: Any) -> None:

@@ -146,6 +146,13 @@ def test_other_kinds_are_made_too(page: Page, texts: Path, kind: str) -> None:
     assert page.studio.catalog.load(job.model).dim == width
 
 
+def test_a_name_without_end_is_cut(page: Page, texts: Path) -> None:
+    assert start(page, None, "glove", str(texts), None, settings=QUICK, name="x" * 100_000).title == "x" * 80
+    assert ended(page).status == "finished"
+    assert start(page, None, "glove", str(texts), None, settings=QUICK, name=None).title == "notes-glove"  # type: ignore[arg-type]
+    assert ended(page).status == "finished"
+
+
 def test_what_cannot_be_made_is_said_in_words(page: Page, texts: Path, tmp_path: Path) -> None:
     for kind, file, settings, words in (
         ("glove", str(texts), {"width": "1"}, "width is 1"),

@@ -23,6 +23,7 @@ _STATIC_WORDS = (
 )
 _TABLE_WORDS = "Was learned by others from billions of words; only the weights are fitted to your texts."
 _VERBS = {"skip_gram": "skipgram"}
+LONGEST = 80  # characters of a name
 _DIM = Field("dim", int, 256, "Components of a vector.", min=1, max=4096)
 
 
@@ -63,6 +64,7 @@ def start(
 
     Args:
         file: a file of texts; a distillation needs none.
+        name: what the model is called; its first 80 characters are kept.
         model: the one that is distilled.
         settings: as the controls hold them, by name.
 
@@ -77,7 +79,7 @@ def start(
     raw = settings or {}
     fields = own_settings(kind)
     values = forms.read(fields, [raw.get(field.name, field.default) for field in fields])
-    visitor, title = page.visitor(owner), name.strip() or _name(studio, kind, file, model)
+    visitor, title = page.visitor(owner), (name or "").strip()[:LONGEST] or _name(studio, kind, file, model)
     if kind == STATIC:
         return studio.jobs.submit(
             visitor,

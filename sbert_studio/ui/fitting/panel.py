@@ -19,7 +19,7 @@ from ..picker import sample_buttons, samples_of, upload
 from ..tuning.follow import Follow
 from ..tuning.run_panel import use
 from ..views import Value, view
-from .choices import is_weighted_by_choice, kinds, own_settings, start, summary
+from .choices import LONGEST, is_weighted_by_choice, kinds, own_settings, start, summary
 
 if TYPE_CHECKING:
     from ...data.samples import Sample
@@ -58,7 +58,8 @@ class FittingPanel:
                         self.weighting = gr.Dropdown(shown, value="sif", label="Weights", info=_HELP, elem_id="fit-weighting")
                         words = "Directions that all texts share are taken away."
                         self.common = gr.Slider(0, 10, 0, step=1, label="Common components", info=words, elem_id="fit-common")
-                self.name = gr.Textbox(label="Name", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="fit-name")
+                as_file = "as the file is called"
+                self.name = gr.Textbox(label="Name", placeholder=as_file, max_lines=1, max_length=LONGEST, elem_id="fit-name")
                 self.go = gr.Button("Make word vectors", variant="primary", elem_id="fit-go")
                 self.panel = view("job", elem_id="fit-job")
                 with gr.Row(elem_classes=["sb-buttons"]):

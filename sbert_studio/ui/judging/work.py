@@ -116,7 +116,7 @@ def chosen(models: Sequence[str] | None) -> tuple[str, ...]:
     Raises:
         StudioError: there is none, or there are too many.
     """
-    names = tuple(dict.fromkeys(name for name in models or () if name))
+    names = tuple(dict.fromkeys(name for name in models or () if isinstance(name, str) and name))
     if not 1 <= len(names) <= MOST_MODELS:
         raise StudioError(f"{len(names)} models are chosen", f"choose 1 to {MOST_MODELS}")
     return names

@@ -1,0 +1,52 @@
+"""Folders that are put in place whole, by several programs at once."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from sbert_studio.workspace import _put, atomic_folder
+
+
+def test_a_folder_that_several_write_at_once_is_one_of_theirs_and_nothing_is_left(tmp_path: Path) -> None:
+    failed: list[BaseException] = []
+    together = threading.Barrier(4)
+
+    def write(name: str) -> None:
+        try:
+            for number in range(60):
+                together.wait(30)
+                with atomic_folder(tmp_path / f"table-{number // 3}") as part:
+                    for file in ("one", "two"):
+                        (part / file).write_text(name)
+        except BaseException as error:
+            failed.append(error)
+            together.abort()
+
+    threads = [threading.Thread(target=write, args=(str(number),)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    folders = sorted(tmp_path.iterdir())
+    assert [folder.name for folder in folders] == sorted(f"table-{number}" for number in range(20))
+    assert all((folder / "one").read_text() == (folder / "two").read_text() for folder in folders)
+
+
+def test_a_folder_takes_the_place_of_an_old_one(tmp_path: Path) -> None:
+    (tmp_path / "it").mkdir()
+    (tmp_path / "it" / "old").touch()
+    with atomic_folder(tmp_path / "it") as part:
+        (part / "new").touch()
+    assert [path.name for path in (tmp_path / "it").iterdir()] == ["new"] and len(list(tmp_path.iterdir())) == 1
+
+
+def test_an_old_folder_stays_where_the_new_one_cannot_take_its_place(tmp_path: Path) -> None:
+    (tmp_path / "it").mkdir()
+    (tmp_path / "it" / "old").touch()
+    with pytest.raises(FileNotFoundError):
+        _put(tmp_path / "missing", tmp_path / "it")
+    assert [path.name for path in (tmp_path / "it").iterdir()] == ["old"]
