@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.lora.adapter import LoraSettings
@@ -175,3 +176,29 @@ def test_an_adapter_beside_a_whole_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model" / "adapter_config.json").write_bytes((tmp_path / "adapter" / "adapter_config.json").read_bytes())
     with pytest.raises(StudioError, match="adapter beside"):
         load_folder(tmp_path / "model")
+
+
+@pytest.mark.parametrize("harm", ["renamed", "fewer", "none", "whole numbers", "endless"])
+def test_an_adapter_that_would_leave_its_base_as_it_was_or_spoil_it_is_refused(tmp_path: Path, harm: str) -> None:
+    trained("bert").save_adapter(tmp_path / "adapter", "owner/base")
+    path = tmp_path / "adapter" / "adapter_model.safetensors"
+    held = load_file(path)
+    changed = {
+        "renamed": {f"other.{name}": tensor for name, tensor in held.items()},
+        "fewer": dict(list(held.items())[2:]),
+        "none": {},
+        "whole numbers": {name: (100 * tensor).to(torch.int8) for name, tensor in held.items()},
+        "endless": {name: tensor / 0 for name, tensor in held.items()},
+    }
+    save_file(changed[harm], path)
+    with pytest.raises(StudioError):
+        load_adapter(tiny_encoder("bert"), tmp_path / "adapter")
+
+
+@pytest.mark.parametrize(("name", "values"), [("adapter_config.json", {"target_modules": ["query"]}), ("encoder.json", {"max_length": -1})])
+def test_settings_that_are_not_those_of_the_adapter_are_refused(tmp_path: Path, name: str, values: dict[str, object]) -> None:
+    trained("bert").save_adapter(tmp_path / "adapter", "owner/base")
+    path = tmp_path / "adapter" / name
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | values), encoding="utf-8")
+    with pytest.raises(StudioError, match="does not fit"):
+        load_adapter(tiny_encoder("bert"), tmp_path / "adapter")

@@ -14,6 +14,7 @@ import torch
 
 from ...errors import StudioError
 from ...workspace import write_json
+from ..storage.backbone import require_finite
 from .targets import find_targets, has_transposed
 
 
@@ -124,15 +125,24 @@ def read_adapter(model: Any, folder: Path) -> Any:
     """``model``, which must be the adapter's base, as peft wraps it with the adapter of ``folder``, which can go on learning.
 
     Raises:
-        StudioError: ``folder`` holds no safetensors adapter.
+        StudioError: ``folder`` holds no safetensors adapter, or one with numbers that are not finite or of floating point.
         ValueError, RuntimeError, KeyError, TypeError, SafetensorError: as peft has it, the adapter does not fit.
     """
-    from peft import PeftModel
+    from peft import PeftModel, get_peft_model_state_dict
+    from safetensors.torch import load_file
 
-    if not (folder / "adapter_model.safetensors").is_file():
-        raise StudioError(f"the folder {folder.name!r} holds no adapter_model.safetensors", "choose an adapter's folder")
+    path = folder / "adapter_model.safetensors"
+    if not path.is_file():
+        raise StudioError(f"the folder {folder.name!r} holds no {path.name}", "choose an adapter's folder")
+    held = load_file(path)
+    require_finite(held, path)
     with _unwarned():
-        return PeftModel.from_pretrained(model, str(folder), is_trainable=True)
+        adapted = PeftModel.from_pretrained(model, str(folder), is_trainable=True)
+        wanted = set(get_peft_model_state_dict(adapted, save_embedding_layers=False))
+    # What the file lacks, and what no layer takes, is passed over by peft: the model would be its own base, or half of it.
+    if wanted - set(held) or any("lora_" in name for name in set(held) - wanted):
+        raise ValueError("the adapter's tensors are not those that its settings ask for")
+    return adapted
 
 
 @contextlib.contextmanager
@@ -140,6 +150,7 @@ def _unwarned() -> Iterator[None]:
     """Without peft's use of a name that transformers will drop: it is no concern of the person who trains."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
+        warnings.filterwarnings("ignore", message="Found missing adapter keys", category=UserWarning)  # it is refused by name
         yield
 
 

@@ -55,6 +55,8 @@ def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
 
 def _restore_head(encoder: SentenceEncoder, head: dict[str, Any]) -> None:
     config = EncoderConfig(**head)
+    if config.max_length is not None and (type(config.max_length) is not int or config.max_length < 1):
+        raise ValueError(f"max_length is {config.max_length}")
     encoder.projection = None if config.projection is None else encoder.projection
     encoder.repool(config.pooling)
     if config.projection is not None and (encoder.config.projection, encoder.config.activation) != (config.projection, config.activation):
