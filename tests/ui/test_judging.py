@@ -182,7 +182,8 @@ def test_rows_whose_answers_are_known_are_a_second_file(page: Page, tmp_path: Pa
     start(page, None, [GLOVE], Judged(tmp_path / "judged.csv", "judged.csv", known=known), task)
     job = ended(page)
     assert job.status == "finished", job
-    assert f"{said} the 90 rows of known.csv" in results_of(job)[2]["note"]
+    assert f"{said} the 90 rows of known.csv." in results_of(job)[2]["note"]
+    assert "Similarity" not in [one["name"] for one in results_of(job)[4]["columns"]], "no such task has several similarities"
     assert page.studio.judge.evaluate(GLOVE, tmp_path / "judged.csv", task, known=known).rows == 30
 
 
