@@ -129,7 +129,7 @@ def chosen(models: Sequence[str] | None) -> tuple[str, ...]:
 def done(found: Evaluation, titles: Mapping[str, str], name: str) -> Done:
     """An evaluation as the page shows it; ``name`` is what was judged on."""
     lines = reports_of(found, titles)
-    return Done(conclusion(lines), main_table(lines, found, name), all_table(found, titles), speeds(lines))
+    return Done(conclusion(lines), main_table(lines, found, titles, name), all_table(found, titles), speeds(lines))
 
 
 def judge_or_ask(
