@@ -105,7 +105,7 @@ def main_table(lines: Sequence[Line], found: Evaluation, titles: Mapping[str, st
         if several:
             row += [line.score - first.score, verdict(first, line)] if line is not first else [None, ""]
         rows.append(row)
-    return table(columns, rows, caption=_caption(first, found, name), note=" ".join(_notes(found, titles)))
+    return table(columns, rows, caption=_caption(first, found, name), note="\n".join(_notes(found, titles)))
 
 
 def verdict(first: Resampled, other: Resampled) -> str:
