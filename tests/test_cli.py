@@ -778,6 +778,18 @@ def test_a_folder_that_holds_something_else_is_never_written_over(cli: Any, corp
         assert notes.read_text() == "keep me"
 
 
+def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corpus: Path, tmp_path: Path) -> None:
+    ok(cli("fit", corpus, "--kind", "tfidf", "--set", "dim=5", "--set", "min_count=1", "--out", tmp_path / "words", "--json"))
+    for wrong, words in (
+        (["--objective", "softmax"], "softmax does not learn from scored pairs"),
+        (["--model", tmp_path / "words", "--method", "lora"], "no attention that adapters"),
+        (["--set", "recurrent=gur"], "nothing (leave it out), rnn, lstm, gru"),
+    ):
+        for plan in ([], ["--plan"]):
+            assert words in refused(cli("train", pairs, *wrong, *plan, "--json"))
+    assert ok(cli("runs", "--json"))["runs"] == []
+
+
 def test_what_is_wrong_with_a_fit_is_said_before_anything_is_learned(cli: Any, corpus: Path, tmp_path: Path) -> None:
     told = cli("fit", corpus, "--kind", "glove", "--weighting", "sfi")
     assert told.code == 2 and "no weighting 'sfi'" in told.err and "learning" not in told.err

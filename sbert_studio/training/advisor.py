@@ -11,7 +11,7 @@ from ..errors import StudioError
 from ..objectives import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL
-from .objective_choice import SMALL, default_objective, default_pair_objective, default_poly_objective
+from .objective_choice import SMALL, default_objective, default_pair_objective, default_poly_objective, require_learnable
 from .sampling.batches import SMALLEST_OF_CLASSES, require_two_classes
 from .spec import TrainSpec
 
@@ -72,6 +72,7 @@ def advise(
         if name not in known:
             listed = ", ".join([*known, *(item.name for item in TrainSpec.settings())])
             raise StudioError(f"there is no setting {name!r} for training with {spec.objective}", f"known: {listed}")
+    require_learnable(spec, examples.kind)
     if objectives_of(spec.architecture)[spec.objective].classes_in_batch:
         require_two_classes(spec.batch_size)
     if own:
@@ -156,6 +157,8 @@ class _Advisor:
         limit = _FULL_LIMIT.get(self.device, _FULL_LIMIT["cpu"])
         size = f"{self.parameters / 1e6:,.0f} million weights"
         if self.words:
+            if self.chosen.get("method") == "lora":
+                raise StudioError("a model of word vectors has no attention that adapters could sit in", "tune it with the method full")
             self._set("method", "full", "Method full: a model of word vectors has no attention that adapters could sit in.")
         elif decoder or self.parameters > limit:
             why = "a language model" if decoder else f"{size} on {self.device}"

@@ -109,7 +109,7 @@ class Fitting(Part):
         weighting = weighting_named(weighting or ("plain" if weighted else "sif"))
         if out is not None:
             require_writable(out)
-        title, texts = self._texts(file, columns, begin("reading", "rows"))
+        title, texts = self._texts(file, columns, begin("reading", "bytes"))
         began = time.perf_counter()
         if learner is not None:
             vectors = learner.learn(texts, seed, begin("learning", learner.unit))
@@ -157,7 +157,7 @@ class Fitting(Part):
             require_writable(out)
         texts: list[str] = []
         if vocabulary is not None:
-            texts = self._texts(vocabulary, columns, begin("reading", "rows"))[1]
+            texts = self._texts(vocabulary, columns, begin("reading", "bytes"))[1]
         begin("loading the model", "")
         teacher = self.catalog.load(model or self.settings.default_model)
         began = time.perf_counter()
