@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from .modules import Module
-from .modules.recurrent import GRU, LSTM, RNN, Recurrent
+from .modules.recurrent import GRU, LSTM, RNN
 from .modules.word_embeddings import WordEmbeddings
-from .modules.word_weights import WordWeights
 from .sentence import SentenceEncoder
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class WordNetwork(nn.Module):
         recurrent: what reads the vectors one after the other, or None.
     """
 
-    def __init__(self, embeddings: WordEmbeddings, weights: WordWeights | None = None, recurrent: Recurrent | None = None) -> None:
+    def __init__(self, embeddings: WordEmbeddings, weights: Module | None = None, recurrent: Module | None = None) -> None:
         super().__init__()
         self.embeddings, self.weights, self.recurrent = embeddings, weights, recurrent
 
@@ -112,7 +111,9 @@ class WordEncoder(SentenceEncoder):
     def architecture(self) -> str:
         """``word vectors``, or the recurrent network over them, such as ``lstm``."""
         recurrent = self.backbone.recurrent
-        return "word vectors" if recurrent is None else ("bi" if recurrent.bidirectional else "") + recurrent.name.lower()
+        return (
+            "word vectors" if recurrent is None else ("bi" if getattr(recurrent, "bidirectional", False) else "") + recurrent.name.lower()
+        )
 
     @property
     def portable(self) -> bool:
