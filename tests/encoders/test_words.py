@@ -163,3 +163,24 @@ def test_a_new_reader_of_words_is_one_class(tmp_path: Path, monkeypatch: pytest.
     again = load_folder(tmp_path / "model")
     assert again.describe()["backbone"] == "running"
     np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
+
+
+def test_a_module_that_no_encoder_could_hold_is_refused_and_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.encoders.modules import MODULES
+    from sbert_studio.encoders.modules.base import LENGTH
+    from sbert_studio.encoders.modules.normalize import Normalize
+    from sbert_studio.errors import StudioError
+
+    monkeypatch.setattr(MODULES, "_items", dict(MODULES._items))
+    model = encoder("mean", "mean")
+    model.normalizes = True
+    model.save(tmp_path / "model")
+
+    @MODULES.register("Halve")
+    class Halve(Normalize):
+        stage = LENGTH
+
+    listed = tmp_path / "model" / "modules.json"
+    listed.write_text(listed.read_text(encoding="utf-8").replace(".Normalize", ".Halve"), encoding="utf-8")
+    with pytest.raises(StudioError, match="Halve"):
+        load_folder(tmp_path / "model")

@@ -11,7 +11,7 @@ from torch import nn
 
 from ...errors import StudioError
 from ..modules import MODULES, Module
-from ..modules.base import POOLING, READER, VECTORS, WEIGHTS, WORDS
+from ..modules.base import LENGTH, POOLING, READER, VECTORS, WEIGHTS, WORDS
 from ..modules.normalize import Normalize
 from ..modules.pooling import Pooling
 from ..modules.word_embeddings import WordEmbeddings
@@ -115,6 +115,8 @@ def _may_follow(kind: type[Module], before: list[type[Module]], transformer: boo
     if not before:
         return kind is Pooling if transformer else kind is WordEmbeddings
     if kind.stage > POOLING and Pooling not in before:
+        return False
+    if kind.stage in (POOLING, LENGTH) and kind not in (Pooling, Normalize):  # an encoder has these as parts of its own
         return False
     return kind.stage > before[-1].stage or kind.stage == before[-1].stage == VECTORS
 
