@@ -74,7 +74,7 @@ class Reading(Part):
 
     def _set_in(self, folder: Path) -> Table:
         """The rows of the one known set that lies in a folder, such as the sentences and the gold scores of a year of STS."""
-        from ..data.distributions import distributions_at
+        from ..data.known_sets import distributions_at
 
         found = distributions_at(folder)
         if not found:
