@@ -84,7 +84,9 @@ class Field:
         except (TypeError, ValueError):
             raise StudioError(f"{self.name} is {raw!r}, which is not {_NOUNS[self.type]}", self.help) from None
         if self.choices and value not in self.choices:
-            raise StudioError(f"{self.name} is {value!r}", f"choose one of {', '.join(self.choices)}")
+            raise StudioError(
+                f"{self.name} is {value!r}", f"choose one of {', '.join(choice or 'nothing (leave it out)' for choice in self.choices)}"
+            )
         if (self.min is not None and not value >= self.min) or (self.max is not None and not value <= self.max):
             low, high = ("" if bound is None else f"{bound:g}" for bound in (self.min, self.max))
             between = f"between {low} and {high}" if low and high else f"at least {low}" if low else f"at most {high}"

@@ -799,3 +799,31 @@ def test_an_encoder_is_distilled_into_a_table(cli: Any, corpus: Path, tmp_path: 
         "1 of 2 texts holds no word that it knows: a vector of zeros, whose scores say nothing."
     ]
     assert "no column" in refused(cli("distil", tiny, "--vocabulary", corpus, "--column", "none", "--json"))
+
+
+def test_a_folder_that_holds_something_else_is_never_written_over(cli: Any, corpus: Path, tmp_path: Path, tiny: Path) -> None:
+    notes = tmp_path / "mine" / "notes.txt"
+    notes.parent.mkdir()
+    notes.write_text("keep me")
+    for command in (["fit", corpus, "--kind", "tfidf"], ["distil", tiny]):
+        assert "not a model" in refused(cli(*command, "--out", notes.parent, "--json"))
+        assert "is a file" in refused(cli(*command, "--out", notes, "--json"))
+        assert notes.read_text() == "keep me"
+
+
+def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corpus: Path, tmp_path: Path) -> None:
+    ok(cli("fit", corpus, "--kind", "tfidf", "--set", "dim=5", "--set", "min_count=1", "--out", tmp_path / "words", "--json"))
+    for wrong, words in (
+        (["--objective", "softmax"], "softmax does not learn from scored pairs"),
+        (["--model", tmp_path / "words", "--method", "lora"], "no attention that adapters"),
+        (["--set", "recurrent=gur"], "nothing (leave it out), rnn, lstm, gru"),
+    ):
+        for plan in ([], ["--plan"]):
+            assert words in refused(cli("train", pairs, *wrong, *plan, "--json"))
+    assert ok(cli("runs", "--json"))["runs"] == []
+
+
+def test_what_is_wrong_with_a_fit_is_said_before_anything_is_learned(cli: Any, corpus: Path, tmp_path: Path) -> None:
+    told = cli("fit", corpus, "--kind", "glove", "--weighting", "sfi")
+    assert told.code == 2 and "no weighting 'sfi'" in told.err and "learning" not in told.err
+    assert "there is no file 'absent.txt'" in refused(cli("fit", corpus, "--kind", tmp_path / "absent.txt", "--json"))

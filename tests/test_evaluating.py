@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tiny_studio import studio_at, write_doubtful, write_model, write_pairs
 
+from sbert_studio.cli.judged import short_names
 from sbert_studio.cli.main import run
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import Studio
@@ -139,9 +140,32 @@ def test_the_command_prints_a_table_and_one_json_object(
     assert run(["evaluate", models[0], "--data", files[0], "--json"]) == 0
     alone = json.loads(capsys.readouterr().out)
     assert list(alone)[:3] == ["task", "rows", "cosine"] and "account" in alone, "one model and one file answer as ever"
-    for wrong, words in (([models[0]], "nothing to judge by"), ([files[0]], "no model"), ([models[0], "--suite", "STS99"], "STS99")):
+    for wrong, words in (
+        ([models[0]], "nothing to judge by"),
+        ([files[0]], "no model"),
+        ([models[0], "--suite", "STS99"], "STS99"),
+        ([models[0], str(tmp_path / "absent.csv")], "there is no file 'absent.csv'"),
+    ):
         assert run(["evaluate", *wrong]) == 2
         assert words in capsys.readouterr().err
+
+
+def test_models_are_told_by_the_end_of_their_paths_and_files_by_their_suites(
+    models: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    for name in ("one", "two"):
+        shutil.copytree(models[0], tmp_path / name / "model")
+    for suite, seed in (("sts12", 0), ("sts13", 10)):
+        (tmp_path / "data" / suite).mkdir(parents=True)
+        write_pairs(tmp_path / "data" / suite / "OnWN.csv", seed=seed)
+    paths = [str(tmp_path / name / "model") for name in ("one", "two")]
+    assert run(["evaluate", *paths, "--data", str(tmp_path / "data"), "--suite", "STS"]) == 0
+    out = capsys.readouterr().out
+    assert str(tmp_path) not in out and out.splitlines()[0].split() == ["rows", "one/model", "two/model"]
+    assert len([line for line in out.splitlines() if line.startswith(("STS12 OnWN ", "STS13 OnWN ")) and "→" in line]) == 2
+    assert short_names(["glove-6B-50d", *paths]) == {"glove-6B-50d": "glove-6B-50d", paths[0]: "one/model", paths[1]: "two/model"}
+    assert short_names([models[0]]) == {models[0]: Path(models[0]).name}
 
 
 def test_the_endpoint_takes_further_files_models_and_a_suite(studio: Studio, models: tuple[str, str], tmp_path: Path) -> None:

@@ -44,3 +44,17 @@ def test_a_folder_of_several_sets_or_of_none_is_refused(home: Path, tmp_path: Pa
             studio.read.table(tmp_path)
         with pytest.raises(StudioError, match="is a folder"):
             studio.read.table(empty)
+
+
+def test_halves_that_lie_beside_each_other_are_read_as_one(home: Path, tmp_path: Path, year: Path) -> None:
+    for half in ("input", "gs"):
+        (year / f"STS.{half}.OnWN.txt").write_text((year / f"STS.{half}.MSRpar.txt").read_text(encoding="utf-8"), encoding="utf-8")
+    with studio_at(home, write_model(tmp_path / "tiny")) as studio:
+        assert len(studio.read.table(year / "STS.gs.OnWN.txt")) == 59
+        found = studio.judge.evaluate_all(data=[year])
+        assert [file.name for file in found.files] == ["STS.input.MSRpar.txt", "STS.input.OnWN.txt"] and not found.left_out
+        assert found.groups and found.files[0].rows.scale == (0, 5)
+        assert len(studio.judge.evaluate_all(data=[tmp_path]).files) == 2, "sets below a folder without tables"
+        (year / "STS.gs.OnWN.txt").unlink()
+        with pytest.raises(StudioError, match=r"stand line by line in STS\.gs\.OnWN\.txt"):
+            studio.judge.evaluate_all(data=[year / "STS.input.OnWN.txt"])

@@ -19,6 +19,7 @@ LEVEL = {
 }  # fmt: skip
 ALLOWED = {("training", "evaluation")}
 ONLY_IN = {"gradio": ("ui",), "typer": ("cli", "__main__"), "plotly": ("ui",)}
+TYPES_ONLY = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 NEVER = {"sentence_transformers", "pickle", "joblib"}
 HEAVY = {"umap", "faiss", "peft", "gradio", "sklearn", "transformers", "accelerate", "pandas", "pyarrow", "plotly", "bm25s", "gensim"}
 
@@ -27,7 +28,7 @@ def _room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def _imports(path: Path) -> list[tuple[str, str]]:
+def _imports(path: Path, root: Path = PACKAGE) -> list[tuple[str, str]]:
     """(absolute dotted module, ``at once``, ``when called`` or ``for types``) of each import in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
 
@@ -35,8 +36,9 @@ def _imports(path: Path) -> list[tuple[str, str]]:
         return {id(inner) for node in nodes for inner in ast.walk(node)}
 
     called = within(node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
-    types = within(node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"))
-    package = ("sbert_studio", *path.relative_to(PACKAGE).parts[:-1])
+    checked = (node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) in TYPES_ONLY)
+    types = within(inner for node in checked for inner in node.body)
+    package = ("sbert_studio", *path.relative_to(root).parts[:-1])
     found = []
     for node in ast.walk(tree):
         when = "for types" if id(node) in types else "when called" if id(node) in called else "at once"
@@ -72,29 +74,43 @@ def test_imports_run_one_way(path: Path) -> None:
             assert when != "at once", f"{path.name} imports {top} on import; it belongs in the function that needs it"
 
 
-def _file_of(module: str) -> Path | None:
+def _file_of(module: str, root: Path) -> Path | None:
     """The file that an import of ``sbert_studio.a.b.name`` loads: that of ``b``, or of ``name`` where it is a file of its own."""
     parts = module.split(".")[1:]
     for length in range(len(parts), -1, -1):
-        stem = PACKAGE.joinpath(*parts[:length])
+        stem = root.joinpath(*parts[:length])
         for path in (stem.with_suffix(".py"), stem / "__init__.py"):
             if length and path.is_file():
                 return path
     return None
 
 
-def _circle() -> list[str]:
-    """Files that run each other in a circle, imports inside functions counted, or nothing; names of types alone do not count."""
-    edges = {
-        path: {found for module, when in _imports(path) if when != "for types" and module.startswith("sbert_studio.")
-               and (found := _file_of(module)) is not None and found != path}
-        for path in FILES
+def _runs(path: Path, root: Path) -> set[Path]:
+    """What a file runs: those that it imports, each with the packages around it, and of a registry's package all files in it."""
+    loaded = {
+        found for module, when in _imports(path, root)
+        if when != "for types" and module.startswith("sbert_studio.") and (found := _file_of(module, root)) is not None
     }  # fmt: skip
+    around = {parent / "__init__.py" for found in loaded for parent in found.parents if parent.is_relative_to(root) and parent != root}
+    loaded |= {package for package in around if package.is_file() and not path.is_relative_to(package.parent)}
+    text = path.read_text(encoding="utf-8")
+    for walk, files in (("iter_modules", "*.py"), ("walk_packages", "**/*.py")):
+        if f"{walk}(__path__" in text:
+            loaded |= set(path.parent.glob(files))
+        if f"{walk}(tabs.__path__" in text:
+            loaded |= set((path.parent / "tabs").glob(files))
+    return loaded - {path}
+
+
+def _circle(root: Path) -> list[str]:
+    """Files that run each other in a circle, imports inside functions counted, or nothing; names of types alone do not count."""
+    files = sorted(root.rglob("*.py"))
+    edges = {path: _runs(path, root) for path in files}
     done: set[Path] = set()
 
     def visit(path: Path, above: tuple[Path, ...]) -> list[str]:
         if path in above:
-            return [str(one.relative_to(PACKAGE)) for one in (*above[above.index(path) :], path)]
+            return [str(one.relative_to(root)) for one in (*above[above.index(path) :], path)]
         if path in done:
             return []
         for other in sorted(edges[path]):
@@ -103,11 +119,32 @@ def _circle() -> list[str]:
         done.add(path)
         return []
 
-    return next((found for path in FILES if (found := visit(path, ()))), [])
+    return next((found for path in files if (found := visit(path, ()))), [])
 
 
 def test_no_file_imports_itself_in_a_circle() -> None:
-    assert _circle() == []
+    assert _circle(PACKAGE) == []
+
+
+_REGISTRY = "import importlib, pkgutil\nfor one in pkgutil.iter_modules(__path__):\n    importlib.import_module(one.name)"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.py": "from .b import x", "b.py": "def f():\n    from . import a"},
+        {"a.py": "from .kinds import x", "kinds/__init__.py": _REGISTRY, "kinds/one.py": "from ..a import x"},
+        {"a.py": "from .room.b import x", "room/__init__.py": "from . import c", "room/b.py": "", "room/c.py": "from ..a import x"},
+        {"a.py": "from .b import x", "b.py": "if not TYPE_CHECKING:\n    from .a import x"},
+        {"a.py": "from .b import x", "b.py": "if TYPE_CHECKING:\n    pass\nelse:\n    from .a import x"},
+    ],
+    ids=["inside a function", "through a registry", "through a package", "where types are not checked", "else"],
+)
+def test_a_circle_is_seen(files: dict[str, str], tmp_path: Path) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert _circle(tmp_path)
 
 
 def test_only_settings_reads_the_environment() -> None:

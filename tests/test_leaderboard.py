@@ -19,7 +19,7 @@ from sbert_studio.runs.records import migrations, scores
 from sbert_studio.runs.records.scores import Score
 from sbert_studio.runs.records.store import Store
 from sbert_studio.studio import Studio
-from sbert_studio.studio.judging.leaderboard import ranked, write_leaderboard
+from sbert_studio.studio.judging.leaderboard import ranked, set_names, write_leaderboard
 
 ENTRY = Score(
     "local",
@@ -159,6 +159,13 @@ def test_a_damaged_database_is_set_aside_and_the_leaderboard_begins_anew(studio:
     studio.workspace.database.write_text("this is not a database " * 200)
     assert studio.judge.evaluate(tiny, pairs).notes == ()
     assert len(studio.judge.board.entries()) == 1 and "without the leaderboard" in studio.store.notices[0]
+
+
+def test_sets_of_one_name_with_other_rows_are_told_apart(tmp_path: Path) -> None:
+    alike = [ENTRY, replace(ENTRY, digest="e" * 32), replace(ENTRY, data="other.csv")]
+    assert list(set_names(alike).values()) == ["pairs.csv · rows dddd", "pairs.csv · rows eeee", "other.csv"]
+    text = write_leaderboard(tmp_path / "best.md", alike).read_text(encoding="utf-8")
+    assert "pairs.csv · rows dddd" in text and "pairs.csv · rows eeee" in text and "| other.csv |" in text
 
 
 def test_files_hold_data_and_never_formulas_or_markup(tmp_path: Path) -> None:

@@ -92,7 +92,15 @@
     button.after(el("p", { id: `${id}led`, class: "sb-cancelled sb-dim", role: "status" }, "Cancelled. What was there before is unchanged."));
   }
 
-  window.SB = { busy, idle, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  // What a choice has changed lies out of sight, below a long list on a phone or above it: go there.
+  function reveal(id) {
+    const place = document.getElementById(id);
+    const box = place && place.getBoundingClientRect();
+    if (!box || (box.top >= 0 && box.top < innerHeight * 0.7)) return;
+    place.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+  }
+
+  window.SB = { busy, idle, reveal, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
     watchTheme();

@@ -77,10 +77,20 @@
   };
   const rightAligned = new Set(["number", "count", "delta", "change"]);
 
+  /* Where a table has no room for its headers (see studio.css), a list and a button sort it in their place. */
+  const sorter = (columns, sorted, sort) => {
+    const list = el("select", { "aria-label": "Sort by", on: { change: () => { const at = Number(list.value); sort(at, columns[at].kind !== "text"); } } },
+      sorted ? null : el("option", { value: "", selected: "", disabled: "" }, "Sort by"),
+      columns.map((column, at) => el("option", { value: at, selected: sorted && sorted.column === at ? "" : null }, column.name)));
+    return el("div", { class: "sb-sorter" }, list,
+      sorted ? el("button", { type: "button", "aria-label": sorted.down ? "Largest first" : "Smallest first", on: { click: () => sort(sorted.column, !sorted.down) } }, sorted.down ? "↓" : "↑") : null);
+  };
+
   views.table = (root, host) => {
     let sorted = null;
     const draw = (value) => {
       if (!value.rows || !value.rows.length) return root.replaceChildren(empty(value.empty || "Nothing to show."));
+      const stacked = value.columns.some((column) => column.main);
       let order = value.rows.map((_, index) => index);
       if (sorted && sorted.column < value.columns.length) {
         const at = sorted.column, sign = sorted.down ? -1 : 1;
@@ -89,13 +99,11 @@
           return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x ?? "").localeCompare(String(y ?? ""), undefined, { numeric: true }));
         });
       }
+      const sort = (column, down) => { sorted = { column, down }; draw(value); };
       const act = (index) => select(host, value.action.value || "row", value.ids[index]);
       const head = value.columns.map((column, at) => el("th", { scope: "col", class: rightAligned.has(column.kind) ? "sb-right" : column.kind === "row" ? "sb-narrow" : "",
         "aria-sort": sorted && sorted.column === at ? (sorted.down ? "descending" : "ascending") : null },
-        el("button", { type: "button", on: { click: () => {
-          sorted = sorted && sorted.column === at ? { column: at, down: !sorted.down } : { column: at, down: column.kind !== "text" };
-          draw(value);
-        } } }, column.name)));
+        el("button", { type: "button", on: { click: () => sort(at, sorted && sorted.column === at ? !sorted.down : column.kind !== "text") } }, column.name)));
       const body = order.map((index) => el("tr", { class: (value.action ? "sb-clickable" : "") + (value.current === index ? " sb-current" : ""),
         on: value.action ? { click: () => act(index) } : {} },
         value.columns.map((column, at) => el("td", { class: `sb-cell-${column.kind}` + (column.main ? " sb-main" : "") + (rightAligned.has(column.kind) ? " sb-right" : ""), "data-name": column.name },
@@ -104,7 +112,8 @@
           on: { click: (event) => { event.stopPropagation(); act(index); } } }, value.action.mark || "→")) : null));
       root.replaceChildren(
         ...(value.caption ? [el("p", { class: "sb-caption" }, value.caption)] : []),
-        el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" + (value.columns.some((column) => column.main) ? " sb-stack" : "") },
+        ...(stacked && order.length > 1 ? [sorter(value.columns, sorted, sort)] : []),
+        el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" + (stacked ? " sb-stack" : "") },
           el("thead", {}, el("tr", {}, head, value.action ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action.label)) : null)),
           el("tbody", {}, body))),
         ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));

@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..evaluation.tasks import task_named
-from ..evaluation.words import metric_in_words
+from ..evaluation.words import metric_in_words, told_apart_by_suite
+from ..workspace import existing
 from .answers import one_line
 
 if TYPE_CHECKING:
@@ -50,13 +52,14 @@ def evaluation_in_lines(found: Evaluation) -> list[str]:
     one = len(found.models) == 1
     by_similarity = one and all(own is not None and "cosine" in own for line in lines if line.task == "sts" for own in line.scores)
     told: list[str] = []
+    models = short_names([model.model for model in found.models])
     if one and by_similarity and all(line.task == "sts" for line in lines):
-        told += [f"{one_line(found.models[0].model)}: Spearman, and Pearson of the cosine", ""]
+        told += [f"{one_line(models[found.models[0].model], _MODEL)}: Spearman, and Pearson of the cosine", ""]
         told += aligned(_of_similarities(lines))
     else:
-        told += aligned(_of_models(lines, [model.model for model in found.models]))
-    comparisons = [_compared(one) for one in found.comparisons]
-    notes = list(dict.fromkeys(_notes(found)))
+        told += aligned(_of_models(lines, list(models.values())))
+    comparisons = [_compared(one, models) for one in found.comparisons]
+    notes = list(dict.fromkeys(_notes(found, models)))
     return [*told, *(["", *aligned(comparisons)] if comparisons else []), *(["", *notes] if notes else [])]
 
 
@@ -69,6 +72,18 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         cells = zip(row, widths, right, strict=True)
         lines.append("  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in cells).rstrip())
     return lines
+
+
+def short_names(models: Sequence[str]) -> dict[str, str]:
+    """What each model is called in the table: a folder by as many of the last parts of its path as tell it from the others."""
+    parts = {model: Path(model).parts if existing(model) is not None else (model,) for model in models}
+    found = {}
+    for model, own in parts.items():
+        lengths = range(1, len(own) + 1)
+        others = [other for name, other in parts.items() if name != model]
+        length = next((one for one in lengths if all(other[-one:] != own[-one:] for other in others)), len(own))
+        found[model] = str(Path(*own[-length:])) if len(own) > 1 else model
+    return found
 
 
 def _lines(found: Evaluation) -> Iterator[_Line]:
@@ -112,16 +127,17 @@ def _of_similarities(lines: Sequence[_Line]) -> list[list[str]]:
     return rows
 
 
-def _compared(one: Comparison) -> list[str]:
+def _compared(one: Comparison, models: Mapping[str, str]) -> list[str]:
     """``STS12, all · a → b · +0.0123 · [+0.0011, +0.0220] · order turns in 0.4% · better beyond chance: b``."""
     of = one.of if one.by == "file" else f"{one.of}, {one.by}"
     interval = "" if one.interval is None else f"[{one.interval[0]:+.4f}, {one.interval[1]:+.4f}]"
     turns = "" if one.chance is None else f"the order turns in {one.chance:.1%}"
-    first, second = (one_line(model, _MODEL) for model in one.models)
-    return [one_line(of, _LABEL), f"{first} → {second}", f"{one.difference:+.4f}", interval, turns, one.in_words()]
+    first, second = (one_line(models[model], _MODEL) for model in one.models)
+    better = one.in_words() if one.better is None else f"better beyond chance: {one_line(models[one.better], _MODEL)}"
+    return [one_line(of, _LABEL), f"{first} → {second}", f"{one.difference:+.4f}", interval, turns, better]
 
 
-def _notes(found: Evaluation) -> Iterator[str]:
+def _notes(found: Evaluation, models: Mapping[str, str]) -> Iterator[str]:
     """What is missing, what was left out, and what is to be known of files and models."""
     lacking = Counter(one.suite for one in found.missing)
     there = {file.suite for file in found.files}
@@ -141,8 +157,11 @@ def _notes(found: Evaluation) -> Iterator[str]:
     yield from found.notes
     for file in found.files:
         yield from (f"{file.name}: {note}" for note in file.notes)
+    files = told_apart_by_suite([(file.suite, file.name) for file in found.files])
     for model in found.models:
-        yield from (f"{one_line(model.model, _MODEL)}: {note}" for own in model.notes for note in own)
+        for name, own in zip(files, model.notes, strict=True):
+            of = f"{one_line(models[model.model], _MODEL)} on {name}" if len(files) > 1 else one_line(models[model.model], _MODEL)
+            yield from (f"{of}: {note}" for note in own)
 
 
 def _number(scores: Mapping[str, Any], place: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _SAMPLE = 1_000
@@ -43,6 +43,13 @@ _COMMON = {
 _VOTE = {code: frozenset(words.split()) for code, words in _COMMON.items()}
 
 
+_SCRIPT_NAMES = {
+    "ja": "Chinese or Japanese", "zh": "Chinese or Japanese", "ko": "Korean", "ru": "Cyrillic", "ar": "Arabic", "he": "Hebrew",
+    "hi": "Devanagari", "th": "Thai", "el": "Greek",
+}  # fmt: skip
+_BEGINNING = 200  # characters of a text, which tell its script
+
+
 @dataclass(frozen=True)
 class Language:
     """The commonest language of some texts.
@@ -73,6 +80,16 @@ def guess_language(text: str, least: int = 1) -> str:
     votes = {code: sum(word in common for word in words) for code, common in _VOTE.items()}
     best = max(votes, key=lambda code: votes[code])
     return best if votes[best] >= least and list(votes.values()).count(votes[best]) == 1 else ""
+
+
+def main_script(texts: Iterable[str]) -> str:
+    """The script of more than half of the letters with which ``texts`` begin, in English words; ``""`` of Latin and of any other."""
+    letters = "".join(letter for text in texts for letter in text[:_BEGINNING] if letter.isalpha())
+    times: Counter[str] = Counter()
+    for code, script in _SCRIPTS:
+        times[_SCRIPT_NAMES[code]] += len(script.findall(letters))
+    name, most = times.most_common(1)[0]
+    return name if 2 * most > len(letters) else ""
 
 
 def main_language(texts: Sequence[str]) -> Language:

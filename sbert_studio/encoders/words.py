@@ -11,15 +11,17 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from .modules import Module
-from .modules.recurrent import GRU, LSTM, RNN, Recurrent
+from .modules.recurrent import GRU, LSTM, RNN
 from .modules.word_embeddings import WordEmbeddings
-from .modules.word_weights import WordWeights
 from .sentence import SentenceEncoder
 
 if TYPE_CHECKING:
     from ..wordvectors.tokens import Coverage
     from .lora.adapter import LoraSettings
     from .storage.config import EncoderConfig
+
+
+_MEANS = {"mean", "weighted_mean", "mean_sqrt_len"}
 
 
 class WordNetwork(nn.Module):
@@ -31,7 +33,7 @@ class WordNetwork(nn.Module):
         recurrent: what reads the vectors one after the other, or None.
     """
 
-    def __init__(self, embeddings: WordEmbeddings, weights: WordWeights | None = None, recurrent: Recurrent | None = None) -> None:
+    def __init__(self, embeddings: WordEmbeddings, weights: Module | None = None, recurrent: Module | None = None) -> None:
         super().__init__()
         self.embeddings, self.weights, self.recurrent = embeddings, weights, recurrent
 
@@ -45,12 +47,17 @@ class WordNetwork(nn.Module):
         return self.embeddings.dim if self.recurrent is None else self.recurrent.width(self.embeddings.dim)
 
     def forward(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """(b, t, width) vectors and (b, t) how much each counts, 0 for padding, which is also what a text without a known word is."""
+        """(b, t, width) vectors and (b, t) how much each counts, 0 for padding, which is also what a text without a known word is.
+
+        A recurrent network reads each vector times its weight, and all of its states count alike.
+        """
         real = ids != 0 if mask is None else (ids != 0) & (mask != 0)
         vectors = self.embeddings(ids)
-        if self.recurrent is not None:
-            vectors = self.recurrent(vectors, real)
-        return vectors, real.to(vectors.dtype) if self.weights is None else self.weights(ids) * real
+        counts = real.to(vectors.dtype) if self.weights is None else self.weights(ids) * real
+        if self.recurrent is None:
+            return vectors, counts
+        weighed = vectors if self.weights is None else vectors * counts.unsqueeze(-1)
+        return self.recurrent(weighed, real), real.to(vectors.dtype)
 
 
 class WordIds:
@@ -104,12 +111,19 @@ class WordEncoder(SentenceEncoder):
     def architecture(self) -> str:
         """``word vectors``, or the recurrent network over them, such as ``lstm``."""
         recurrent = self.backbone.recurrent
-        return "word vectors" if recurrent is None else ("bi" if recurrent.bidirectional else "") + recurrent.name.lower()
+        return (
+            "word vectors" if recurrent is None else ("bi" if getattr(recurrent, "bidirectional", False) else "") + recurrent.name.lower()
+        )
 
     @property
     def portable(self) -> bool:
-        """Whether sentence-transformers has all of its modules: it has an LSTM, and no other recurrent network."""
-        return super().portable and all(module.portable for module in self.backbone.listed)
+        """Whether sentence-transformers gives the same vectors: it has an LSTM, and no other recurrent network.
+
+        There the first word cannot be pooled (6.2 stops with an error), and two of the means of weighted words are of another length.
+        """
+        modes, network = set(self.pooling.modes), self.backbone
+        other = set() if network.weights is None else {"weighted_mean"} if network.recurrent is None else _MEANS
+        return super().portable and all(module.portable for module in network.listed) and not modes & {"cls", *other}
 
     def limit(self, max_length: int | None) -> None:
         """Read ``max_length`` words of a text from now on; of None, as many as before."""

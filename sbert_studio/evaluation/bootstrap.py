@@ -42,6 +42,22 @@ def drawn_together(*texts: Sequence[str]) -> Iterator[None]:
         _TOGETHER.reset(token)
 
 
+@contextmanager
+def drawn_among(rows: np.ndarray) -> Iterator[None]:
+    """Within this, resamples are of some of the rows only, which stay in the clusters of :func:`drawn_together`.
+
+    Args:
+        rows: (n,) bool, which.
+    """
+    cluster = _TOGETHER.get()
+    known = cluster is not None and len(cluster) == len(rows)
+    token = _TOGETHER.set(np.unique(cluster[rows], return_inverse=True)[1] if known and cluster is not None else None)
+    try:
+        yield
+    finally:
+        _TOGETHER.reset(token)
+
+
 def resamples(rows: int) -> int:
     """How many resamples are drawn of so many rows: 1000, fewer of more than 20,000 rows, 200 at least."""
     return int(np.clip(_CELLS // max(rows, 1), _FEWEST, _MOST))
@@ -78,6 +94,20 @@ def resampled(score: Callable[[np.ndarray], np.ndarray], rows: int) -> np.ndarra
 def resampled_mean(values: np.ndarray) -> np.ndarray:
     """The mean of the (n,) ``values`` in every resample."""
     return resampled(lambda block: block @ np.asarray(values, np.float64) / block.sum(axis=1), len(values))
+
+
+def resampled_mean_of(draws: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """The mean over files, or groups of rows, of their resampled scores, (resamples,): each is resampled by itself.
+
+    The resamples of all are drawn from one seed, so that those at one place may move alike; they are put into another order for
+    each, the same for every model. Of a large one there are fewer: the least number is taken. ``None`` where one has none.
+    """
+    known = [found for found in draws if found is not None and len(found)]
+    if len(known) < len(draws) or not known:
+        return None
+    size = min(map(len, known))
+    turned = [found[np.random.default_rng(place).permutation(len(found))[:size]] for place, found in enumerate(known)]
+    return np.asarray(np.mean(turned, axis=0))
 
 
 def interval(found: np.ndarray) -> list[float]:

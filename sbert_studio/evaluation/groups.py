@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.examples import Examples
+from .bootstrap import resampled_mean_of
 from .tasks import primary
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def grouped(name: str, task: Task, members: Sequence[int], rows: Sequence[Rows])
 
 
 def pooled(name: str, parts: Sequence[Examples]) -> Examples:
-    """Examples of one kind and one scale as one set, in their order; their group is the part that they come from."""
+    """Examples of one kind and one scale as one set, in their order; their own groups are left out."""
     first = parts[0]
     return Examples(
         first.kind,
@@ -112,17 +113,3 @@ def mean_of(parts: Sequence[Mapping[str, Any]], weights: Sequence[float]) -> dic
         else:
             found[name] = float(np.average(values, weights=weights))
     return found
-
-
-def resampled_mean_of(draws: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """The mean over files of their resampled scores, (resamples,): each file is resampled by itself.
-
-    The resamples of all files are drawn from one seed, so that those at one place may move alike; they are put into another order for
-    each file, the same for every model.
-    """
-    known = [found for found in draws if found is not None and len(found)]
-    if len(known) < len(draws) or not known:
-        return None
-    size = min(map(len, known))
-    turned = [found[np.random.default_rng(place).permutation(len(found))[:size]] for place, found in enumerate(known)]
-    return np.asarray(np.mean(turned, axis=0))

@@ -15,6 +15,7 @@ from .judging import Judged, ToJudge, fitting_task, judge_sets
 from .pace import Pace
 from .remembered import Remembered
 from .tasks import Rows, Task, primary, task_named
+from .words import told_apart_by_suite
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -149,9 +150,9 @@ def _compared(
     files: Sequence[JudgedFile], groups: Sequence[Group], averages: Sequence[Average], one: ModelScores, other: ModelScores
 ) -> Iterator[Comparison]:
     names = (one.model, other.model)
-    for file, first, second in zip(files, one.reports, other.reports, strict=True):
+    for of, first, second in zip(told_apart_by_suite([(file.suite, file.name) for file in files]), one.reports, other.reports, strict=True):
         if first.task == second.task:
-            yield _of_reports(file.name, "file", names, first, second)
+            yield _of_reports(of, "file", names, first, second)
     for group, mine, theirs in zip(groups, one.groups, other.groups, strict=True):
         if mine is not None and theirs is not None:
             yield _of_means(group.name, "mean", names, mine, theirs)

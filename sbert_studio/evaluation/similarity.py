@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ..encoders.trainable import Trainable
 
 MEASURES = ("cosine", "dot", "euclidean", "manhattan")
+TIE = 1e-6
+"""Cosines of float32 vectors that differ by no more are the same: products of equal vectors differ by where in a block they stand."""
 _DISTANCES = ("euclidean", "manhattan")
 _BLOCK = 8192  # rows at a time: the temporary stays at 25 MB for 384 dimensions
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _UNTUNED = "the untuned model, as you chose: nothing of the tuning is in it"
@@ -10,8 +10,14 @@ _UNTUNED = "the untuned model, as you chose: nothing of the tuning is in it"
 
 def metric_in_words(metric: str) -> str:
     """``cosine_spearman`` as a person would say it: Cosine Spearman."""
-    words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10")
+    words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10").replace("macro f1", "macro F1")
     return words[:1].upper() + words[1:]
+
+
+def told_apart_by_suite(files: Sequence[tuple[str, str]]) -> list[str]:
+    """What each (suite, file) is called: by the file's name, with its suite where two have the same (``OnWN`` is in three)."""
+    names = [name for _, name in files]
+    return [f"{suite} {name}" if suite and names.count(name) > 1 else name for suite, name in files]
 
 
 def scores_in_words(scores: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
     from ..data.columns.detection import Reading as Read
     from ..data.corpus import Corpus
+    from ..data.distributions import Found
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.evidence.similarity import Similar
     from ..data.examples import Kind, Roles
@@ -64,11 +65,16 @@ class Reading(Part):
         path, said = existing_file(path), dict[str, Any]()
         if isinstance(asked, ColumnChoices):
             said = {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
-        return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20, **said)
+        try:
+            return read_table(path, name=name, progress=progress, max_bytes=self.settings.max_upload_mb << 20, **said)
+        except StudioError:
+            if (whole := self._with_its_other_half(path)) is None:
+                raise
+            return whole
 
     def _set_in(self, folder: Path) -> Table:
         """The rows of the one known set that lies in a folder, such as the sentences and the gold scores of a year of STS."""
-        from ..data.distributions import distributions_at
+        from ..data.known_sets import distributions_at
 
         found = distributions_at(folder)
         if not found:
@@ -76,10 +82,23 @@ class Reading(Part):
         if len(found) > 1:
             names = ", ".join(one.title for one in found[:8]) + ("…" if len(found) > 8 else "")
             raise StudioError(f"{folder.name} holds {len(found)} sets: {names}", "name the file, or the folder, of one of them")
-        files, limit = found[0].files, self.settings.max_upload_mb
-        if sum(file.stat().st_size for file in files if file.is_file()) > limit << 20:
-            raise StudioError(f"the files of {found[0].title} have more than {limit:,} MiB, as many as are accepted", "give smaller files")
-        return found[0].table
+        return self._of_set(found[0])
+
+    def _with_its_other_half(self, path: Path) -> Table | None:
+        """The rows of a file that says nothing by itself, where what it lacks lies beside it: the gold scores of its sentences."""
+        from ..data.distributions import distributions_at
+
+        for one in distributions_at(path):
+            for found in one.subsets.values() or (one,):
+                if path in found.files and all(file.is_file() for file in found.files) and len(found.files) > 1:
+                    return self._of_set(found)
+        return None
+
+    def _of_set(self, found: Found) -> Table:
+        limit = self.settings.max_upload_mb
+        if sum(file.stat().st_size for file in found.files if file.is_file()) > limit << 20:
+            raise StudioError(f"the files of {found.title} have more than {limit:,} MiB, as many as are accepted", "give smaller files")
+        return found.table
 
     def corpus(
         self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None

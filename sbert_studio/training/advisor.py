@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from ..data.language import main_script
 from ..errors import StudioError
 from ..objectives import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL
-from .objective_choice import SMALL, default_objective, default_pair_objective, default_poly_objective
+from .objective_choice import SMALL, default_objective, default_pair_objective, default_poly_objective, require_learnable
 from .sampling.batches import SMALLEST_OF_CLASSES, require_two_classes
 from .spec import TrainSpec
 
@@ -72,6 +73,7 @@ def advise(
         if name not in known:
             listed = ", ".join([*known, *(item.name for item in TrainSpec.settings())])
             raise StudioError(f"there is no setting {name!r} for training with {spec.objective}", f"known: {listed}")
+    require_learnable(spec, examples.kind)
     if objectives_of(spec.architecture)[spec.objective].classes_in_batch:
         require_two_classes(spec.batch_size)
     if own:
@@ -156,6 +158,8 @@ class _Advisor:
         limit = _FULL_LIMIT.get(self.device, _FULL_LIMIT["cpu"])
         size = f"{self.parameters / 1e6:,.0f} million weights"
         if self.words:
+            if self.chosen.get("method") == "lora":
+                raise StudioError("a model of word vectors has no attention that adapters could sit in", "tune it with the method full")
             self._set("method", "full", "Method full: a model of word vectors has no attention that adapters could sit in.")
         elif decoder or self.parameters > limit:
             why = "a language model" if decoder else f"{size} on {self.device}"
@@ -270,23 +274,8 @@ class _Advisor:
 
     def _language(self) -> None:
         sample = islice(chain.from_iterable(zip(*self.examples.texts, strict=True)), 2_000)
-        script = _main_script(sample)
+        script = main_script(sample)
         if script and not any(word in self.backbone for word in _MULTILINGUAL):
             self.reasons.append(
                 f"Most texts are in {script} script, which {self.name} hardly knows: a multilingual model would start far better."
             )
-
-
-_SCRIPTS: tuple[tuple[str, Callable[[int], bool]], ...] = (
-    ("Chinese or Japanese", lambda code: 0x3040 <= code <= 0x30FF or 0x3400 <= code <= 0x9FFF),
-    ("Korean", lambda code: 0xAC00 <= code <= 0xD7AF),
-    ("Cyrillic", lambda code: 0x0400 <= code <= 0x04FF),
-    ("Arabic", lambda code: 0x0600 <= code <= 0x06FF),
-    ("Devanagari", lambda code: 0x0900 <= code <= 0x097F),
-)
-
-
-def _main_script(texts: Iterable[str]) -> str:
-    """The script of most letters where it is not the Latin one, else nothing."""
-    letters = [ord(letter) for text in texts for letter in text[:200] if letter.isalpha()]
-    return next((name for name, holds in _SCRIPTS if letters and sum(map(holds, letters)) > 0.5 * len(letters)), "")

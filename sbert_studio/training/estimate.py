@@ -23,7 +23,7 @@ from .objective_choice import settled
 from .prepare import prepare
 from .sampling.sampler import Sampler
 from .spec import TrainSpec
-from .trials.crossfit import in_folds
+from .trials.folds import in_folds
 
 if TYPE_CHECKING:
     from ..data.examples import Examples

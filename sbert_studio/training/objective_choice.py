@@ -64,6 +64,21 @@ def learns_from(architecture: str) -> str:
     return f"a {architecture}-encoder learns from {kinds[architecture]}" if architecture in kinds else "choose another kind of examples"
 
 
+def require_learnable(spec: TrainSpec, kind: Kind) -> None:
+    """Find out whether the objective learns from a kind of examples.
+
+    Raises:
+        StudioError: it does not.
+    """
+    known = objectives_of(spec.architecture)
+    if kind not in known[spec.objective].kinds:
+        fitting = ", ".join(name for name in known if kind in known[name].kinds)
+        raise StudioError(
+            f"the objective {spec.objective} does not learn from {kind.replace('_', ' ')}",
+            f"choose one of {fitting}" if fitting else learns_from(spec.architecture),
+        )
+
+
 def settled(spec: TrainSpec, examples: Examples) -> TrainSpec:
     """``spec``, its objective chosen where it says ``auto``.
 

@@ -11,11 +11,11 @@ from torch import nn
 from ..encoders.lora.adapter import LoraSettings
 from ..encoders.trainable import Trainable
 from ..errors import StudioError
-from ..objectives import build_objective, build_pair_objective, build_poly_objective, objectives_of
+from ..objectives import build_objective, build_pair_objective, build_poly_objective
 from ..objectives.base import Objective
 from .distributed import Processes
 from .loop.quick import quicken
-from .objective_choice import learns_from
+from .objective_choice import require_learnable
 from .spec import TrainSpec
 
 if TYPE_CHECKING:
@@ -39,13 +39,7 @@ def prepare(
     Raises:
         StudioError: the objective does not learn from this kind of examples, or a setting does not fit the model.
     """
-    known = objectives_of(spec.architecture)
-    if examples.kind not in known[spec.objective].kinds:
-        fitting = ", ".join(name for name in known if examples.kind in known[name].kinds)
-        raise StudioError(
-            f"the objective {spec.objective} does not learn from {examples.kind.replace('_', ' ')}",
-            f"choose one of {fitting}" if fitting else learns_from(spec.architecture),
-        )
+    require_learnable(spec, examples.kind)
     reshape(spec, encoder, earlier)
     if spec.dropout >= 0:
         _set_dropout(encoder.adaptable, spec.dropout)

@@ -13,6 +13,17 @@ WEIGHTINGS = ("plain", "tfidf", "sif")
 SIF_A = 1e-3
 
 
+def weighting_named(name: str) -> str:
+    """The name of a weighting, if there is one of that name.
+
+    Raises:
+        StudioError: there is none.
+    """
+    if name not in WEIGHTINGS:
+        raise StudioError(f"there is no weighting {name!r}", f"choose one of {', '.join(WEIGHTINGS)}")
+    return name
+
+
 def word_weights(weighting: str, vectors: WordVectors, texts: Sequence[str] | None = None, a: float = SIF_A) -> np.ndarray:
     """A weight for each word, (V,) float32 above 0, by a name of :data:`WEIGHTINGS`.
 
@@ -23,15 +34,13 @@ def word_weights(weighting: str, vectors: WordVectors, texts: Sequence[str] | No
     Raises:
         StudioError: the name is unknown, or ``tfidf`` is given no texts.
     """
-    if weighting == "plain":
+    if weighting_named(weighting) == "plain":
         return np.ones(len(vectors), np.float32)
     if weighting == "sif":
         return sif(frequencies(vectors), a)
-    if weighting == "tfidf":
-        if not texts:
-            raise StudioError("TF-IDF weights need texts to be fitted to", "give training texts, or choose sif or plain")
-        return idf(vectors, texts)
-    raise StudioError(f"there is no weighting {weighting!r}", f"choose one of {', '.join(WEIGHTINGS)}")
+    if not texts:
+        raise StudioError("TF-IDF weights need texts to be fitted to", "give training texts, or choose sif or plain")
+    return idf(vectors, texts)
 
 
 def idf(vectors: WordVectors, texts: Sequence[str]) -> np.ndarray:

@@ -44,6 +44,15 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
         page.get_by_role("columnheader", name="Sentences/s").first.locator("button").click()
     speeds = [float(text.replace(",", "")) for text in page.locator("#evaluate-scores td[data-name='Sentences/s']").all_inner_texts()]
     assert speeds == sorted(speeds) and len(speeds) == 2
+    page.set_viewport_size({"width": 390, "height": 844})  # no room for headers: a list sorts in their place
+    page.select_option("#evaluate-scores select", label="Cosine Spearman")
+    scores = page.locator("#evaluate-scores td[data-name='Cosine Spearman']").all_inner_texts()
+    assert scores == sorted(scores, reverse=True) and len(scores) == 2
+    page.click("#evaluate-scores .sb-sorter button")
+    assert page.locator("#evaluate-scores td[data-name='Cosine Spearman']").all_inner_texts() == scores[::-1]
+    page.set_viewport_size({"width": 1280, "height": 900})
+    visitor.choose("#evaluate-task", "SentEval")
+    visitor.see("#evaluate-known")
     page.wait_for_function("document.querySelector('#board-table').innerText.includes('small pairs.csv')")
     visitor.choose("#board-set", "small pairs.csv")
     page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 2")

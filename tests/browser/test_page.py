@@ -47,6 +47,11 @@ def test_every_tab_does_something_on_the_first_click(visit: Callable[..., Visito
     page.locator("#models-cards .sb-card").first.click()
     visitor.see("#models-facts dl")
     assert "384" in visitor.text("#models-facts")
+    page.set_viewport_size({"width": 390, "height": 500})  # the list is longer than the screen: what was chosen comes into sight
+    page.evaluate("window.scrollTo(0, 0)")
+    page.locator("#models-cards .sb-card").first.click()
+    page.wait_for_function("document.querySelector('#models-whole').getBoundingClientRect().top < 350")
+    page.set_viewport_size({"width": 1280, "height": 900})
     visitor.tab("Map")
     page.click("#map-draw")
     visitor.see("#map-view [data-drawn]")

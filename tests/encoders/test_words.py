@@ -40,6 +40,7 @@ def recurrent(kind: type[Recurrent], *, bidirectional: bool) -> Network:
 NETWORKS: dict[str, Network] = {
     "mean": lambda: WordNetwork(table()),
     "weighted": weighted,
+    "weighted LSTM": lambda: WordNetwork(table(), weighted().weights, LSTM(8, 6)),
     "LSTM": recurrent(LSTM, bidirectional=False),
     "BiLSTM": recurrent(LSTM, bidirectional=True),
     "GRU": recurrent(GRU, bidirectional=False),
@@ -69,10 +70,21 @@ def test_weights_count_in_the_mean() -> None:
     np.testing.assert_allclose(model.encode([TEXTS[0]])[0], expected, atol=1e-6)
 
 
-# There, a weight scales what the maximum is taken of as well, so that weights and maxima do not go together.
+def test_the_place_of_a_word_counts_as_it_stands_whatever_its_weight() -> None:
+    model = encoder("weighted", "weighted_mean")
+    embeddings, weights = (module.emb_layer.weight.numpy() for module in model.backbone.listed)
+    ids = model.tokenize([TEXTS[0]])[0]
+    places = np.arange(1, len(ids) + 1)[:, None] * weights[ids]
+    np.testing.assert_allclose(model.encode([TEXTS[0]])[0], (embeddings[ids] * places).sum(axis=0) / places.sum(), atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("network", "pooling"),
-    [*((network, pooling) for network in ("mean", "LSTM", "BiLSTM") for pooling in ("mean", "max")), ("weighted", "mean")],
+    [
+        *((network, pooling) for network in ("mean", "LSTM", "BiLSTM") for pooling in ("mean", "max")),
+        *(("weighted", pooling) for pooling in ("mean", "max", "last", "mean_sqrt_len")),
+        *(("weighted LSTM", pooling) for pooling in ("max", "last")),
+    ],
 )
 def test_sentence_transformers_opens_what_is_saved(network: str, pooling: str, tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
@@ -82,6 +94,22 @@ def test_sentence_transformers_opens_what_is_saved(network: str, pooling: str, t
     known = [text for text in TEXTS if model.coverage([text]).known]
     theirs = SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(known)
     np.testing.assert_allclose(model.encode(known), theirs, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("network", "pooling"), [("mean", "cls"), ("LSTM", "cls"), ("weighted", "weighted_mean"), ("weighted LSTM", "mean")]
+)
+def test_what_gives_other_vectors_there_does_not_promise_to_open_there(network: str, pooling: str, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    model = encoder(network, pooling)
+    model.save(tmp_path / "model")
+    assert not model.portable and "SentenceTransformer(" not in (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    try:
+        theirs = SentenceTransformer(str(tmp_path / "model"), device="cpu").encode([TEXTS[0]])
+    except TypeError:
+        return
+    assert not np.allclose(model.encode([TEXTS[0]]), theirs, atol=1e-5)
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
@@ -107,3 +135,52 @@ def test_the_card_says_where_a_network_of_ours_opens(tmp_path: Path) -> None:
     ours, theirs = ((tmp_path / name / "README.md").read_text(encoding="utf-8") for name in ("gru", "lstm"))
     assert "opens in SBERT Studio only" in ours and "SentenceTransformer(" not in ours
     assert "SentenceTransformer(" in theirs and "text-embeddings-inference does not serve" in theirs
+
+
+def test_a_new_reader_of_words_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found by where it stands, not by what it is: none is passed over."""
+    from sbert_studio.encoders.modules import MODULES
+    from sbert_studio.encoders.modules.base import READER, Module
+
+    monkeypatch.setattr(MODULES, "_items", dict(MODULES._items))
+
+    @MODULES.register("Running")
+    class Running(Module):
+        stage, portable = READER, False
+
+        @classmethod
+        def read(cls, folder: Path) -> Running:
+            return cls()
+
+        def write(self, folder: Path, inputs: int) -> None:
+            folder.mkdir(parents=True, exist_ok=True)
+
+        def forward(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            return vectors.cumsum(dim=1)
+
+    model = WordEncoder(WordNetwork(table(), None, Running()), EncoderConfig("last", False), name="sums")
+    model.save(tmp_path / "model")
+    again = load_folder(tmp_path / "model")
+    assert again.describe()["backbone"] == "running"
+    np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
+
+
+def test_a_module_that_no_encoder_could_hold_is_refused_and_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.encoders.modules import MODULES
+    from sbert_studio.encoders.modules.base import LENGTH
+    from sbert_studio.encoders.modules.normalize import Normalize
+    from sbert_studio.errors import StudioError
+
+    monkeypatch.setattr(MODULES, "_items", dict(MODULES._items))
+    model = encoder("mean", "mean")
+    model.normalizes = True
+    model.save(tmp_path / "model")
+
+    @MODULES.register("Halve")
+    class Halve(Normalize):
+        stage = LENGTH
+
+    listed = tmp_path / "model" / "modules.json"
+    listed.write_text(listed.read_text(encoding="utf-8").replace(".Normalize", ".Halve"), encoding="utf-8")
+    with pytest.raises(StudioError, match="Halve"):
+        load_folder(tmp_path / "model")

@@ -180,3 +180,11 @@ def test_rows_without_a_shared_text_are_drawn_as_ever_and_chains_are_not_one_clu
         pairs = np.concatenate(list(counts(30)))
     assert (pairs[:, ::2] == pairs[:, 1::2]).all()
     assert pairs.std(axis=1).min() > 0, "all rows share the query, and yet they are resampled"
+
+
+def test_a_chain_does_not_part_the_other_rows_that_share_a_text() -> None:
+    queries = ["the one query"] * 12 + [f"query {row // 2}" for row in range(30)]
+    with drawn_together(queries, [f"answer {row}" for row in range(42)]):
+        drawn = np.concatenate(list(counts(42)))
+    assert (drawn[:, 12::2] == drawn[:, 13::2]).all()
+    assert (drawn[:, 0] != drawn[:, 1]).any()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.bootstrap import drawn_together
 from sbert_studio.evaluation.measures.by_group import correlations_by_group, evaluate_by_group
 
 
@@ -42,3 +43,28 @@ def test_a_topic_without_a_difference_has_no_part_in_the_mean() -> None:
     assert report["silent"] == ["b"] and report["mean"]["pearson"] == pytest.approx(1)
     with pytest.raises(StudioError, match="all gold scores are the same"):
         correlations_by_group(gold, np.ones(5), ["a"] * 5)
+
+
+def _spread(gold: np.ndarray, scores: np.ndarray, copies: int = 1) -> float:
+    """The standard deviation of the resampled mean over four topics of a hundred pairs, each pair ``copies`` times."""
+    topics = np.repeat([f"topic {number}" for number in range(4)], 100 * copies).tolist()
+    texts = [f"text {row // copies}" for row in range(400 * copies)]
+    with drawn_together(texts):
+        report = correlations_by_group(np.repeat(scores, copies), np.repeat(gold, copies), topics)
+    assert report.resampled is not None
+    return float(report.resampled.std())
+
+
+def test_the_topics_are_drawn_apart_in_whatever_order_their_rows_stand() -> None:
+    rng = np.random.default_rng(0)
+    gold = rng.normal(size=400)
+    scores = 0.6 * gold + 0.8 * rng.normal(size=400)
+    order = np.concatenate([place + np.argsort(gold[place : place + 100]) for place in range(0, 400, 100)])
+    assert _spread(gold[order], scores[order]) == pytest.approx(_spread(gold, scores), rel=0.1)
+
+
+def test_copies_of_a_pair_within_a_topic_tell_no_more_than_the_pair() -> None:
+    rng = np.random.default_rng(0)
+    gold = rng.normal(size=400)
+    scores = 0.6 * gold + 0.8 * rng.normal(size=400)
+    assert _spread(gold, scores, copies=5) == pytest.approx(_spread(gold, scores), rel=0.15)

@@ -75,6 +75,14 @@ def test_vectors_that_all_coincide_find_nothing() -> None:
     assert zeros.scores["nearest_neighbour_accuracy"] == 0
 
 
+def test_vectors_that_all_coincide_find_nothing_however_their_products_are_rounded() -> None:
+    one = np.random.default_rng(0).normal(size=(1, 384)).astype(np.float32)
+    for rows in (301, 1003):
+        labels = [str(row % 3) for row in range(rows)]
+        report = evaluate_categories(np.repeat(one, rows, axis=0), labels, [str(row) for row in range(rows)])
+        assert report.scores["nearest_neighbour_accuracy"] == report.scores["centroid_accuracy"] == 0
+
+
 def test_the_only_text_of_its_category_is_wrong_and_a_single_category_is_judged_too() -> None:
     vectors = RANDOM.normal(size=(5, 3)).astype(np.float32)
     assert evaluate_categories(vectors, list("abcde"), list("vwxyz")).scores["nearest_neighbour_accuracy"] == 0

@@ -41,6 +41,15 @@ def test_vectors_that_all_coincide_find_nothing() -> None:
     assert scores["mrr_at_10"] == 0
 
 
+def test_vectors_that_all_coincide_find_nothing_however_their_products_are_rounded() -> None:
+    one = np.random.default_rng(0).normal(size=(1, 384)).astype(np.float32)
+    for rows in (101, 103, 107):
+        texts = [str(row) for row in range(rows)]
+        same = np.repeat(one, rows, axis=0)
+        scores = retrieval.evaluate_retrieval(same, same, texts, [f"p{text}" for text in texts]).scores
+        assert scores["mrr_at_10"] == scores["ndcg_at_10"] == 0
+
+
 def naive(vectors: dict[str, list[float]], rows: list[tuple[str, str]], classes: list[int] | None = None) -> float:
     """Recall at 1: for each distinct anchor, is the nearest candidate that is not itself one of all that belong to it?"""
     unit = {text: np.array(vector) / np.linalg.norm(vector) for text, vector in vectors.items()}

@@ -157,6 +157,7 @@ def test_a_model_with_an_mlp_says_that_it_opens_here_only(studio: Studio, scored
     folder = _unzipped(studio, run, tmp_path)
     assert not (folder / "verify.py").exists()
     card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "There is no `verify.py` here" in card and "python verify.py" not in card
     assert "opens in SBERT Studio only" in card and "library_name" not in card and "from sentence_transformers" not in card
     assert json.loads((folder / "model" / "config.json").read_text())["sbert_studio"] == {"head": "mlp"}
     assert studio.judge.evaluate(str(folder / "model"), scored).scores["pair"]["spearman"] == pytest.approx(

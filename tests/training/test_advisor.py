@@ -97,8 +97,16 @@ def test_texts_that_would_be_cut_lengthen_the_limit() -> None:
 def test_a_script_the_model_hardly_knows_is_named() -> None:
     from dataclasses import replace
 
-    chinese = replace(scored_pairs(4), texts=(("一个女孩在给她的头发做造型", "一群男人在海滩上踢足球", "一个女人", "男人"),) * 2)
-    assert any("Chinese" in reason for reason in advise(chinese, info=MINILM).reasons)
+    texts = {
+        "Chinese or Japanese": ("一个女孩在给她的头发做造型", "一群男人在海滩上踢足球", "これはペンです", "男人"),
+        "Hebrew": ("הילדה מסרקת את שערה", "גברים משחקים כדורגל", "אישה", "גבר"),
+        "Thai": ("ผู้หญิงกำลังทำผม", "ผู้ชายเล่นฟุตบอล", "ผู้หญิง", "ผู้ชาย"),
+        "Greek": ("Ένα κορίτσι χτενίζεται", "Άντρες παίζουν ποδόσφαιρο", "γυναίκα", "άντρας"),
+    }
+    for script, column in texts.items():
+        reasons = advise(replace(scored_pairs(4), texts=(column, column)), info=MINILM).reasons
+        assert any(f"Most texts are in {script} script" in reason for reason in reasons), script
+    assert not any("script" in reason for reason in advise(scored_pairs(4), info=MINILM).reasons)
 
 
 def test_of_a_table_of_words_the_words_learn_unless_something_new_does() -> None:

@@ -13,7 +13,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.training.events import Notice, Started
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome, train
-from sbert_studio.training.trials.crossfit import in_folds
+from sbert_studio.training.trials.folds import in_folds
 from sbert_studio.training.trials.trials import run_trials
 
 from .test_damaged_checkpoints import cut

@@ -19,7 +19,7 @@ from sbert_studio.training.judging.alarm import below_chance
 from sbert_studio.training.judging.evaluator import Evaluator, hold_out
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome
-from sbert_studio.training.trials.crossfit import in_folds
+from sbert_studio.training.trials.folds import in_folds
 from sbert_studio.training.trials.trials import run_trials
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder

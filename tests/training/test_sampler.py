@@ -72,8 +72,29 @@ def test_rounds_follow_one_another_and_never_repeat_an_order() -> None:
     orders = [[batch.tolist() for batch in schedule.batches(step)][:7] for step in (0, 11, 22)]
     assert orders[0] != orders[1] != orders[2]
     assert all(sorted(row for batch in order for row in batch) == list(range(100)) for order in orders)
-    part = schedule.until(0.5)
-    assert (part.steps, part.ends) == (16, (11, 22, 33))
+    part = schedule.until(0.25)
+    assert (part.steps, part.ends) == (8, (11, 22, 33))
+
+
+class _Uneven:
+    """Batches of an objective that lets no text stand twice in one: an epoch has one more, or one less, than another."""
+
+    def __init__(self, *counts: int) -> None:
+        self.counts = counts
+
+    def count(self, epoch: int) -> int:
+        return self.counts[epoch]
+
+    def batches(self, epoch: int) -> list[np.ndarray]:
+        return [np.array([place]) for place in range(self.counts[epoch])]
+
+
+def test_a_share_chosen_in_other_rows_never_ends_a_step_into_the_next_round() -> None:
+    """There the parameters have just been put back to where they began."""
+    fold, whole = Schedule.plan(_Uneven(33, 34, 33), 1, 2, rounds=3), Schedule.plan(_Uneven(50, 50, 51), 1, 2, rounds=3)
+    assert (fold.ends, whole.ends) == ((33, 67, 100), (50, 100, 151))
+    assert [whole.until(end / fold.steps).steps for end in fold.ends] == [50, 100, 151]
+    assert whole.until(16 / fold.steps).steps == 24
 
 
 def test_part_of_an_epoch_has_a_step_at_least() -> None:

@@ -19,6 +19,7 @@ from sbert_studio.settings import Limits
 from sbert_studio.studio.jobs import JobView
 from sbert_studio.studio.tuning.questions import Unanswered
 from sbert_studio.ui.judging import board
+from sbert_studio.ui.judging.known import known_rows, known_use
 from sbert_studio.ui.judging.panel import job_value, mark, results_of, with_questions
 from sbert_studio.ui.judging.results import Line, conclusion
 from sbert_studio.ui.judging.work import Asked, Done, Judged, public_set, start
@@ -168,6 +169,31 @@ def test_a_question_comes_back_with_the_job_and_its_answer_begins_another(page: 
     start(page, None, job.about.models, with_questions(job.about, job.error).answered([0, turn]), job.about.task)
     done = ended(page)
     assert isinstance(done.made, Done) and done.made.scores["rows"][0][1] > 0.3
+
+
+@pytest.mark.parametrize(("task", "said"), [("senteval", "learned from"), ("categories", "laid beside")])
+def test_rows_whose_answers_are_known_are_a_second_file(page: Page, tmp_path: Path, task: str, said: str) -> None:
+    texts = sentences(120)
+    files = {"known.csv": texts[:90], "judged.csv": texts[90:]}
+    for name, part in files.items():
+        rows = "".join(f"{text},{'ab'[len(text) % 2]}\n" for text in part)
+        (tmp_path / name).write_text("text,topic\n" + rows, encoding="utf-8")
+    known = known_rows(task, str(tmp_path / "known.csv"))
+    start(page, None, [GLOVE], Judged(tmp_path / "judged.csv", "judged.csv", known=known), task)
+    job = ended(page)
+    assert job.status == "finished", job
+    assert f"{said} the 90 rows of known.csv." in results_of(job)[2]["note"]
+    assert "Similarity" not in [one["name"] for one in results_of(job)[4]["columns"]], "no such task has several similarities"
+    assert page.studio.judge.evaluate(GLOVE, tmp_path / "judged.csv", task, known=known).rows == 30
+
+
+def test_known_rows_are_asked_for_only_where_the_task_has_a_use_for_them() -> None:
+    from sbert_studio.evaluation.tasks import all_tasks
+
+    for task in all_tasks():
+        assert bool(known_use(task.name)) == task.uses_known, f"{task.name} says what known rows are for if, and only if, it uses them"
+        assert bool(known_rows(task.name, "known.csv")) == task.uses_known
+    assert known_use("auto") == "" and known_rows("auto", "known.csv") is None and known_rows("senteval", None) is None
 
 
 def test_strangers_have_one_at_a_time_and_see_their_own_and_what_is_everybodys(shared: Page, tmp_path: Path) -> None:

@@ -50,8 +50,14 @@ def evaluate(
     json: Json = False,
 ) -> Answer:
     """Judge models on files, and compare them. What is uncertain of a file is asked, and answered by the same options as for a training."""
+    from ...data.readers.content import SUFFIXES
+
     named = [name for name in models if not _is_file(name)]
     files = [*(data or ()), *(name for name in models if _is_file(name))]
+    for name in named:
+        # A model's folder has no such ending: it is a file that is not there.
+        if Path(name).suffix.lower() in SUFFIXES and existing(name) is None:
+            raise StudioError(f"there is no file {Path(name).name!r}", "check the path, or quote it if it holds spaces")
     if not files and not suite:
         raise StudioError("there is nothing to judge by", "name a file with --data, or a suite with --suite")
     if not named:

@@ -40,10 +40,13 @@ def leaderboard(
 
 
 def _lines(found: list[Score]) -> list[list[str]]:
+    from ...studio.judging.leaderboard import set_key, set_names
+
+    names = set_names(found)
     return [
         [
             str(one.id),
-            one_line(one.data, 36),
+            one_line(names[set_key(one)], 36),
             metric_in_words(one.metric),
             f"{one.score:.4f}",
             "" if one.low is None or one.high is None else f"[{one.low:.4f}, {one.high:.4f}]",

@@ -8,10 +8,9 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from .base import DISTRIBUTIONS, SPLITS, Distribution, Part, Split
-from .door import Found, OwnSplits, distributions_at, own_splits_at
+from .base import DISTRIBUTIONS, SPLITS, Distribution, Folder, Part, Split, known_distributions
 
 for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")
 
-__all__ = ["DISTRIBUTIONS", "SPLITS", "Distribution", "Found", "OwnSplits", "Part", "Split", "distributions_at", "own_splits_at"]
+__all__ = ["DISTRIBUTIONS", "SPLITS", "Distribution", "Folder", "Part", "Split", "known_distributions"]

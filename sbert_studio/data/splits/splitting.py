@@ -145,16 +145,18 @@ def components(examples: Examples, groups: bool = False) -> np.ndarray:
 def hanging_together(texts: Sequence[Sequence[str]]) -> np.ndarray:
     """(n,) int64: a number for each row, 0 to the number of clusters less one, the same for rows that share a text.
 
-    Where shared texts chain a large part of the rows (:data:`_CHAINED`), which says little of how alike they are, only rows that are
-    equal in all texts have the same number.
+    Where shared texts chain a large part of the rows (:data:`_CHAINED`), which says little of how alike they are, of these only rows that
+    are equal in all texts have the same number.
 
     Args:
         texts: columns of n texts.
     """
     total, columns = len(texts[0]), [[plain(text) for text in column] for column in texts]
     found = _joined([_codes([text for column in columns for text in column])], total)
-    if np.bincount(found).max() > max(1.0, _CHAINED * total):
-        found = _codes(["\0".join(row) for row in zip(*columns, strict=True)])
+    chained = (np.bincount(found) > max(1.0, _CHAINED * total))[found]
+    if chained.any():
+        rows = _codes(["\0".join(row) for row in zip(*columns, strict=True)])
+        found = np.unique(np.where(chained, total + rows, found), return_inverse=True)[1].astype(np.int64)
     return found
 
 

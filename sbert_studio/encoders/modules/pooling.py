@@ -51,6 +51,8 @@ class Pooling(Module):
     - ``weighted_mean``: Σ i·hᵢ / Σ i over real tokens i = 1…n (Muennighoff 2022, equation 1).
     - ``mean_sqrt_len``: the sum over real tokens divided by the root of their number.
 
+    Where tokens have weights, each vector is multiplied by its own, and numbers of tokens are sums of weights.
+
     Args:
         skip: how many of the first real tokens are left out: those of a prompt.
 
@@ -89,7 +91,7 @@ class Pooling(Module):
         return inputs * len(self.modes)
 
     def forward(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
-        """Pool ``hidden`` (b, t, d) by ``mask`` (b, t; 1 = real token; None: all are) to (b, d · modes) float32."""
+        """Pool ``hidden`` (b, t, d) by ``mask`` (b, t; 1, or its weight: a real token; None: all are) to (b, d · modes) float32."""
         # Sums of bfloat16 lose the third digit; the pooled vector is what is compared, so it is computed in float32.
         hidden = hidden.float()
         if self.skip:
@@ -119,20 +121,22 @@ def _unmasked(hidden: Tensor, mode: str) -> Tensor:
 
 
 def _masked(hidden: Tensor, mask: Tensor, mode: str, places: Tensor | None = None) -> Tensor:
-    """By the mask; ``places`` number the tokens for ``weighted_mean`` where they do not begin with the first one that counts."""
-    real = mask.to(hidden.dtype)
+    """By the mask, in which a word's weight may stand; ``places`` number the tokens where they do not begin with the first one."""
+    real, there = mask.to(hidden.dtype), mask > 0
     rows = torch.arange(hidden.shape[0], device=hidden.device)
+    if mode in ("cls", "last", "max") and mask.is_floating_point():
+        hidden = hidden * real.unsqueeze(-1)
     if mode == "cls":
-        return hidden[rows, mask.to(torch.int32).argmax(dim=1)]
+        return hidden[rows, there.to(torch.int32).argmax(dim=1)]
     if mode == "last":
         # A position's own number where real, 0 where padding: the largest is the last real token on either side.
         positions = torch.arange(hidden.shape[1], device=hidden.device)
-        return hidden[rows, (positions * mask.to(torch.int64)).argmax(dim=1)]
+        return hidden[rows, (positions * there).argmax(dim=1)]
     if mode == "max":
-        highest = hidden.masked_fill(mask.unsqueeze(-1) == 0, float("-inf")).amax(dim=1)
+        highest = hidden.masked_fill(~there.unsqueeze(-1), float("-inf")).amax(dim=1)
         return highest.masked_fill(highest == float("-inf"), 0.0)  # of a text without a token
     if mode == "weighted_mean":
-        real = real * (real.cumsum(dim=1) if places is None else places)
+        real = real * (there.cumsum(dim=1) if places is None else places)
     total = torch.einsum("btd,bt->bd", hidden, real)
     weight = real.sum(dim=1, keepdim=True).clamp(min=1e-9)
     pooled: Tensor = total / (weight.sqrt() if mode == "mean_sqrt_len" else weight)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..modules.dense import Dense
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _SERVED_POOLING = ("mean", "cls", "last")
 _SERVED_ACTIVATIONS = ("tanh", "identity")
 _NO_LIMIT = 1_000_000  # tokens: a mean of words has none
+_LIBRARY = "library_name: sentence-transformers"
 _USE = (
     "```python",
     "from sentence_transformers import SentenceTransformer",
@@ -110,13 +112,19 @@ def short_name(model: str) -> str:
     return re.split(r"[\\/]", model)[-1]
 
 
+def opens_elsewhere(folder: Path) -> bool:
+    """Whether the card in a model's folder says that sentence-transformers opens it."""
+    card = folder / "README.md"
+    return card.is_file() and _LIBRARY in card.read_text(encoding="utf-8").partition("\n---\n")[0].splitlines()
+
+
 def quoted(value: str) -> str:
     """A JSON string is a YAML string too, whatever it holds."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _front_matter(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
-    library = ["library_name: sentence-transformers"] if encoder.portable else []
+    library = [_LIBRARY] if encoder.portable else []
     lines = ["---", *library, "pipeline_tag: sentence-similarity"]
     lines += [
         "tags:",

@@ -11,12 +11,10 @@ from torch import nn
 
 from ...errors import StudioError
 from ..modules import MODULES, Module
-from ..modules.base import POOLING, VECTORS
+from ..modules.base import LENGTH, POOLING, READER, VECTORS, WEIGHTS, WORDS
 from ..modules.normalize import Normalize
 from ..modules.pooling import Pooling
-from ..modules.recurrent import Recurrent
 from ..modules.word_embeddings import WordEmbeddings
-from ..modules.word_weights import WordWeights
 from ..sentence import SentenceEncoder
 from ..transformer import TransformerEncoder
 from ..words import WordEncoder, WordNetwork
@@ -62,7 +60,7 @@ def _load_modules(folder: Path, name: str) -> SentenceEncoder:
     config = EncoderConfig(pooling.mode, any(isinstance(module, Normalize) for module in modules))
     encoder: SentenceEncoder
     if transformer is None:
-        table, weights, recurrent = (_first(modules, kind) for kind in (WordEmbeddings, WordWeights, Recurrent))
+        table, weights, recurrent = (_first(modules, stage) for stage in (WORDS, WEIGHTS, READER))
         encoder = WordEncoder(WordNetwork(table, weights, recurrent), config, name=name)  # type: ignore[arg-type]
     else:
         encoder = _load_transformer(folder, transformer, replace(config, include_prompt=not pooling.skips_prompt), name)
@@ -86,8 +84,8 @@ def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, na
     return encoder
 
 
-def _first(modules: list[Module], kind: type[Module]) -> Module | None:
-    return next((module for module in modules if isinstance(module, kind)), None)
+def _first(modules: list[Module], stage: int) -> Module | None:
+    return next((module for module in modules if module.stage == stage), None)
 
 
 def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
@@ -136,6 +134,8 @@ def _may_follow(kind: type[Module], before: list[type[Module]], transformer: boo
     if not before:
         return kind is Pooling if transformer else kind is WordEmbeddings
     if kind.stage > POOLING and Pooling not in before:
+        return False
+    if kind.stage in (POOLING, LENGTH) and kind not in (Pooling, Normalize):  # an encoder has these as parts of its own
         return False
     return kind.stage > before[-1].stage or kind.stage == before[-1].stage == VECTORS
 

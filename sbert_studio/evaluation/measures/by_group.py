@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
-from ..bootstrap import interval
+from ..bootstrap import drawn_among, interval, resampled_mean_of
 from ..report import Report
 from ..similarity import similarities
 from .sts import pearson, resampled_spearman, spearman
@@ -49,13 +49,14 @@ def correlations_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence
             silent.append(name)
             continue
         found[name] = {"rows": int(rows.sum()), **_both(own, theirs)}
-        drawn.append(resampled_spearman(own, theirs))
+        with drawn_among(rows):
+            drawn.append(resampled_spearman(own, theirs))
     if not found:
         raise StudioError("within every group all gold scores are the same", "choose another column of groups, or judge all pairs together")
     mean = {measure: float(np.mean([one[measure] for one in found.values()])) for measure in ("pearson", "spearman")}
-    least = min(map(len, drawn))  # a very large group has fewer resamples
-    resampled = np.mean([one[:least] for one in drawn], axis=0)
-    told = {"groups": found, "mean": mean, "all": _both(scores, gold), "silent": silent, "interval": interval(resampled)}
+    resampled = resampled_mean_of(drawn)
+    told = {"groups": found, "mean": mean, "all": _both(scores, gold), "silent": silent}
+    told["interval"] = interval(resampled) if resampled is not None else [0.0, 0.0]
     return Report("topics", len(gold), told, resampled=resampled)
 
 

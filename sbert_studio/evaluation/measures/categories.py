@@ -13,7 +13,7 @@ import numpy as np
 from ...data.splits.splitting import plain
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
-from ..similarity import normalised
+from ..similarity import TIE, normalised
 from .clustering import evaluate_clustering
 
 _BLOCK = 4_000_000  # cells of a block of cosines: 16 MB
@@ -97,7 +97,7 @@ def _nearest(
             nearest_sibling = row[sibling].max(initial=-np.inf)
             row[sibling] = -np.inf
             other = int(row.argmax()) if len(row) else -1
-            if other >= 0 and row[other] > -np.inf and row[other] >= nearest_sibling:
+            if other >= 0 and row[other] > -np.inf and row[other] >= nearest_sibling - TIE:
                 found[place] = theirs[other]
             elif nearest_sibling > -np.inf:
                 found[place] = truth[place]
@@ -115,7 +115,7 @@ def _nearest_centroid(new: np.ndarray, truth: np.ndarray, old: np.ndarray, their
     cosines[:, sizes == 0] = -np.inf
     cosines[np.arange(len(new)), truth] = -np.inf
     other = cosines.argmax(axis=1)
-    right = (own_sizes > 0) & (own > cosines[np.arange(len(new)), other])
+    right = (own_sizes > 0) & (own > cosines[np.arange(len(new)), other] + TIE)
     return np.where(right, truth, other)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...data.splits.splitting import plain
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
-from ..similarity import normalised
+from ..similarity import TIE, normalised
 
 _BLOCK = 4_000_000  # cells of a block of scores: 16 MB
 _TOP = 10
@@ -89,7 +89,7 @@ def rank_all(
             own = candidates.get(texts[query])
             if own is not None:
                 row[own] = -np.inf
-            ranks[query] = 1 + np.count_nonzero(row >= found[0])
+            ranks[query] = 1 + np.count_nonzero(row >= found[0] - TIE)
             gains[query] = _gain(found, row)
     reciprocal = np.where(ranks <= 10, 1 / ranks, 0)
     drawn = resampled_mean(reciprocal)
@@ -107,7 +107,7 @@ def rank_all(
 def _gain(right: np.ndarray, wrong: np.ndarray) -> float:
     """The nDCG@10 of one query by the scores of its right candidates, falling, and of all others."""
     first = right[:_TOP]
-    ranks = np.arange(1, len(first) + 1) + np.array([np.count_nonzero(wrong >= one) for one in first])
+    ranks = np.arange(1, len(first) + 1) + np.array([np.count_nonzero(wrong >= one - TIE) for one in first])
     gained = (1 / np.log2(ranks + 1))[ranks <= _TOP].sum()
     return float(gained / (1 / np.log2(np.arange(2, len(first) + 2))).sum())
 

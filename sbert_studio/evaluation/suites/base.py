@@ -14,7 +14,8 @@ from ...registry import Registry
 
 if TYPE_CHECKING:
     from ...data.columns.roles import Kind, Roles
-    from ...data.distributions import OwnSplits, Split
+    from ...data.distributions import Split
+    from ...data.known_sets import OwnSplits
     from ...data.tables import Table
 
 
@@ -118,7 +119,7 @@ class Search:
     @cached_property
     def sets(self) -> list[OwnSplits]:
         """The known sets that lie there as their authors hand them out; a folder of too many files is searched for tables alone."""
-        from ...data.distributions import own_splits_at
+        from ...data.known_sets import own_splits_at
 
         found: list[OwnSplits] = []
         for place in self.places:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .base import Part, PartFound, Search, Suite
 
 if TYPE_CHECKING:
-    from ...data.distributions import Found, OwnSplits
+    from ...data.known_sets import Found, OwnSplits
     from ...data.tables import Table
 
 

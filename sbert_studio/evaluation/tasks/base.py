@@ -89,6 +89,7 @@ class Task(ABC):
         pools: whether the literature also judges the rows of several files as one set ("all").
         beside_known: whether judged texts are laid beside others, if there are any whose answers are known.
         learns: whether it learns from others whose answers are known, if there are any (see :meth:`judge_taught`).
+        known_use: what such rows are for, and what happens without them, to whoever may give some.
     """
 
     name: ClassVar[str]
@@ -103,6 +104,7 @@ class Task(ABC):
     pools: ClassVar[bool] = False
     beside_known: ClassVar[bool] = False
     learns: ClassVar[bool] = False
+    known_use: ClassVar[str] = ""
     smaller_is_better: ClassVar[bool] = False
 
     @property

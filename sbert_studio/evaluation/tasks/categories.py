@@ -32,6 +32,7 @@ class Categories(OfTexts):
     help = "The share of texts whose nearest neighbour, or nearest centre of a category, is of their own category."
     main = ("nearest_neighbour_accuracy",)
     beside_known = True
+    known_use = "The nearest neighbour of a text is sought among them. Without them the texts above are laid beside each other."
 
     def fits(self, shape: Shape) -> bool:
         """Texts whose categories are meant to lie together."""

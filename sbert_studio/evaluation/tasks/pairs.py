@@ -23,7 +23,7 @@ class Pairs(Task):
 
     order = 2
     title = "Pairs with yes or no"
-    help = "Average precision of each similarity, and the accuracy and F1 of its best threshold."
+    help = "Average precision of each similarity, and the accuracy and F1 of the threshold that is best on these rows."
     kinds = ("labelled_pairs",)
     main = ("cosine", "average_precision")
 

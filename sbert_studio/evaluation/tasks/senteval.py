@@ -30,6 +30,7 @@ class SentEval(OfTexts):
     kinds = ("labelled_texts", "labelled_pairs")
     main = ("accuracy",)
     learns = True
+    known_use = "The regression learns from them: the train.csv of a test.csv. Without them it learns from the rows above, in ten folds."
 
     def fits(self, shape: Shape) -> bool:
         """Nothing: it is chosen by name."""

@@ -13,6 +13,7 @@ from ...encoders.storage.card import plain_text
 from ...training.artifacts import HELD_OUT
 from ...training.spec import SHAPE, TrainSpec
 from ..run_files import RunFiles
+from .verify import script_for
 
 # What the advisor chose by the rows is written out, so that another version cannot choose otherwise.
 _ADVISED = ("objective", "method", "epochs", "batch_size", "learning_rate", "seed", "evaluations_per_epoch", "max_length")
@@ -51,6 +52,8 @@ def section(materials: RunFiles, folds: int = 0) -> str:
     files = "".join(f"- {plain_text(entry['name'])}, SHA-256 `{entry['sha256']}`\n" for entry in materials.source().values())
     line = command(materials).replace("\n", " ").replace("`", "")
     measured = "`python verify.py` measures the model on the held-out rows again, with sentence-transformers alone. "
+    if script_for(materials.spec(), materials.folder / "model") is None:
+        measured = "There is no `verify.py` here, for sentence-transformers gives other vectors or scores than this program, or none. "
     if not (materials.folder / HELD_OUT).is_file():
         measured = _IN_FOLDS if folds else ""
     again = f"{measured}It was trained on\n\n{files}\nand with these files the same training is\n\n```sh\n{line}\n```\n"

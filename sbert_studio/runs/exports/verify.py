@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...encoders.storage.backbone import read_json
+from ...encoders.storage.card import opens_elsewhere
 from ...training.spec import TrainSpec
 from . import verify_cross, verify_poly
 
@@ -12,10 +13,11 @@ from . import verify_cross, verify_poly
 def script_for(spec: TrainSpec, model: Path) -> str | None:
     """The script that measures a run of ``spec`` again, whose model lies in the folder ``model``.
 
-    None where sentence-transformers cannot open it, as with an MLP head, or gives other vectors of words than a poly-encoder attends over.
+    None where sentence-transformers cannot open it, as with an MLP head or a GRU, or gives other vectors of words than a poly-encoder
+    attends over.
     """
     if spec.architecture == "siamese":
-        return SCRIPT
+        return SCRIPT if opens_elsewhere(model) else None
     if spec.architecture == "cross":
         return verify_cross.SCRIPT if spec.head == "linear" else None
     modules = read_json(model / "modules.json", list)
@@ -37,6 +39,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold
 
 TOLERANCE = 0.0001
+TIE = 1e-6  # cosines that differ by no more are the same
 HERE = Path(__file__).resolve().parent
 
 
@@ -46,11 +49,11 @@ def cosine(u, v):
 
 def mrr_at_10(texts, classes, vectors):
     """Each distinct first text looks for its second texts, and those of its class, among all distinct second texts."""
-    anchors, positives = texts[0], texts[1]
+    anchors, positives = ([plain(text) for text in column] for column in texts[:2])
     place = [{text: row for row, text in reversed(list(enumerate(column)))} for column in (anchors, positives)]
     queries, candidates = list(dict.fromkeys(anchors)), list(dict.fromkeys(positives))
     u, v = (vectors[side][[place[side][text] for text in names]] for side, names in ((0, queries), (1, candidates)))
-    u, v = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (u, v))
+    u, v = (x / np.clip(np.linalg.norm(x, axis=1, keepdims=True), 1e-12, None) for x in (u, v))
     wanted = {}
     for anchor, positive in zip(anchors, positives):
         wanted.setdefault(anchor, set()).add(candidates.index(positive))
@@ -63,7 +66,7 @@ def mrr_at_10(texts, classes, vectors):
     for query, scores in zip(queries, u @ v.T):
         best = max(scores[list(wanted[query])])
         others = [s for row, s in enumerate(scores) if row not in wanted[query] and candidates[row] != query]
-        rank = 1 + sum(s >= best for s in others)
+        rank = 1 + sum(s >= best - TIE for s in others)
         total += 1 / rank if rank <= 10 else 0.0
     return total / len(queries)
 
@@ -77,7 +80,7 @@ def nearest(texts, classes, vectors, known, known_classes, known_vectors):
         for other, theirs, score in zip(known, known_classes, scores):
             if plain(other) != plain(text):
                 best[theirs == mine] = max(best[theirs == mine], score)
-        right += best[True] > best[False]
+        right += best[True] > best[False] + TIE
     return right / len(texts)
 
 
@@ -127,6 +130,7 @@ def main():
     model = SentenceTransformer(str(HERE / "model"), device="cpu")
     texts = [list(column) for column in zip(*(row["texts"] for row in rows))]
     vectors = [np.asarray(model.encode(column), dtype=np.float64) for column in texts]
+    vectors = [np.where(np.isfinite(one), one, 0) for one in vectors]  # the maximum over the words of a text without a known one
     found = measure(scores["metric"], texts, [row["target"] for row in rows], vectors, model)
     same = abs(found - scores["score"]) <= TOLERANCE
     verdict = "the same" if same else "DIFFERENT"

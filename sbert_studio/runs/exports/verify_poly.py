@@ -4,6 +4,7 @@ SCRIPT = '''"""Measure this poly-encoder again on its held-out rows: pip install
 
 import json
 import sys
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from sentence_transformers import SentenceTransformer
 from sklearn.metrics import average_precision_score
 
 TOLERANCE = 0.0001
+TIE = 1e-6  # scores that differ by no more are the same
 HERE = Path(__file__).resolve().parent
 
 
@@ -56,9 +58,14 @@ class Poly:
         return np.array([self.score(y, c[None])[0] for y, c in zip(self.queries(left), self.candidates(right))])
 
 
+def plain(text):
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
 def mrr_at_10(poly, texts, classes):
     """Each distinct first text looks for its second texts, and those of its class, among all distinct second texts."""
-    anchors, positives = texts[0], texts[1]
+    anchors, positives = ([plain(text) for text in column] for column in texts[:2])
+    spelt = [{plain(text): text for text in reversed(column)} for column in texts[:2]]
     queries, candidates = list(dict.fromkeys(anchors)), list(dict.fromkeys(positives))
     wanted = {}
     for anchor, positive in zip(anchors, positives):
@@ -68,12 +75,12 @@ def mrr_at_10(poly, texts, classes):
     if classes[0] is not None:
         for anchor, mine in zip(anchors, classes):
             wanted[anchor] |= {candidates.index(p) for p, other in zip(positives, classes) if other == mine and p != anchor}
-    total, among = 0.0, poly.candidates(candidates)
-    for query, y in zip(queries, poly.queries(queries)):
+    total, among = 0.0, poly.candidates([spelt[1][text] for text in candidates])
+    for query, y in zip(queries, poly.queries([spelt[0][text] for text in queries])):
         scores = poly.score(y, among)
         best = max(scores[list(wanted[query])])
         others = [s for row, s in enumerate(scores) if row not in wanted[query] and candidates[row] != query]
-        rank = 1 + sum(s >= best for s in others)
+        rank = 1 + sum(s >= best - TIE for s in others)
         total += 1 / rank if rank <= 10 else 0.0
     return total / len(queries)
 

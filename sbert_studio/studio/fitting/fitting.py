@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
 from ...workspace import existing
+from ..model_folders import require_writable
 from ..part import Part
 from .fitted import FittedModel, delete, entered, fitted_models, write_zip
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 KINDS = {"word2vec": "skip_gram", "skipgram": "skip_gram", "cbow": "cbow", "glove": "glove", "tfidf": "tfidf"}
 STATIC = "static"
+_TABLES = (".txt", ".vec", ".bin", ".gz")
 
 
 @dataclass(frozen=True)
@@ -94,16 +96,20 @@ class Fitting(Part):
             begin: told each phase.
 
         Raises:
-            StudioError: there is no such kind, column or setting, or there is nothing to learn from.
+            StudioError: there is no such kind, column or setting, or there is nothing to learn from; or ``out`` cannot take a model.
         """
         from ...encoders.averages import averaged
         from ...wordvectors import load_pretrained
+        from ...wordvectors.weights import weighting_named
 
         learner = self.learner(kind, settings)
         weighted = learner is not None and learner.weighted
         if weighted and weighting not in (None, "plain"):
             raise StudioError(f"the vectors of {kind} carry their words' weights already", "leave the weighting out")
-        title, texts = self._texts(file, columns, begin("reading", "rows"))
+        weighting = weighting_named(weighting or ("plain" if weighted else "sif"))
+        if out is not None:
+            require_writable(out)
+        title, texts = self._texts(file, columns, begin("reading", "bytes"))
         began = time.perf_counter()
         if learner is not None:
             vectors = learner.learn(texts, seed, begin("learning", learner.unit))
@@ -111,9 +117,7 @@ class Fitting(Part):
             begin("reading the table", "words")
             vectors = load_pretrained(kind)
         averaging = begin("averaging", "texts") if common else None
-        encoder = averaged(
-            vectors, texts, weighting=weighting or ("plain" if weighted else "sif"), common=common, normalize=weighted, progress=averaging
-        )
+        encoder = averaged(vectors, texts, weighting=weighting, common=common, normalize=weighted, progress=averaging)
         seconds = time.perf_counter() - began
         found = encoder.coverage(texts)
         why = "they are too rare" if learner is not None else "the table does not know them"
@@ -144,14 +148,16 @@ class Fitting(Part):
             columns, out, name, owner, begin: as :meth:`fit`.
 
         Raises:
-            StudioError: there is no such model, file or column; or no word.
+            StudioError: there is no such model, file or column; or no word; or ``out`` cannot take a model.
         """
         from ...encoders.distil import distilled
         from ...encoders.storage.card import CardFacts
 
+        if out is not None:
+            require_writable(out)
         texts: list[str] = []
         if vocabulary is not None:
-            texts = self._texts(vocabulary, columns, begin("reading", "rows"))[1]
+            texts = self._texts(vocabulary, columns, begin("reading", "bytes"))[1]
         begin("loading the model", "")
         teacher = self.catalog.load(model or self.settings.default_model)
         began = time.perf_counter()
@@ -198,6 +204,8 @@ class Fitting(Part):
         if kind in KINDS:
             found = LEARNERS[KINDS[kind]]
             return found(parse_params(found.Params, settings or {}))
+        if kind not in known and Path(kind).suffix.lower() in _TABLES and existing(kind) is None:
+            raise StudioError(f"there is no file {Path(kind).name!r}", f"check the path, or choose one of {', '.join(known)}")
         if kind not in known and (existing(kind) is None or not Path(kind).is_file()):
             raise StudioError(f"there is no kind of word vectors {kind!r}", f"choose one of {', '.join(known)}, or a file of them")
         if settings:

@@ -177,7 +177,10 @@ class Evaluating(Judging):
                     raise
                 left_out.append(LeftOut(name, error.message))
         if not files:
-            raise StudioError(f"no table there can be judged by: {left_out[0].file}: {left_out[0].why}", "see what evaluate reads")
+            raise StudioError(
+                f"no table there can be judged by: {left_out[0].file}: {left_out[0].why}",
+                "give pairs with a score or a label, triplets, or texts with a label",
+            )
         return files, tuple(left_out)
 
     def _judged_file(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ...workspace import existing
 
 if TYPE_CHECKING:
-    from ...data.distributions import OwnSplits
     from ...data.examples import Roles
+    from ...data.known_sets import OwnSplits
     from ...data.tables import Table
 
 
@@ -45,7 +45,7 @@ def as_known_set(path: str | Path | Table, task: str) -> Given | None:
 
 def learned_sets(place: Path, task: str) -> list[OwnSplits]:
     """The known sets of a file or folder that a task which learns can judge by; none for any other task."""
-    from ...data.distributions import own_splits_at
+    from ...data.known_sets import own_splits_at
     from ...evaluation.tasks import task_named
 
     if task == "auto" or not task_named(task).learns:

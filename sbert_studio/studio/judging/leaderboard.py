@@ -154,6 +154,18 @@ def ranked(entries: Iterable[Score]) -> list[Score]:
     return sorted(entries, key=place)
 
 
+def set_key(one: Score) -> str:
+    """What stands for a set: its name and its rows."""
+    return f"{one.digest[:12]}{one.data}"
+
+
+def set_names(entries: Iterable[Score]) -> dict[str, str]:
+    """What each set is called, by its key, in the order of the entries; sets of one name with other rows are told apart by their digest."""
+    names = {set_key(one): one.data for one in entries}
+    alike = list(names.values())
+    return {key: name if alike.count(name) == 1 else f"{name} · rows {key[:4]}" for key, name in names.items()}
+
+
 def write_leaderboard(path: Path, entries: Sequence[Score]) -> Path:
     """Write entries as a CSV without formulas, or as a table in Markdown without markup in its cells: by the file's ending.
 
@@ -196,12 +208,13 @@ def _cells(one: Score) -> list[Any]:
 def _markdown(entries: Sequence[Score]) -> Iterator[str]:
     from ...data.values.cells import markdown_cell
 
+    names = set_names(entries)
     yield f"| {' | '.join(_SHOWN)} |"
     yield f"| {' | '.join('---:' if name in _SHOWN[4:9] else '---' for name in _SHOWN)} |"
     for one in entries:
         interval = "" if one.low is None or one.high is None else f"{one.low:.4f} – {one.high:.4f}"
         rate, dim = (f"{one.rate:,.0f}" if one.rate else ""), (f"{one.dim:,}" if one.dim else "")
-        texts = [markdown_cell(text) for text in (one.data, one.task, one.metric, one.title)]
+        texts = [markdown_cell(text) for text in (names[set_key(one)], one.task, one.metric, one.title)]
         when = one.created[:16].replace("T", " ")
         yield f"| {' | '.join([*texts, f'{one.score:.4f}', interval, rate, dim, f'{one.rows:,}', when])} |"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...data.distributions import own_splits_at
 from ...data.public import is_public
 from ...data.samples import samples
 from ...errors import StudioError
@@ -42,9 +43,18 @@ def tables_at(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
     if sets := learned_sets(found, task):
         return [(own.judged.files[0], False) for own in sets]
     tables = sorted(one for one in found.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
+    if not tables or any(one.suffix.lower() == ".txt" for one in tables):
+        tables = _with_sets(tables, found)
     if not tables:
         raise StudioError(f"the folder {found.name or found} holds no table", f"name a folder of {', '.join(SUFFIXES)} files")
     return [(one, False) for one in tables]
+
+
+def _with_sets(tables: list[Path], folder: Path) -> list[Path]:
+    """Tables without those that are the other half of one of them; where there is none, what the sets below are judged by."""
+    own = [part for one in own_splits_at(folder) for part in one.judged.subsets.values() or (one.judged,)]
+    halves = {other for part in own for other in part.files[1:]}
+    return [one for one in tables if one not in halves] or [part.files[0] for part in own]
 
 
 def names_of(paths: Sequence[str | Path]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -65,28 +64,6 @@ def require_same(run: Run, materials: RunFiles, said: TrainRequest | None) -> No
     source = materials.source()
     for part, given, what in (("data", said.data, "the file"), ("dev", said.dev, "--dev"), ("first", said.first, "--first")):
         _require_same_file(run, source.get(part), given, what)
-
-
-def require_writable(out: Path) -> None:
-    """Find out before hours of training that the model has nowhere to go: its folder's place is tried.
-
-    Raises:
-        StudioError: it cannot be made, is in use, or holds something that is not a model.
-    """
-    whole, choose = out.expanduser().resolve(), "name a folder that is new, empty or holds a model"
-    if whole.is_file():
-        raise StudioError(f"{whole.name} is a file", choose)
-    if Path.cwd().resolve().is_relative_to(whole) or whole.parent == whole:
-        raise StudioError(
-            f"the folder {out} is the one you stand in, or holds it, and would be replaced", "name a new folder, such as model"
-        )
-    if whole.is_dir() and any(whole.iterdir()) and not (whole / "modules.json").is_file() and not (whole / "config.json").is_file():
-        raise StudioError(f"the folder {whole.name} holds something that is not a model", choose)
-    try:
-        whole.parent.mkdir(parents=True, exist_ok=True)
-        Path(tempfile.mkdtemp(prefix=".part-", dir=whole.parent)).rmdir()
-    except OSError as error:
-        raise StudioError(f"the folder {out} cannot be made: {error.strerror}", "name a folder that you may write") from error
 
 
 def _given(source: Source) -> Given:

@@ -12,11 +12,12 @@ from ...runs.records.record import ACTIVE, Run
 from ...workspace import atomic_folder, file_name, write_json
 from ..keeping import kept_until
 from ..limits import require_turn, require_within
+from ..model_folders import require_writable
 from ..results import Exported, RunView
 from .accounting import run_accounts
 from .planning import Planning
 from .plans import TrainPlan, TrainRequest
-from .starting import ALARM, new_run, require_same, require_writable, write_materials
+from .starting import ALARM, new_run, require_same, write_materials
 from .tokens import is_token_of, token_of
 
 if TYPE_CHECKING:

@@ -53,10 +53,16 @@ class Schedule:
         return cls(sampler, tuple(starts), frozenset(evaluations | {*ends}), epochs * rounds, epochs, tuple(ends))
 
     def until(self, share: float) -> Schedule:
-        """The first ``share`` (0 to 1) of the steps, at the rates that they have among all."""
+        """The first ``share`` (0 to 1) of the steps, at the rates that they have among all; of later rounds whole ones.
+
+        The share may be that of other rows, whose rounds are a step longer or shorter: within a round after the first there is no mean of
+        rounds, only one of them, begun anew.
+        """
         if share >= 1:
             return self
         steps = max(1, round(share * self.ends[-1]))
+        if steps > self.ends[0]:
+            steps = min(self.ends, key=lambda end: abs(end - steps))
         starts = (*(start for start in self.starts if start < steps), steps)
         ends = frozenset({step for step in self.evaluations if step < steps} | {steps})
         return Schedule(self.sampler, starts, ends, self.epoch_of(steps), self.each, self.ends)

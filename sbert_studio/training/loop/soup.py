@@ -1,6 +1,7 @@
 """Several trainings from the same weights, and the mean of the weights that they end with: better than each, and no slower to use.
 
-Source: Wortsman et al. 2022, "Model soups", arXiv:2203.05482, the uniform soup of section 2.
+Source: Wortsman et al. 2022, "Model soups", arXiv:2203.05482, the uniform soup of section 2. Of LoRA adapters the two matrices are averaged
+each by itself, so that the rank stays: the mean of their products would need that of all together.
 """
 
 from __future__ import annotations

@@ -13,15 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import StudioError
-from ...evaluation.evaluate import SCORED_KINDS
 from ...workspace import write_json
-from ..checkpoint import Checkpoints, disk_space
+from ..checkpoint import disk_space
 from ..distributed import Processes
 from ..events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from ..judging.alarm import OPPOSITE, accepted, below_chance
 from ..judging.blend import MARKS, TIE, best, in_brief, unblended
-from ..judging.evaluator import Evaluator, hold_out, of_the_rarer, says_nothing
+from ..judging.evaluator import Evaluator
 from ..judging.folded import Candidate, judged_by_others, pooled
 from ..judging.general import GeneralProbe
 from ..judging.marks import Marks
@@ -30,82 +28,12 @@ from ..prepare import reshape
 from ..spec import TrainSpec
 from ..trainer import Outcome, identity_of, read_outcome, train
 from .assignment import Assignment, Load
-from .members import Member, members
+from .folds import OUTCOME, PARTS, usual_folds
+from .members import Member
 from .whole import WholeRun, planned_steps
 
 if TYPE_CHECKING:
     from ...data.examples import Examples
-
-_PARTS, _OUTCOME = "parts", "course.json"
-_FEW = 1_000  # rows, above which one part of them tells enough
-_FEW_OF_CATEGORIES = 2_500  # a text lands right or wrong, which tells less of a row than a score does
-_FEWEST = 20
-_MOST_IN_ONE = 0.6  # of the rows; where most hang together by shared texts, a fold would learn from next to nothing
-
-
-def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: Path | None = None) -> list[Member]:
-    """The folds that judge a run, where it is judged by folds; nothing where one part of the rows judges it.
-
-    Args:
-        folder: the run's, where it may have begun; one that an earlier version began goes on as it did.
-
-    Raises:
-        StudioError: folds are asked for, and cannot be had.
-    """
-    asked = spec.judge == "folds"
-    if dev is not None or spec.folds or spec.seeds > 1 or spec.first or spec.judge == "split" or not spec.dev_fraction:
-        if asked:
-            raise StudioError(
-                "folds cannot judge a run that has a held-out file, a first stage, several seeds, folds of its own or no held-out share",
-                "leave one of the two out",
-            )
-        return []
-    few = _FEW_OF_CATEGORIES if examples.kind == "labelled_texts" else _FEW
-    if not asked and (not _FEWEST <= len(examples) < few or (folder is not None and _begun_by_a_split(folder))):
-        return []
-    try:
-        if examples.kind not in SCORED_KINDS:
-            raise StudioError(hold_out(spec, examples, None)[2], "leave out judge=folds")
-        found = _told_apart(spec, examples)
-    except StudioError:
-        if asked:
-            raise
-        return []
-    fits = all(member.held is not None and 1 < len(member.held) <= _MOST_IN_ONE * len(examples) for member in found)
-    return found if fits or asked else []
-
-
-def _told_apart(spec: TrainSpec, examples: Examples) -> list[Member]:
-    """As many folds as is usual, or fewer where a label is rare: each holds two rows of it, or else one.
-
-    Raises:
-        StudioError: the rows do not give two folds, or not two in which a ranking can be right or wrong.
-    """
-    usual, refused, found = _folds(len(examples)), None, list[Member]()
-    for least in (2, 1):
-        for number in range(usual, 1, -1):
-            try:
-                found = members(spec.replace(folds=number, judge="auto"), examples, None)
-            except StudioError as error:  # there are fewer sets of rows that share no text
-                refused = error
-                continue
-            held = [member.held for member in found if member.held is not None]
-            rarer = [of_the_rarer(one) for one in held]
-            if not any(map(says_nothing, held)) and all(one is None or one[1] >= least for one in rarer):
-                return found
-    if refused is not None and not found:
-        raise refused
-    raise StudioError("one label is so rare that there are no two folds with rows of both", "give more rows of it, or choose judge=split")
-
-
-def _begun_by_a_split(folder: Path) -> bool:
-    mine = (folder / _PARTS).is_dir() or (folder / _OUTCOME).is_file()
-    return not mine and Checkpoints(folder).newest() is not None
-
-
-def _folds(rows: int) -> int:
-    """More folds where they are cheap: each learns from more of the rows."""
-    return 5 if rows <= 150 else 4 if rows <= 350 else 3
 
 
 def cross_fitted(
@@ -131,13 +59,13 @@ def cross_fitted(
         StudioError: as :func:`~sbert_studio.training.trainer.train`.
     """
     identity = identity_of(spec, examples)
-    if resume and (ended := read_outcome(folder, identity, _OUTCOME)) is not None:
-        shutil.rmtree(folder / _PARTS, ignore_errors=True)
+    if resume and (ended := read_outcome(folder, identity, OUTCOME)) is not None:
+        shutil.rmtree(folder / PARTS, ignore_errors=True)
         emit(ended.event())
         return ended
     if not resume:
-        shutil.rmtree(folder / _PARTS, ignore_errors=True)
-        (folder / _OUTCOME).unlink(missing_ok=True)
+        shutil.rmtree(folder / PARTS, ignore_errors=True)
+        (folder / OUTCOME).unlink(missing_ok=True)
     steps = [*(planned_steps(fold.spec, fold.learned) for fold in folds), planned_steps(spec, examples)]
     run = _CrossFit(settled(spec, examples), list(folds), load, folder, emit, steps, should_stop, resume)
     return run.carry_out(examples, identity, reasons)
@@ -197,8 +125,8 @@ class _CrossFit:
         found = self._outcome(outcome.status, outcome.before, outcome.after, adapter=outcome.adapter, question=outcome.question)
         if self.main and outcome.status == "finished":
             with disk_space("the outcome", self.folder):
-                write_json(self.folder / _OUTCOME, {"identity": identity, **found.to_json()})
-            shutil.rmtree(self.folder / _PARTS, ignore_errors=True)
+                write_json(self.folder / OUTCOME, {"identity": identity, **found.to_json()})
+            shutil.rmtree(self.folder / PARTS, ignore_errors=True)
         return self._end(found)
 
     def _choose(self, before: Mapping[str, Any], untuned_scores: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], float]:
@@ -283,7 +211,7 @@ class _CrossFit:
         return outcome
 
     def _place(self, fold: Member) -> Path:
-        return self.folder / _PARTS / fold.name
+        return self.folder / PARTS / fold.name
 
     def _say(self, event: Event) -> None:
         if self.main:
@@ -297,6 +225,6 @@ class _CrossFit:
 
 def _why(rows: int, folds: int) -> list[str]:
     found = [f"Judged in {folds} folds: with {rows:,} rows each is held out once, and the model itself learns from all of them."]
-    if folds < _folds(rows):
+    if folds < usual_folds(rows):
         found.append("These are fewer folds than usual, so that each holds rows of both labels.")
     return found

@@ -23,7 +23,8 @@ from ..prepare import reshape
 from ..spec import TrainSpec
 from ..trainer import Outcome, identity_of, read_outcome, train
 from .assignment import Assignment, Load
-from .crossfit import cross_fitted, in_folds
+from .crossfit import cross_fitted
+from .folds import in_folds
 from .members import Member, members, summary
 from .whole import WholeRun, planned_steps
 

@@ -11,7 +11,7 @@ import gradio as gr
 
 from ...errors import StudioError
 from ...evaluation.words import metric_in_words
-from ...studio.judging.leaderboard import write_leaderboard
+from ...studio.judging.leaderboard import set_key, set_names, write_leaderboard
 from ..page import Page, download_button, guarded
 from ..views import Value, column, nothing, table, view
 
@@ -29,14 +29,12 @@ def entries_of(page: Page, owner: Any, chosen: str | None = "") -> list[Score]:
         StudioError: the database cannot be read.
     """
     found = page.studio.judge.board.entries(page.visitor(owner) if page.shared else None)
-    return [one for one in found if _key(one) == chosen] if chosen else found
+    return [one for one in found if set_key(one) == chosen] if chosen else found
 
 
 def choices_of(entries: Sequence[Score]) -> list[tuple[str, str]]:
-    """(words, key) of every set, in their order; sets of one name with other rows are told apart by their digest."""
-    names: dict[str, str] = {_key(one): one.data for one in entries}
-    alike = list(names.values())
-    return [(_ALL, ""), *((name if alike.count(name) == 1 else f"{name} · rows {key[:4]}", key) for key, name in names.items())]
+    """(words, key) of every set, in their order."""
+    return [(_ALL, ""), *((name, key) for key, name in set_names(entries).items())]
 
 
 def board_table(page: Page, owner: Any, entries: Sequence[Score], of_one: bool = False) -> Value:
@@ -46,12 +44,13 @@ def board_table(page: Page, owner: Any, entries: Sequence[Score], of_one: bool =
     several = len({one.metric for one in entries}) > 1 or not of_one
     columns = [column("Model", main=True), column("Score", "bar", digits=4), column("95% interval", "interval")]
     columns += [] if of_one else [column("Set")]
+    names = set_names(entries)
     columns += [column("Metric")] if several else []
     columns += [column("Sentences/s", "count"), column("Dimensions", "count"), column("When")]
     rows = []
     for one in entries:
         row: list[Any] = [one.title, one.score, None if one.low is None else [one.low, one.score, one.high]]
-        row += [] if of_one else [one.data]
+        row += [] if of_one else [names[set_key(one)]]
         row += [metric_in_words(one.metric)] if several else []
         row += [round(one.rate) if one.rate else None, one.dim or None, one.created[:16].replace("T", " ")]
         rows.append(row)
@@ -109,7 +108,7 @@ class BoardPanel:
                 return [gr.skip(), nothing(f"The leaderboard cannot be read: {error.message}."), *hidden, 0]
             choices = choices_of(found)
             key = chosen if chosen in {key for _, key in choices} else ""
-            value = board_table(page, owner, [one for one in found if _key(one) == key] if key else found, bool(key))
+            value = board_table(page, owner, [one for one in found if set_key(one) == key] if key else found, bool(key))
             files = gr.update(visible=bool(found))
             return [gr.update(choices=choices, value=key), value, files, files, gr.update(visible=False), 0]
 
@@ -128,7 +127,3 @@ class BoardPanel:
         self.table.select(guarded(on_entry), page.owner, [self.remove, self.entry], **quiet)
         self.remove.click(guarded(on_remove), [page.owner, self.entry, self.sets], outputs, **quiet)
         loaded.then(guarded(show), [page.owner, self.sets], outputs, **quiet)
-
-
-def _key(one: Score) -> str:
-    return f"{one.digest[:12]}{one.data}"

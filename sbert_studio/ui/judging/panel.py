@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from ..page import Page, guarded, is_ours
 from ..picker import sample_buttons, samples_of, upload
 from ..questions import as_view
 from ..views import Value, nothing, view
+from .known import KnownRows, known_rows
 from .work import MOST_MODELS, Asked, Done, Judged, public_set, start
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ class JudgingPanel:
                     self.file = upload("Scored pairs, triplets or labelled texts", "evaluate-file")
                     self.buttons = sample_buttons(self.samples, "evaluate")
                     self.task = gr.Dropdown(TASKS, value="auto", label="Task", elem_id="evaluate-task")
+                    self.known = KnownRows()
                 with gr.Column(visible=False, elem_classes=["sb-tight"]) as self.of_suite:
                     suites = self._suites()
                     self.suite = gr.Dropdown(
@@ -120,18 +123,21 @@ class JudgingPanel:
                 gr.update(choices=choices, info=self._suite_help()),
             ]
 
-        def on_go(owner: Any, models: list[str], source: str, path: str | None, suite: str, address: str, task: str) -> list[Any]:
+        def on_go(
+            owner: Any, models: list[str], source: str, path: str | None, suite: str, address: str, task: str, known: str | None
+        ) -> list[Any]:
             judged = self.chosen(source, path, suite, address)
+            task = task if source == FILE else "auto"
             last = page.studio.evaluations.latest(page.visitor(owner))
             before = last.about.judged if last is not None and isinstance(last.about, Asked) else None
             # What was said of a file holds while it is this one.
             if before is not None and judged.path and before.path == judged.path:
                 judged = before
-            start(page, owner, models, judged, task if source == FILE else "auto")
+            start(page, owner, models, replace(judged, known=known_rows(task, known)), task)
             return self.look(owner)
 
-        def on_sample(item: Sample, owner: Any, models: list[str], task: str) -> list[Any]:
-            start(page, owner, models, Judged(item.path, item.title), task)
+        def on_sample(item: Sample, owner: Any, models: list[str], task: str, known: str | None) -> list[Any]:
+            start(page, owner, models, Judged(item.path, item.title, known=known_rows(task, known)), task)
             return self.look(owner)
 
         def on_answer(owner: Any, event: gr.SelectData) -> list[Any]:
@@ -155,10 +161,11 @@ class JudgingPanel:
             return self.look(owner)
 
         self.source.input(guarded(on_source), self.source, [self.of_file, self.of_suite, self.of_public, self.suite], **quiet)
-        form = [page.owner, self.models, self.source, self.file, self.suite, self.public, self.task]
+        self.task.input(guarded(self.known.look), self.task, self.known.outputs, **quiet)
+        form = [page.owner, self.models, self.source, self.file, self.suite, self.public, self.task, self.known.file]
         self.go.click(guarded(on_go), form, self.outputs, **private, show_progress_on=self.job)
         for item, button in zip(self.samples, self.buttons, strict=True):
-            button.click(guarded(partial(on_sample, item)), [page.owner, self.models, self.task], self.outputs, **quiet)
+            button.click(guarded(partial(on_sample, item)), form[:2] + form[-2:], self.outputs, **quiet)
         self.asking.select(guarded(on_answer), page.owner, self.outputs, **quiet)
         page.evaluations_timer.tick(
             guarded(on_tick), [page.owner, self.shown], [*self.outputs, self.ended], queue=False, trigger_mode="once", **quiet
@@ -202,8 +209,6 @@ class JudgingPanel:
 
 def with_questions(asked: Asked, error: Unanswered) -> Judged:
     """What was judged on, with what its owner is asked."""
-    from dataclasses import replace
-
     return replace(asked.judged, questions=error.questions)
 
 

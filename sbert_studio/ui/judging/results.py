@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...evaluation.words import metric_in_words
+from ...errors import ended
+from ...evaluation.words import metric_in_words, told_apart_by_suite
 from ..plots import speed_value
 from ..views import Value, column, plain, table
 
@@ -86,7 +87,7 @@ def reports_of(found: Evaluation, titles: Mapping[str, str]) -> list[Line]:
     return lines
 
 
-def main_table(lines: Sequence[Line], found: Evaluation, name: str) -> Value:
+def main_table(lines: Sequence[Line], found: Evaluation, titles: Mapping[str, str], name: str) -> Value:
     """The one score that matters, with its interval, the speed and the difference to the first model; sorted by a click on a header."""
     first = lines[0]
     several = len(lines) > 1
@@ -104,7 +105,7 @@ def main_table(lines: Sequence[Line], found: Evaluation, name: str) -> Value:
         if several:
             row += [line.score - first.score, verdict(first, line)] if line is not first else [None, ""]
         rows.append(row)
-    return table(columns, rows, caption=_caption(first, found, name), note=" ".join(_notes(found)))
+    return table(columns, rows, caption=_caption(first, found, name), note="\n".join(_notes(found, titles)))
 
 
 def verdict(first: Resampled, other: Resampled) -> str:
@@ -155,11 +156,14 @@ def all_table(found: Evaluation, titles: Mapping[str, str]) -> Value:
     lines = [line for line in lines if line[2]]
     names = list(dict.fromkeys(key for _, _, scores in lines for key in scores))
     counted = {key for key in names if all(isinstance(scores[key], int) for _, _, scores in lines if key in scores)}
-    columns = [column("Model"), column("Similarity"), *([column("Set")] if len(found.files) > 1 else [])]
+    several = any(similarity for _, similarity, _ in lines)
+    columns = [column("Model"), *([column("Similarity")] if several else []), *([column("Set")] if len(found.files) > 1 else [])]
     columns += [
         column(metric_in_words(key), "count") if key in counted else column(metric_in_words(key), "number", digits=4) for key in names
     ]
-    rows = [[head[0], similarity, *head[1:], *(scores.get(key) for key in names)] for head, similarity, scores in lines]
+    rows = [
+        [head[0], *([similarity] if several else []), *head[1:], *(scores.get(key) for key in names)] for head, similarity, scores in lines
+    ]
     return table(columns, rows, caption="All scores")
 
 
@@ -216,7 +220,7 @@ def _caption(first: Line, found: Evaluation, name: str) -> str:
     return f"{first.of} · {first.task} · {len(found.files)} files · {rows:,} rows"
 
 
-def _notes(found: Evaluation) -> list[str]:
+def _notes(found: Evaluation, titles: Mapping[str, str]) -> list[str]:
     """What is to be known of the files and the models, and what is missing."""
     told = [*found.notes]
     told += [f"{one.suite}: {one.words}." for one in found.missing]
@@ -224,7 +228,11 @@ def _notes(found: Evaluation) -> list[str]:
         if len(average.suites) < average.wanted:
             told.append(f"The average is over {len(average.suites)} of {average.wanted} suites.")
     several = len(found.files) > 1
-    told += [f"{file.name}: {note}" if several else note for file in found.files for note in file.notes]
-    told += [note for model in found.models for own in model.notes for note in own]
-    shown = [str(plain(note)) for note in dict.fromkeys(told)]
+    files = told_apart_by_suite([(file.suite, file.name) for file in found.files])
+    told += [f"{name}: {note}" if several else note for name, file in zip(files, found.files, strict=True) for note in file.notes]
+    for model in found.models:
+        name = f"{titles.get(model.model, model.model)}: " if len(found.models) > 1 else ""
+        for file, own in zip(files, model.notes, strict=True):
+            told += [f"{name}{f'{file}: ' if several else ''}{note}" for note in own]
+    shown = [ended(str(plain(note))) for note in dict.fromkeys(told)]
     return shown if len(shown) <= _MOST_NOTES else [*shown[:_MOST_NOTES], f"And {len(shown) - _MOST_NOTES} more remarks."]

@@ -34,6 +34,7 @@ class Judged:
         asked: what its owner has said of it.
         questions: what only they can say, the first time that it came up.
         suite: the suite in its place.
+        known: a file of other rows whose answers are known, for a task that has a use for them.
     """
 
     path: Path | str
@@ -41,6 +42,7 @@ class Judged:
     asked: ColumnChoices = field(default_factory=ColumnChoices)
     questions: tuple[Question, ...] = ()
     suite: str = ""
+    known: Path | None = None
 
     def answered(self, which: Any) -> Judged:
         """The file with an answer taken up; ``which`` comes from the browser: the question's place and the answer's.
@@ -104,7 +106,9 @@ def start(page: Page, owner: Any, models: Sequence[str], judged: Judged, task: s
 
     def work(begin: Any) -> Done:
         data = () if judged.suite else (judged.path,)
-        found = studio.judge.evaluate_all(asked.models, data, task, judged.suite, asked=judged.asked, owner=visitor, begin=begin)
+        found = studio.judge.evaluate_all(
+            asked.models, data, task, judged.suite, asked=judged.asked, known=judged.known, owner=visitor, begin=begin
+        )
         return done(found, titles, judged.suite or judged.name)
 
     return studio.evaluations.submit(visitor, f"{count} on {judged.suite or judged.name}", work, about=asked)
@@ -125,7 +129,7 @@ def chosen(models: Sequence[str] | None) -> tuple[str, ...]:
 def done(found: Evaluation, titles: Mapping[str, str], name: str) -> Done:
     """An evaluation as the page shows it; ``name`` is what was judged on."""
     lines = reports_of(found, titles)
-    return Done(conclusion(lines), main_table(lines, found, name), all_table(found, titles), speeds(lines))
+    return Done(conclusion(lines), main_table(lines, found, titles, name), all_table(found, titles), speeds(lines))
 
 
 def judge_or_ask(

@@ -139,7 +139,7 @@ def build(studio: Studio, page: Page) -> None:
     with gr.Row():
         with gr.Column(min_width=300, scale=2):
             cards = view("cards", elem_id="models-cards")
-        with gr.Column(elem_classes=["sb-panel"], min_width=320, scale=3):
+        with gr.Column(elem_classes=["sb-panel"], min_width=320, scale=3, elem_id="models-whole"):
             run = view("run", elem_id="models-run")
             known = view("facts", _BLANK, elem_id="models-facts")
             curves = view("curves", elem_id="models-curves")
@@ -175,7 +175,7 @@ def build(studio: Studio, page: Page) -> None:
         return [*show(owner, ""), changes + 1]
 
     private = {"api_visibility": "private", "show_progress": "hidden"}
-    cards.select(guarded(on_card), [page.owner, ids], shown, **private)
+    cards.select(guarded(on_card), [page.owner, ids], shown, **private).then(None, js="() => SB.reveal('models-whole')")
     choose.click(
         guarded(lambda name, owner: use(page, Follow(name), owner)), [chosen, page.owner], [page.model, page.kept_model], **private
     )

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from ...errors import StudioError
-from ..accounts import RowAccount, account_of
-from ..columns.roles import Roles
-from ..tables import Table
-from .base import SPLITS, Distribution, Folder, Part, Split, known_distributions
+from ..errors import StudioError
+from .accounts import RowAccount, account_of
+from .columns.roles import Roles
+from .distributions import SPLITS, Distribution, Folder, Part, Split, known_distributions
+from .tables import Table
 
 _DEEPEST = 8
 _MOST_FILES = 100_000
