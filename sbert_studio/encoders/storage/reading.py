@@ -15,6 +15,7 @@ from ..modules.base import LENGTH, POOLING, READER, VECTORS, WEIGHTS, WORDS
 from ..modules.normalize import Normalize
 from ..modules.pooling import Pooling
 from ..modules.word_embeddings import WordEmbeddings
+from ..modules.word_weights import WordWeights
 from ..sentence import SentenceEncoder
 from ..transformer import TransformerEncoder
 from ..words import WordEncoder, WordNetwork
