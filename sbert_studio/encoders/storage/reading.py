@@ -125,8 +125,9 @@ def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:
                 f"the model's {module.name} reads vectors of {module.takes} components, but gets {width}", "copy the whole folder"
             )
         width = module.width(width)
-    table, weights = _first(modules, WordEmbeddings), _first(modules, WordWeights)
-    if isinstance(table, WordEmbeddings) and isinstance(weights, WordWeights) and weights.words != table.words.words:
+    table = next((module for module in modules if isinstance(module, WordEmbeddings)), None)
+    weights = next((module for module in modules if isinstance(module, WordWeights)), None)
+    if table is not None and weights is not None and weights.words != table.words.words:
         raise StudioError("the model's weights of words are not those of the words in its table", "copy the whole folder")
 
 
