@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
     from ..data.columns.detection import Reading as Read
     from ..data.corpus import Corpus
-    from ..data.known_sets import Found
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.evidence.similarity import Similar
     from ..data.examples import Kind, Roles
     from ..data.findings import Finding, Mend
+    from ..data.known_sets import Found
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
