@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from ..data.choices.column_choices import ColumnChoices
     from ..data.columns.detection import Reading as Read
     from ..data.corpus import Corpus
-    from ..data.distributions import Found
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.evidence.similarity import Similar
     from ..data.examples import Kind, Roles
     from ..data.findings import Finding, Mend
+    from ..data.known_sets import Found
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
@@ -86,7 +86,7 @@ class Reading(Part):
 
     def _with_its_other_half(self, path: Path) -> Table | None:
         """The rows of a file that says nothing by itself, where what it lacks lies beside it: the gold scores of its sentences."""
-        from ..data.distributions import distributions_at
+        from ..data.known_sets import distributions_at
 
         for one in distributions_at(path):
             for found in one.subsets.values() or (one,):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...data.distributions import own_splits_at
+from ...data.known_sets import own_splits_at
 from ...data.public import is_public
 from ...data.samples import samples
 from ...errors import StudioError
