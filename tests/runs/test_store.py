@@ -58,7 +58,7 @@ def test_events_are_numbered_within_their_run_and_read_from_a_cursor(store: Stor
 def test_an_event_and_the_change_it_makes_are_written_both_or_neither(store: Store) -> None:
     run = _run()
     store.add(run)
-    with pytest.raises(sqlite3.Error):
+    with pytest.raises(StudioError, match="no such column"):
         store.record(run.id, {"type": "x"}, no_such_column=1)
     with pytest.raises(TypeError):
         store.record(run.id, {"type": object()}, step=9)

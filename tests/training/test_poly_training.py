@@ -25,8 +25,7 @@ from sbert_studio.training.loop.steps import Steps
 from sbert_studio.training.prepare import prepare
 from sbert_studio.training.trainer import Outcome, identity_of, train
 
-from .test_words import words
-from .tiny import Told, bare_sentences, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, small_spec, weights
+from .tiny import Told, bare_sentences, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, small_spec, tiny_words, weights
 from .tiny_cross import yes_or_no
 from .tiny_poly import poly_spec, tiny_poly
 
@@ -151,7 +150,7 @@ def test_lora_trains_the_codes_in_full_and_keeps_them_with_the_adapter(tmp_path:
 def test_a_recurrent_network_over_words_gets_codes_of_its_own_width(tmp_path: Path) -> None:
     values = {"recurrent": "gru", "hidden": 12, "bidirectional": True, "learning_rate": 0.01, "epochs": 4}
     told = Told()
-    outcome = run(tmp_path, PolyEncoder(words(), 4), scored_pairs(80), told, dev=scored_pairs(30, 5), **values)
+    outcome = run(tmp_path, PolyEncoder(tiny_words(), 4), scored_pairs(80), told, dev=scored_pairs(30, 5), **values)
     losses = [event.loss for event in told.of(Step)]
     assert losses[-1] < losses[0]
     model = load_poly(outcome.model)
