@@ -238,6 +238,8 @@ class _Advisor:
     @property
     def _soups(self) -> bool:
         """Whether several trainings are worth their time: not of few rows, which folds train on several times anyhow, nor of very many."""
+        if int(self.chosen.get("soup") or 2) < 2:
+            return False
         alone = int(self.chosen.get("seeds") or 1) == 1 and not self.chosen.get("folds") and "epochs" not in self.chosen
         fits = self.examples.kind == "scored_pairs" and not (self.cross or self.poly or self.words) and self.values["method"] == "full"
         return fits and alone and SMALL < self.rows <= _SOUP_LIMIT and self.parameters <= _SMALL_MODEL
@@ -245,6 +247,8 @@ class _Advisor:
     def _soup(self) -> None:
         if self._soups or "soup" in self.chosen:
             self._set("soup", 3, "Soup 3: trained three times from the same weights; their mean gained more than any of them.")
+        if self._soups:
+            self._set("dropout", 0.0, "No dropout: the mean of several trainings smooths by itself, and gained more without.")
 
     def _length(self) -> None:
         if not self.lengths or not self.longest or self.cross or self.words:

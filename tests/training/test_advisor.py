@@ -19,6 +19,7 @@ def test_many_scored_pairs_get_what_measured_best() -> None:
     spec = advise(scored_pairs(1200), info=MINILM).spec
     assert (spec.objective, spec.method, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine+cosent", "full", 32, 1e-4, 4.0)
     assert spec.soup == 3
+    assert spec.dropout == 0
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,8 @@ def test_many_scored_pairs_get_what_measured_best() -> None:
     ids=str,
 )
 def test_several_trainings_are_made_only_where_nobody_said_how_long_or_how_many(chosen: dict[str, Any]) -> None:
-    assert advise(scored_pairs(1200), info=MINILM, overrides=chosen).spec.soup == 1
+    spec = advise(scored_pairs(1200), info=MINILM, overrides=chosen).spec
+    assert (spec.soup, spec.dropout) == (1, -1)
     assert advise(scored_pairs(1200), info={**MINILM, "parameters": 110_000_000}).spec.soup == 1
 
 
@@ -86,7 +88,7 @@ def test_a_setting_that_is_nowhere_is_refused() -> None:
 
 def test_each_choice_has_its_reason_in_a_sentence() -> None:
     reasons = advise(scored_pairs(1200), info=MINILM, lengths=[5, 20, 40]).reasons
-    assert [reason.split()[0] for reason in reasons] == ["Objective", "Method", "Batch", "Learning", "4", "Soup", "Max"]
+    assert [reason.split()[0] for reason in reasons] == ["Objective", "Method", "Batch", "Learning", "4", "Soup", "No", "Max"]
     assert all(reason.endswith(".") for reason in reasons)
 
 
