@@ -11,7 +11,7 @@ from ..registry import setting
 from ..workspace import Workspace
 from . import layout
 from .arrays import KeyLocks, keep_below, load_array, store_array
-from .settings_key import checked, settings_key
+from .settings_key import KeyedSettings
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -21,7 +21,7 @@ _LOCKS = KeyLocks()
 
 
 @dataclass(frozen=True)
-class ProjectionParams:
+class ProjectionParams(KeyedSettings):
     """How a map is drawn.
 
     Raises:
@@ -33,14 +33,6 @@ class ProjectionParams:
     min_dist: float = setting(0.1, "how close points may lie: small packs alike texts tightly", min=0.0, max=0.99, step=0.01)
     metric: str = setting("cosine", "what near means: cosine compares directions only", choices=("cosine", "euclidean"))
     seed: int = setting(-1, "-1 uses all processors; 0 and more make the same map again, on one", min=-1, step=1)
-
-    def __post_init__(self) -> None:
-        checked(self)
-
-    @property
-    def key(self) -> str:
-        """16 hex digits that name these settings."""
-        return settings_key(self)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ...errors import StudioError
 from ...registry import setting
 from ...workspace import Workspace
 from ..arrays import KeyLocks, load_array, store_array
-from ..settings_key import checked, settings_key
+from ..settings_key import KeyedSettings
 from . import grouping
 from .keywords import label_clusters
 from .kmeans import k_means
@@ -25,7 +25,7 @@ _METHODS = ("auto", "hdbscan", "kmeans", "agglomerative")
 
 
 @dataclass(frozen=True)
-class ClusterParams:
+class ClusterParams(KeyedSettings):
     """How texts are grouped.
 
     Raises:
@@ -41,14 +41,6 @@ class ClusterParams:
     min_size: int = setting(0, "fewer texts than this are no cluster; 0 chooses by the size of the corpus", min=0, max=10_000, step=1)
     threshold: float = setting(0.5, "agglomerative: join while the mean cosine is at least this", min=0.0, max=1.0, step=0.01)
     seed: int = setting(-1, "-1 uses all processors; 0 and more make the same clusters again", min=-1, step=1)
-
-    def __post_init__(self) -> None:
-        checked(self)
-
-    @property
-    def key(self) -> str:
-        """16 hex digits that name these settings."""
-        return settings_key(self)
 
 
 @dataclass(frozen=True)

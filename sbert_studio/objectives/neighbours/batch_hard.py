@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from ...registry import setting
-from ..base import OBJECTIVES, Objective
+from ..base import OBJECTIVES
 from ..similarity import unit
-from .supcon import relations
-
-if TYPE_CHECKING:
-    from ...data.examples import Kind
+from .siblings import SiblingObjective, relations
 
 
 @OBJECTIVES.register("batch_hard")
-class BatchHard(Objective):
+class BatchHard(SiblingObjective):
     """mean_i max(ε + max_p d(i, p) − min_n d(i, n), 0), or with a soft margin mean_i log(1 + exp(max_p d(i, p) − min_n d(i, n))).
 
     p are the other texts of i's class in the batch, n those of other classes; the mean goes over the texts that have both. A text that
@@ -30,10 +26,6 @@ class BatchHard(Objective):
 
     title = "Batch-hard triplets"
     summary = "Draws each text nearer to the farthest of its category than to the nearest of another, in every batch."
-    kinds: tuple[Kind, ...] = ("labelled_texts",)
-    in_batch = True
-    classes_in_batch = True
-    whole_batch = True
 
     @dataclass(frozen=True)
     class Params:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -12,16 +12,14 @@ from torch import Tensor, nn
 
 from ...errors import StudioError
 from ...registry import setting
-from ..base import OBJECTIVES, Objective
+from ..base import OBJECTIVES
 from ..similarity import unit
+from .siblings import SiblingObjective
 from .supcon import supervised_contrastive
-
-if TYPE_CHECKING:
-    from ...data.examples import Kind
 
 
 @OBJECTIVES.register("supcon+prototypes")
-class SupConAndPrototypes(Objective):
+class SupConAndPrototypes(SiblingObjective):
     """SupCon with τ + w · mean_i −log softmax_c (cos(z_i, p_c) / τ_p) at i's own class.
 
     A batch shows few of many classes; the prototypes p_c stand for all of them at every step. They begin as the mean of the untuned
@@ -31,10 +29,6 @@ class SupConAndPrototypes(Objective):
 
     title = "Supervised contrastive + prototypes"
     summary = "Draws texts of one category to each other and to a point of their own; the strongest here on texts with a category."
-    kinds: tuple[Kind, ...] = ("labelled_texts",)
-    in_batch = True
-    classes_in_batch = True
-    whole_batch = True
 
     @dataclass(frozen=True)
     class Params:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from ...registry import setting
-from ..base import OBJECTIVES, Objective
+from ..base import OBJECTIVES
 from ..similarity import unit
-
-if TYPE_CHECKING:
-    from ...data.examples import Kind
+from .siblings import SiblingObjective, relations
 
 
 @OBJECTIVES.register("supcon")
-class SupervisedContrastive(Objective):
+class SupervisedContrastive(SiblingObjective):
     """mean_i −1/|P(i)| Σ_{p ∈ P(i)} log (exp(cos(z_i, z_p) / τ) / Σ_{a ∈ A(i)} exp(cos(z_i, z_a) / τ)).
 
     P(i) are the other texts of i's class in the batch, A(i) all other texts of the batch; the mean goes over the texts that have a
@@ -28,10 +25,6 @@ class SupervisedContrastive(Objective):
 
     title = "Supervised contrastive"
     summary = "Draws texts of one category together and those of other categories apart, all pairs of a batch at once."
-    kinds: tuple[Kind, ...] = ("labelled_texts",)
-    in_batch = True
-    classes_in_batch = True
-    whole_batch = True
 
     @dataclass(frozen=True)
     class Params:
@@ -58,21 +51,3 @@ def supervised_contrastive(vectors: Tensor, targets: Tensor, ids: Sequence[Tenso
     logs = torch.log_softmax(scores[known], dim=1)
     per_text = -logs.masked_fill(~siblings[known], 0).sum(dim=1) / count[known]
     return per_text.mean()
-
-
-def relations(targets: Tensor, ids: Sequence[Tensor] | None) -> tuple[Tensor, Tensor]:
-    """Who is what to whom in a batch of b texts.
-
-    Args:
-        targets: (b,) class ids.
-        ids: of the one column, (b,), equal for equal texts.
-
-    Returns:
-        ``siblings``, (b, b) bool: another text of the same class; ``others``: a text of another class. Neither holds a text itself, nor
-        one that says the same.
-    """
-    same_class = targets == targets[:, None]
-    same_text = torch.eye(len(targets), dtype=torch.bool, device=targets.device)
-    if ids is not None:
-        same_text |= ids[0] == ids[0][:, None]
-    return same_class & ~same_text, ~same_class & ~same_text
