@@ -290,3 +290,17 @@ def test_a_cross_encoder_is_not_begun_on_a_backbone_that_does_not_fit(
     mapped(folder / "model.safetensors", change)
     with pytest.raises(StudioError, match="lack"):
         catalog.load_fresh_cross(str(folder))
+
+
+def test_what_no_parameter_took_is_refused_only_where_it_is_a_weight_of_the_models_own_layers(folder: Path) -> None:
+    whole = load_folder(folder).encode(TEXTS)
+    (folder / "digests.json").unlink()
+    weights = load_file(folder / "model.safetensors")
+    one = np.ones(4, np.float32)
+    harmless = ("encoder.layer.0.attention.self.rotary_emb.inv_freq", "encoder.layer.0.attention.bias", "decoder.block.0.layer.0.q.weight")
+    save_file({**weights, **dict.fromkeys(harmless, one)}, folder / "model.safetensors")
+    np.testing.assert_array_equal(load_folder(folder).encode(TEXTS), whole)
+    for key in ("encoder.layer.1.attention.self.more.weight", "encoder.layer.7.output.dense.weight"):
+        save_file({**weights, key: one}, folder / "model.safetensors")
+        with pytest.raises(StudioError, match="leave out"):
+            load_folder(folder)

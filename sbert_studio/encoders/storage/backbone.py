@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from .digests import cut_short, written
 _OF_TOKENIZER = "tokenizer_config.json"
 _LAYERS = "num_hidden_layers"
 _COUNTS = (_LAYERS, "num_attention_heads", "hidden_size")
-_OF_LAYER = re.compile(r"(^|\.)(layers?|h|blocks?)\.\d+\.")
+_OF_LAYER = re.compile(r"(?:^|.*\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _UNCOMPRESSED = "take the uncompressed model"
 _TWO_HALVES = ("t5", "mt5", "umt5")
@@ -112,6 +112,22 @@ def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
             raise StudioError(f"{key} in {path.parent.name}/{path.name} holds numbers that are not finite", "copy the folder again")
 
 
+def _left_out(key: str, names: Set[str], prefix: str) -> bool:
+    """Whether a tensor that no parameter took is a weight of the model's own layers: of one that is left out, or a part of one that is.
+
+    Buffers of older versions, such as masks and frequencies, and the layers of another half or tower are none.
+
+    Args:
+        names: those of the model's parameters; ``prefix``: what a model with a head puts before them.
+    """
+    key = key.removeprefix(prefix)
+    layers = _OF_LAYER.match(key)
+    if layers is None or not any(name.removeprefix(prefix).startswith(layers.group()) for name in names):
+        return False
+    stem, _, kind = key.rpartition(".")
+    return kind == "weight" or (kind == "bias" and any(name.removeprefix(prefix) == f"{stem}.weight" for name in names))
+
+
 def require_sound(model: Any, tokenizer: Any, report: Mapping[str, Any], folder: Path) -> None:
     """Refuse a model whose vectors would be none or wrong, or whose tokenizer is that of another.
 
@@ -122,7 +138,8 @@ def require_sound(model: Any, tokenizer: Any, report: Mapping[str, Any], folder:
         StudioError: a weight is not finite, or is of a layer that the settings do not ask for; or the tokenizer has more tokens than
             the model has rows for them.
     """
-    if unread := [key for key in sorted(report["unexpected_keys"]) if _OF_LAYER.search(key)]:
+    names = {name for name, _ in model.named_parameters()}
+    if unread := [key for key in sorted(report["unexpected_keys"]) if _left_out(key, names, f"{model.base_model_prefix}.")]:
         raise StudioError(f"the settings of {folder.name!r} leave out what its weights hold: {unread[0]}", "copy the folder again")
     require_finite(dict(model.named_parameters()), folder / "model.safetensors")
     rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
