@@ -207,13 +207,15 @@ def _put(part: Path, target: Path) -> bool:
     try:
         with suppress(FileNotFoundError):
             target.replace(old / target.name)
-        part.replace(target)
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not target.is_dir():
+        try:
+            part.replace(target)
+        except OSError as error:
+            # Another program has put its folder there in the meantime; it may be on its way out again, for a third.
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and part.is_dir():
+                return False
             with suppress(OSError):
                 (old / target.name).replace(target)
             raise
-        return False
     finally:
         shutil.rmtree(old, ignore_errors=True)
     return True

@@ -160,6 +160,15 @@ def test_two_processes_do_not_undo_each_other(tmp_path: Path) -> None:
     assert set(Results(tmp_path / "results.json").rows) == {"a", "b"}
 
 
+def test_rows_that_are_the_same_training_are_run_once(tmp_path: Path) -> None:
+    results = Results(tmp_path / "results.json")
+    same = [ROWS[name] for name in ("concat-u-v-difference", "pooling-nli-mean", "objective-classification")]
+    results.add(same[0], {"seed": 2})
+    results.add(same[1], {"seed": 1})
+    assert all([run["seed"] for run in results.runs(row)] == [1, 2] and results.left(row) == [3] for row in same)
+    assert results.left(ROWS["concat-u-v"]) == [1, 2, 3]
+
+
 def test_rows_are_chosen_by_name_or_section_the_shortest_first() -> None:
     assert [row.name for row in chosen(["rnn", "use"])] == ["use", "rnn"]
     minutes = [row.minutes for row in chosen(sections=["pooling"])]

@@ -33,8 +33,8 @@ make reproduce ARGS=--render                           # this page, from docs/re
   libraries.
 - **MiniLM** is all-MiniLM-L6-v2, the one transformer that comes with the program: 22.7 M weights, and already tuned for sentences on a
   billion pairs by its makers. It stands in for BERT, so that its figures begin where the papers' end.
-- **Training** is seconds of the clock, the mean over the seeds, on a machine that did other work as well: an order of magnitude. Speeds are
-  measured apart; an empty cell was not measured yet.
+- **Training** is seconds of processor time of the whole command, the mean over the seeds, so that other work on the machine does not count;
+  `~`: seconds of the clock beside other work, an order of magnitude. Speeds are measured apart; an empty cell was not measured yet.
 - In the commands, `DATA` is the folder of the sets, `WORK` that of the models, `OUT` the row's own model and `SEED` its seed.
   `WORK/nli.csv` (SNLI and SICK's labels, 5,773 rows), `WORK/stsb-classes.csv` (rounded scores) and `WORK/smollm2` are made on the way.
 - A row that was **not run** says what it needs: its command is the one to type where there is a hub or a GPU.
@@ -87,12 +87,20 @@ def _table(rows: Sequence[Row], results: Results) -> Iterator[str]:
             continue
         ours = [_figures({name: measures(runs, part, name) for name in _PARTS}, full=full) for part in ("dev", "test")]
         some = "" if not results.left(row) else f" ({len(runs)} of {len(row.seeds)} seeds)"
-        seconds = mean(run["training_seconds"] for run in runs)
         weights = f"{runs[0]['parameters'] / 1e6:.1f} M" if runs[0]["parameters"] else ""
         yield _line(
             title, f"`{row.name}`", paper, ours[0] + some * bool(ours[0]), ours[1] + some * (not ours[0]), weights,
-            f"{seconds:,.0f}" if row.commands else "–", _speed(row, results), row.why,
+            _seconds(row, runs), _speed(row, results), row.why,
         )  # fmt: skip
+
+
+def _seconds(row: Row, runs: Sequence[Mapping[str, Any]]) -> str:
+    """What a training took of a processor; ``~``: of the clock, of a run whose processor time was not kept."""
+    if not row.commands:
+        return "–"
+    if all("processor_seconds" in run for run in runs):
+        return f"{mean(run['processor_seconds'] for run in runs):,.0f}"
+    return f"~{mean(run['training_seconds'] for run in runs):,.0f}"
 
 
 def _state(row: Row) -> str:

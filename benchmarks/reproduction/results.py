@@ -24,9 +24,11 @@ class Results:
         self._read()
 
     def runs(self, row: Row) -> list[dict[str, Any]]:
-        """What was measured of a row, by seed; nothing where it was measured by other commands than it has now."""
-        found = self.rows.get(row.name, {})
-        return list(found.get("runs", [])) if found.get("commands") == list(row.typed) else []
+        """What was measured of a row, by seed, by the very commands that it has now; under its own name or that of a row that is the same."""
+        typed = list(row.typed)
+        same = (found["runs"] for found in self.rows.values() if found["commands"] == typed)
+        by_seed = {run["seed"]: run for runs in same for run in runs}
+        return [by_seed[seed] for seed in sorted(by_seed)]
 
     def left(self, row: Row) -> list[int]:
         """The seeds with which a row is still to be run."""

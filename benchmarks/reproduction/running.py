@@ -78,7 +78,9 @@ def run_once(row: Row, seed: int, places: Places) -> dict[str, Any]:
     assert row.sets is not None
     load = os.getloadavg()[0]
     prepare(row.prepared, places.data, places.work)
+    before = time.process_time()
     answers = [sbert_studio(*(places.named(row, seed, word) for word in shlex.split(command))) for command in row.commands]
+    processor = time.process_time() - before
     model = places.named(row, seed, row.model)
     scores = {part: judged(model, places.data / file, row.sets) for part, file in row.sets.files.items()}
     seconds = sum(float(answer["seconds"]) for answer in answers)
@@ -86,7 +88,8 @@ def run_once(row: Row, seed: int, places: Places) -> dict[str, Any]:
     if any("run" in answer for answer in answers):
         sbert_studio("runs", "--clean", "0")  # the model lies in WORK
     return {
-        "seed": seed, **scores, "parameters": described(model)["parameters"], "training_seconds": round(seconds, 1), "steps": steps,
+        "seed": seed, **scores, "parameters": described(model)["parameters"], "training_seconds": round(seconds, 1),
+        "processor_seconds": round(processor, 1), "steps": steps,
         **circumstances(), "load_before": round(load, 1),
     }  # fmt: skip
 
