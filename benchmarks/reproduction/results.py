@@ -24,7 +24,7 @@ class Results:
         self._read()
 
     def runs(self, row: Row) -> list[dict[str, Any]]:
-        """What was measured of a row, by seed, by the very commands that it has now; under its own name or that of a row that is the same."""
+        """What was measured of a row, by seed, by the commands that it has now; under its own name or that of a row that is the same."""
         typed = list(row.typed)
         same = (found["runs"] for found in self.rows.values() if found["commands"] == typed)
         by_seed = {run["seed"]: run for runs in same for run in runs}
