@@ -221,7 +221,7 @@ def test_a_model_that_forgets_while_it_gains_is_asked_about(tmp_path: Path, prob
     pairs = scored_pairs(120)
     has = [[WORDS[0] in text.split() or WORDS[1] in text.split() for text in column] for column in pairs.texts]
     odd = replace(pairs, targets=np.array([float(a != b) for a, b in zip(*has, strict=True)], np.float32))
-    spec = small_spec(epochs=12, learning_rate=3e-3, objective="cosent", accept_alarm="below_chance", judge="split")
+    spec = small_spec(epochs=12, learning_rate=3e-3, objective="cosine", accept_alarm="below_chance", judge="split")
     told = Told()
     outcome = run(spec, tmp_path / "run", told, examples=odd)
     assert outcome.status == "asks"
