@@ -42,14 +42,14 @@ def _slug(way: str) -> str:
 _CONCATENATIONS = {
     "u,v": 66.04, "|u-v|": 69.78, "u*v": 70.54, "|u-v|,u*v": 78.37, "u,v,u*v": 77.44, "u,v,|u-v|": 80.78, "u,v,|u-v|,u*v": 80.44,
 }  # fmt: skip
-_BEST = "u,v,|u-v|"  # what comes without saying
+_DEFAULT = "u,v,|u-v|"  # what comes without saying
 _SLUGS = {"u": "u", "v": "v", "|u-v|": "difference", "u*v": "product"}
 _LONG = "--epochs 4 --batch-size 16 --lr 2e-5 --set soup=1"
 _POOLINGS = {"mean": (80.78, 87.44), "max": (79.07, 69.92), "cls": (79.80, 86.62)}
 
 ROWS = (
     *(
-        _nli(f"concat-{_slug(way)}", f"({way})", CONCATENATION, "" if way == _BEST else f'--set concatenation="{way}" ', paper)
+        _nli(f"concat-{_slug(way)}", f"({way})", CONCATENATION, "" if way == _DEFAULT else f'--set concatenation="{way}" ', paper)
         for way, paper in _CONCATENATIONS.items()
     ),
     *(
