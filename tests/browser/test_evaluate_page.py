@@ -64,7 +64,9 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
     visitor.tab("Evaluate")
     page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
     visitor.choose("#board-set", "small pairs.csv")
-    page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 2")
+    page.wait_for_function(  # the table of that one set, not the earlier one of all sets
+        "document.querySelectorAll('#board-table tbody tr').length === 2 && !document.querySelector('#board-table [data-name=Set]')"
+    )
     page.locator("#board-table tbody tr").first.click()
     page.click("#board-remove")
     page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 1")

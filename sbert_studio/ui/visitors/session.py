@@ -7,6 +7,7 @@ import secrets
 import shutil
 import tempfile
 import time
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,13 +42,16 @@ class Drawn:
 
 
 class Downloads:
-    """Files made for one visitor, in the system's temporary folder; those older than an hour go when another is made."""
+    """Files made for one visitor, in the system's temporary folder; those older than an hour go when another is made, all of them at the end."""
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="sbert-studio-"))
+        self._folder: Path | None = None
 
     def path(self, name: str) -> Path:
         """A path for a new file of that name, in a folder of its own."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="sbert-studio-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         for old in self._folder.iterdir():
             if time.time() - old.stat().st_mtime > _AN_HOUR:
                 shutil.rmtree(old, ignore_errors=True)
