@@ -42,7 +42,7 @@ class Drawn:
 
 
 class Downloads:
-    """Files made for one visitor, in the system's temporary folder; those older than an hour go when another is made, all of them at the end."""
+    """Files made for one visitor, in the system's temporary folder; those of an hour ago go when another is made, all at the end."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
