@@ -8,7 +8,7 @@ from transformers import BertModel, RobertaConfig, RobertaModel
 from sbert_studio.encoders.lora.adapter import LoraSettings
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.transformer import TransformerEncoder
-from sbert_studio.training.loop.packing import Packing, pack_batches
+from sbert_studio.training.loop.packing import Packing, _alike, pack_batches
 
 from .tiny import sentences, tiny_encoder
 from .tiny_cross import tiny_cross
@@ -48,6 +48,39 @@ def test_packed_vectors_and_gradients_are_those_of_the_padded_batch(make: type[B
     assert packed[1].keys() == padded[1].keys()
     for name, gradient in padded[1].items():
         torch.testing.assert_close(packed[1][name], gradient, atol=1e-5, rtol=1e-4)
+
+
+def test_texts_of_all_lengths_are_attended_to_in_groups_and_equal_the_padded_batch() -> None:
+    words = " ".join(sentences(12)).split()
+    texts = [
+        " ".join(words[start : start + length])
+        for start, length in enumerate([40, 2, 3, 18, 2, 5, 33, 3, 17, 2, 4, 16, 3, 15, 30, 2, 29, 3] * 2)
+    ]
+
+    def run(packed: bool) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        encoder = without_dropout(tiny_encoder())
+        batch = encoder.collate(encoder.tokenize(texts))
+        if packed:
+            pack_batches(encoder.backbone)
+            assert len(Packing.of(batch["attention_mask"]).groups) > 1
+        vectors = encoder(batch)
+        (vectors * torch.arange(float(len(texts)))[:, None].sin()).sum().backward()
+        return vectors.detach(), {name: item.grad for name, item in encoder.named_parameters() if item.grad is not None}
+
+    padded, packed = run(False), run(True)
+    torch.testing.assert_close(packed[0], padded[0], atol=1e-6, rtol=1e-5)
+    for name, gradient in padded[1].items():
+        torch.testing.assert_close(packed[1][name], gradient, atol=2e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("lengths", [[5], [9] * 40, sorted([3, 60, 7, 12] * 20), [*range(1, 129)], [1] * 7 + [50], [1] * 8 + [50] * 8])
+def test_groups_hold_every_row_once_and_are_not_tiny(lengths: list[int]) -> None:
+    groups = _alike(lengths)
+    assert [row for low, high in groups for row in range(low, high)] == [*range(len(lengths))]
+    assert all(high - low >= min(8, len(lengths)) for low, high in groups)
+    assert sum((high - low) * lengths[high - 1] ** 2 for low, high in groups) <= len(lengths) * lengths[-1] ** 2
+    if len({*lengths}) == 1:
+        assert len(groups) == 1
 
 
 def test_no_padded_token_reaches_the_layers() -> None:

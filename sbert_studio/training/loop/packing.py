@@ -1,4 +1,4 @@
-"""A batch without its padding: all real tokens in one row, spread out again for the attention alone.
+"""A batch without its padding: all real tokens in one row, spread out again for the attention alone, by groups of like length.
 
 On a CPU every token costs, real or not, and even among rows of like length one in nine is padding. Linear layers,
 normalisations and dropout then work on real tokens only, and nothing else changes.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -21,35 +22,85 @@ _NAME = "sbert_studio_packed"
 _PACKABLE = ("bert", "roberta", "xlm-roberta")
 
 
+_GROUP = 8  # rows at least, so that a group's own overhead stays small
+_SHORTER = 0.6  # of a group's longest: where its padding begins to cost more than another group
+
+
 @dataclass(frozen=True)
-class Packing:
-    """Where the real tokens of a (rows, longest) batch stand.
+class Group:
+    """Rows of like length, next to each other in the packing, whose attention is computed at once.
 
     Attributes:
-        places: (tokens,) int64, into the flattened batch.
+        tokens: which of the packed ones are theirs.
+        places: (theirs,) int64, into their own flattened (rows, longest) part.
         bias: (rows, 1, 1, longest), 0 where a token is real and −∞ elsewhere: what is added before the softmax.
     """
 
+    tokens: slice
     rows: int
     longest: int
     places: Tensor
     bias: Tensor
 
+
+@dataclass(frozen=True)
+class Packing:
+    """Where the real tokens of a (rows, longest) batch stand; packed, the shortest rows come first.
+
+    Attributes:
+        places: (tokens,) int64, into the flattened batch.
+        groups: of rows of like length, for the attention, which costs their longest squared.
+    """
+
+    rows: int
+    longest: int
+    places: Tensor
+    groups: tuple[Group, ...]
+
     @classmethod
     def of(cls, mask: Tensor) -> Packing:
         """The packing of a batch by its attention mask (rows, longest)."""
-        bias = torch.zeros(mask.shape).masked_fill_(mask == 0, -math.inf)[:, None, None, :]
-        return cls(mask.shape[0], mask.shape[1], mask.reshape(-1).nonzero().squeeze(1), bias)
+        rows, longest = mask.shape
+        lengths, order = mask.sum(dim=1).sort(stable=True)
+        real = mask[order] != 0
+        flat = torch.arange(rows * longest).view(rows, longest)
+        groups, start = [], 0
+        for low, high in _alike(lengths.tolist()):
+            part = real[low:high]
+            part = part[:, : int((part.any(dim=0) * torch.arange(1, longest + 1)).max())]
+            bias = torch.zeros(part.shape).masked_fill_(~part, -math.inf)[:, None, None, :]
+            places = part.reshape(-1).nonzero().squeeze(1)
+            groups.append(Group(slice(start, start + len(places)), *part.shape, places, bias))
+            start += len(places)
+        return cls(rows, longest, flat[order][real], tuple(groups))
 
     def spread(self, tokens: Tensor) -> Tensor:
         """(tokens, width) → (rows, longest, width), with zeros for padding."""
-        spread: Tensor = _Spread.apply(tokens, self.places, self.rows * self.longest)  # type: ignore[no-untyped-call]
-        return spread.view(self.rows, self.longest, -1)
+        return _spread(tokens, self.places, self.rows, self.longest)
 
     def pack(self, batch: Tensor) -> Tensor:
         """(rows, longest, width) → (tokens, width)."""
-        packed: Tensor = _Pack.apply(batch.reshape(self.rows * self.longest, -1), self.places)  # type: ignore[no-untyped-call]
-        return packed
+        return _pack(batch, self.places)
+
+
+def _alike(lengths: list[int]) -> list[tuple[int, int]]:
+    """Ascending lengths, cut where rows get much shorter than the longest of their group."""
+    cuts = [len(lengths)]
+    for at in range(len(lengths) - 1, _GROUP - 1, -1):
+        if cuts[-1] - at >= _GROUP and lengths[at - 1] < _SHORTER * lengths[cuts[-1] - 1]:
+            cuts.append(at)
+    bounds = [0, *cuts[::-1]]
+    return list(pairwise(bounds))
+
+
+def _spread(tokens: Tensor, places: Tensor, rows: int, longest: int) -> Tensor:
+    spread: Tensor = _Spread.apply(tokens, places, rows * longest)  # type: ignore[no-untyped-call]
+    return spread.view(rows, longest, -1)
+
+
+def _pack(batch: Tensor, places: Tensor) -> Tensor:
+    packed: Tensor = _Pack.apply(batch.reshape(-1, batch.shape[-1]), places)  # type: ignore[no-untyped-call]
+    return packed
 
 
 class _Spread(torch.autograd.Function):
@@ -98,13 +149,13 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
         if not module.training or mask is None:
             return arguments, options
         ids = arguments[0] if arguments else options["input_ids"]  # a model with a head gives them by place
-        real = mask.bool()
+        packing = Packing.of(mask)
         offset = 0 if config.model_type == "bert" else int(config.pad_token_id) + 1
-        positions = (mask.cumsum(dim=1) - 1 + offset)[real]
-        packed = {"input_ids": ids[real][None], "position_ids": positions[None], "attention_mask": None}
+        by_token = {"input_ids": ids, "position_ids": mask.cumsum(dim=1) - 1 + offset}
         if options.get("token_type_ids") is not None:
-            packed["token_type_ids"] = options["token_type_ids"][real][None]
-        return (), {**options, **packed, "packing": Packing.of(mask)}
+            by_token["token_type_ids"] = options["token_type_ids"]
+        packed = {name: of.reshape(-1)[packing.places][None] for name, of in by_token.items()}
+        return (), {**options, **packed, "attention_mask": None, "packing": packing}
 
     def after(module: Any, arguments: tuple[Any, ...], options: dict[str, Any], output: Any) -> Any:
         if "packing" in options:
@@ -129,15 +180,23 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
 def _attention(packing: Packing, query: Tensor, key: Tensor, value: Tensor, *, dropout: float, scaling: float) -> Tensor:
     """softmax(q kᵀ · scaling + bias) v of (1, heads, tokens, d) each → (1, tokens, heads, d)."""
     heads, width = query.shape[1], query.shape[3]
-    size = (packing.rows, packing.longest, heads, width)
+    flat = [states.transpose(1, 2).reshape(-1, heads * width) for states in (query, key, value)]
+    mixed = [
+        _of_group(group, *(states[group.tokens] for states in flat), heads, dropout=dropout, scaling=scaling) for group in packing.groups
+    ]
+    return torch.cat(mixed).view(1, -1, heads, width)
+
+
+def _of_group(group: Group, query: Tensor, key: Tensor, value: Tensor, heads: int, *, dropout: float, scaling: float) -> Tensor:
+    """The same of (tokens, heads · d) each → (tokens, heads · d)."""
 
     def apart(states: Tensor) -> Tensor:
-        flat = states.transpose(1, 2).reshape(-1, heads * width)
-        return packing.spread(flat).view(size).transpose(1, 2).reshape(-1, packing.longest, width)
+        spread = _spread(states, group.places, group.rows, group.longest)
+        return spread.view(group.rows, group.longest, heads, -1).transpose(1, 2).reshape(group.rows * heads, group.longest, -1)
 
-    bias = packing.bias.to(query.dtype).expand(-1, heads, -1, -1).reshape(-1, 1, packing.longest)
+    bias = group.bias.to(query.dtype).expand(-1, heads, -1, -1).reshape(-1, 1, group.longest)
     weights = torch.softmax(torch.baddbmm(bias, apart(query), apart(key).transpose(1, 2), alpha=scaling), dim=-1)
     if dropout:
         weights = QuickDropout(dropout)(weights)
-    mixed = torch.bmm(weights, apart(value)).view(packing.rows, heads, packing.longest, width)
-    return packing.pack(mixed.transpose(1, 2)).view(1, -1, heads, width)
+    mixed = torch.bmm(weights, apart(value)).view(group.rows, heads, group.longest, -1)
+    return _pack(mixed.transpose(1, 2).reshape(group.rows, group.longest, -1), group.places)
