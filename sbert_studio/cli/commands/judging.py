@@ -98,7 +98,7 @@ def models(json: Json = False) -> Answer:
             card.name,
             card.kind,
             f"{card.dim}-d" if card.reads == "texts" else "pairs",
-            f"{card.parameters / 1e6:.1f} M",
+            card.size,
             card.pooling,
             card.title,
         ]

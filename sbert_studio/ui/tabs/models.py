@@ -66,8 +66,7 @@ _BADGES = {"run": "finished", "fitted": "own"}
 
 def _model_card(card: ModelCard) -> Value:
     badge = "damaged" if card.damaged else _BADGES.get(card.kind, "built in")
-    weights = f"{card.parameters / 1e6:.0f} M" if card.parameters >= 5e6 else f"{card.parameters / 1e6:.1f} M"
-    size = f"{weights} weights · {card.dim} dimensions"
+    size = f"{card.size} weights · {card.dim} dimensions"
     return {"id": card.name, "title": card.title, "badge": badge, "subtitle": size, "score": ""}
 
 
