@@ -23,8 +23,11 @@ def gguf_folder() -> Path | None:
     return folder if (folder / _FILE).is_file() else None
 
 
-def convert(folder: Path) -> Path:
+def convert(folder: Path, layers: int | None = None) -> Path:
     """Write the backbone and its tokenizer to ``folder``, the weights no longer quantised, in about 15 s; return ``folder``.
+
+    Args:
+        layers: the first of its 30 alone, where that many are enough.
 
     Raises:
         FileNotFoundError: the package is not installed.
@@ -41,6 +44,10 @@ def convert(folder: Path) -> Path:
     # The weights are plain numbers by now; the library would refuse to write what it believes to be 4 bits.
     model.hf_quantizer = None
     del model.config.quantization_config
+    if layers is not None:
+        model.layers = model.layers[:layers]
+        model.config.num_hidden_layers = layers
+        model.config.layer_types = None
     model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(source, gguf_file=_FILE, local_files_only=True).save_pretrained(folder)
     return folder

