@@ -31,7 +31,7 @@ run: setup
 
 test: .venv/.dev
 	$(BIN)/python tests/browser/chromium.py
-	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(ARGS)
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(ARGS)
 
 check: .venv/.dev
 	$(BIN)/ruff check .
