@@ -42,6 +42,8 @@ def _words() -> tuple[Row, ...]:
         _fit("glove-pretrained-sif", "GloVe, pre-trained, frequency-weighted (SIF)", "glove-6B-50d", "sif", {}, frozen, of_table=True),
         _fit("glove-pretrained-sif-common", "the same, common component removed", "glove-6B-50d", "sif", {}, frozen, of_table=False,
              common=1),
+        _fit("glove-pretrained-sif-three", "three of them removed, a number chosen on the dev set", "glove-6B-50d", "sif", {}, frozen,
+             of_table=False, common=3),
     ]  # fmt: skip
     learned = {
         "skipgram": ("skip-gram", figures(0.162, 0.472, 0.475)),
