@@ -35,6 +35,7 @@ class Objective(nn.Module, ABC):
         classes_in_batch: rows of one class are each other's positives, so a batch should hold several of several classes.
         whole_batch: the loss is not a mean of one term a row, so splitting a batch into micro-batches changes it: the caller needs
             ``cached_backward``, not plain accumulation.
+        ranks: the scores of a batch's rows are ranked with each other, so that rows that never meet are never compared.
         needs_targets: it cannot do without a score or a class for each row.
         relation: which texts belong together by all rows that are learned from; ``None`` until :meth:`know` has told. Only in-batch
             objectives look at it.
@@ -49,6 +50,7 @@ class Objective(nn.Module, ABC):
     in_batch: bool = False
     classes_in_batch: bool = False
     whole_batch: bool = False
+    ranks: bool = False
     needs_targets: bool = True
 
     @dataclass(frozen=True)

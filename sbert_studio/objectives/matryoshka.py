@@ -44,7 +44,7 @@ class Matryoshka(Objective):
         assert isinstance(inner, Objective)
         self.name, self.title, self.summary, self.kinds = inner.name, inner.title, inner.summary, inner.kinds
         self.views, self.in_batch, self.whole_batch = inner.views, inner.in_batch, inner.whole_batch
-        self.classes_in_batch = inner.classes_in_batch
+        self.classes_in_batch, self.ranks = inner.classes_in_batch, inner.ranks
         self.needs_targets, self.params, self.labels = inner.needs_targets, inner.params, inner.labels
 
     def know(self, relation: Relation) -> None:

@@ -21,6 +21,7 @@ from .loop.schedule import Schedule
 from .loop.steps import Steps
 from .objective_choice import settled
 from .prepare import prepare
+from .sampling.batches import batches_for
 from .sampling.sampler import Sampler
 from .spec import TrainSpec
 from .trials.folds import in_folds
@@ -61,7 +62,7 @@ class Estimate:
 
 
 def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Examples | None = None) -> Estimate:
-    """Take some steps, from the shortest rows to the longest, judge some rows, and reckon from them; a few seconds.
+    """Take some steps with batches as the run makes them, judge some rows, and reckon from them; a few seconds.
 
     Of several seeds or folds one training is tried. A first stage is a rehearsal of its own, with its own spec and examples.
 
@@ -107,26 +108,27 @@ def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Tra
     parts = Parts(spec, encoder, objective, rows, None, processes, Path(), lambda event: None)
     steps = Steps(parts, resolve_precision(spec.precision, processes.device), min(spec.micro_batch or spec.batch_size, spec.batch_size))
     optimiser = parts.optimiser(_MOST_STEPS + 1)
-    ordered = np.argsort(rows.lengths, kind="stable")
-    size = min(spec.batch_size, len(ordered))
+    lengths = rows.lengths
+    batches = sorted(batches_for(objective, rows, spec, processes.count).batches(0), key=lambda batch: float(lengths[batch].mean()))
     # The middle of each fifth: the very shortest and longest rows would count for more than they are.
-    starts = ((np.arange(_STEPS) + 0.5) / _STEPS * (len(ordered) - size)).astype(int)
+    tried = [batches[place] for place in ((np.arange(_STEPS) + 0.5) / _STEPS * len(batches)).astype(int)]
 
-    def step(number: int, start: int) -> float:
+    def step(number: int, batch: np.ndarray) -> float:
         began = time.perf_counter()
-        loss, _ = steps.backward(ordered[start : start + size], number)
+        loss, _ = steps.backward(batch, number)
         float(optimiser.step(number, loss))
         return time.perf_counter() - began
 
     unpack = pack_batches(encoder.backbone) if processes.device.type == "cpu" else lambda: None
     try:
-        step(0, len(ordered) - size)  # the longest rows warm up, and show the peak
+        step(0, np.argsort(lengths, kind="stable")[-spec.batch_size :])  # the longest rows warm up, and show the peak
         took: list[float] = []
         while len(took) < _MOST_STEPS and sum(took) < _SECONDS:
-            took += [step(len(took) + place + 1, start) for place, start in enumerate(starts)]
+            took += [step(len(took) + place + 1, batch) for place, batch in enumerate(tried)]
     finally:
         unpack()
-    return sum(took) / len(took) / size, 0.0 if held is None else _judging(encoder, held, learned, spec.seed)
+    seconds = sum(took) / (len(took) / _STEPS * sum(map(len, tried)))
+    return seconds, 0.0 if held is None else _judging(encoder, held, learned, spec.seed)
 
 
 def _judging(encoder: Trainable, held: Examples, learned: Examples, seed: int) -> float:

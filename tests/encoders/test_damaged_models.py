@@ -304,3 +304,14 @@ def test_what_no_parameter_took_is_refused_only_where_it_is_a_weight_of_the_mode
         save_file({**weights, key: one}, folder / "model.safetensors")
         with pytest.raises(StudioError, match="leave out"):
             load_folder(folder)
+
+
+def test_layers_that_are_made_of_layers_are_left_out_no_more_than_others(tmp_path: Path) -> None:
+    folder = tmp_path / "tiny"
+    tiny_encoder("t5", EncoderConfig("mean", True, 8)).save(folder)
+    (folder / "digests.json").unlink()
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert settings["num_layers"] == 2
+    (folder / "config.json").write_text(json.dumps({**settings, "num_layers": 1}), encoding="utf-8")
+    with pytest.raises(StudioError, match=r"leave out what its weights hold: encoder\.block\.1"):
+        load_folder(folder)

@@ -31,7 +31,7 @@ def test_it_is_the_weighted_sum_of_the_objective_on_shortened_embeddings(name: s
 def test_it_needs_what_the_wrapped_objective_needs(name: str, kind: str) -> None:
     wrapped, inner = build_objective(name, {}, dim=DIM, labels=CLASSES, matryoshka_dims=(4,)), make(name)
     assert isinstance(wrapped, Matryoshka)
-    for attribute in ("name", "kinds", "views", "in_batch", "whole_batch", "needs_targets", "params", "labels"):
+    for attribute in ("name", "kinds", "views", "in_batch", "whole_batch", "ranks", "needs_targets", "params", "labels"):
         assert getattr(wrapped, attribute) == getattr(inner, attribute)
     assert kind in wrapped.kinds
 

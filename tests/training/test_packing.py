@@ -83,6 +83,19 @@ def test_groups_hold_every_row_once_and_are_not_tiny(lengths: list[int]) -> None
         assert len(groups) == 1
 
 
+def test_rows_without_a_token_are_left_out_however_many() -> None:
+    encoder = without_dropout(tiny_encoder())
+    mask = torch.tensor([[0] * 5] * 9 + [[1] * 5] * 9)
+    ids = torch.where(mask == 1, 7, 0)
+    expected = encoder.backbone(input_ids=ids[9:]).last_hidden_state
+    pack_batches(encoder.backbone)
+    states = encoder.backbone(input_ids=ids, attention_mask=mask).last_hidden_state
+    torch.testing.assert_close(states[9:], expected, atol=1e-6, rtol=1e-5)
+    assert not states[:9].any()
+    states.square().sum().backward()
+    assert all(torch.isfinite(item.grad).all() for item in encoder.parameters() if item.grad is not None)
+
+
 def test_no_padded_token_reaches_the_layers() -> None:
     encoder, seen = without_dropout(tiny_encoder()), []
     pack_batches(encoder.backbone)

@@ -97,6 +97,20 @@ def test_a_rehearsal_reckons_time_and_memory() -> None:
     assert estimate.peak_bytes > 10_000_000
 
 
+@pytest.mark.parametrize(("objective", "mixed"), [("cosine", False), ("cosent", True)])
+def test_a_rehearsal_takes_batches_as_the_run_makes_them(objective: str, mixed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    examples, encoder, tried = scored_pairs(200), tiny_encoder(), []
+    backward = Steps.backward
+
+    def noted(steps: Steps, batch: np.ndarray, step: int) -> tuple[torch.Tensor, str]:
+        tried.append(np.ptp(steps._rows.lengths[batch]))
+        return backward(steps, batch, step)
+
+    monkeypatch.setattr(Steps, "backward", noted)
+    rehearse(small_spec(objective=objective, judge="split"), examples, encoder=encoder)
+    assert (np.mean(tried[1:]) > 2) == mixed
+
+
 def test_texts_that_the_encoder_reads_alike_are_one_text() -> None:
     encoder = tiny_encoder()
     pairs = Examples("positive_pairs", (("red blue", "Red  Blue", "cat"), ("dog", "cat", "DOG")), None, np.arange(3))

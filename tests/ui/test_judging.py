@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import pytest
 from tiny_studio import sentences, studio_at, write_pairs
 
@@ -228,3 +229,13 @@ def test_what_cannot_be_judged_is_said_in_words(page: Page, tmp_path: Path) -> N
     assert job.status == "failed" and value is not None and "offline" in value["message"] and "Unset HF_HUB_OFFLINE" in value["message"]
     with pytest.raises(StudioError, match="empty"):
         board.file_of(page, ".csv", None, "")
+
+
+@pytest.mark.parametrize(("entry", "said"), [(0, "no entry is chosen"), (99, "is not there, or is not yours")])
+def test_what_cannot_be_removed_from_the_leaderboard_is_told_by_its_reason(page: Page, entry: int, said: str) -> None:
+    with gr.Blocks() as blocks:
+        page.owner = gr.State(None)
+        board.BoardPanel(page).listen(blocks.load(lambda: None), gr.Textbox())
+    (remove,) = (event.fn for event in blocks.fns.values() if getattr(event.fn, "__name__", "") == "on_remove")
+    with pytest.raises(StudioError, match=said):
+        remove.__wrapped__(None, entry, "")

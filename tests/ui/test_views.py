@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import gc
 import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from sbert_studio.ui import views
 from sbert_studio.ui.visitors.session import Downloads
@@ -27,3 +32,28 @@ def test_downloads_never_leave_their_folder() -> None:
     assert path.parent.parent == downloads._folder
     assert path.parent.is_dir()
     assert downloads.path("a.csv") != downloads.path("a.csv")
+
+
+def test_a_folder_of_downloads_that_was_tidied_away_is_made_anew_and_goes_with_its_owner() -> None:
+    downloads = Downloads()
+    first = downloads.path("a.csv").parent.parent
+    shutil.rmtree(first)
+    second = downloads.path("a.csv").parent.parent
+    assert second.is_dir() and second != first
+    del downloads
+    gc.collect()
+    assert not second.exists()
+
+
+def test_an_old_download_that_another_removes_meanwhile_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    downloads = Downloads()
+    old = downloads.path("a.csv").parent
+    listed = Path.iterdir
+
+    def gone(folder: Path) -> Iterator[Path]:
+        found = list(listed(folder))
+        shutil.rmtree(old)
+        return iter(found)
+
+    monkeypatch.setattr(Path, "iterdir", gone)
+    assert downloads.path("b.csv").parent.is_dir()

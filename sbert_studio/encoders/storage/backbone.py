@@ -19,7 +19,7 @@ from .digests import cut_short, written
 _OF_TOKENIZER = "tokenizer_config.json"
 _LAYERS = "num_hidden_layers"
 _COUNTS = (_LAYERS, "num_attention_heads", "hidden_size")
-_OF_LAYER = re.compile(r"(?:^|.*\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
+_OF_LAYER = re.compile(r"(?:^|.*?\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _UNCOMPRESSED = "take the uncompressed model"
 _TWO_HALVES = ("t5", "mt5", "umt5")

@@ -35,6 +35,7 @@ class AnglE(Objective):
     summary = "CoSENT on angles in complex space instead of cosines; learns on where cosines saturate."
     kinds = ("scored_pairs", "labelled_pairs")
     whole_batch = True
+    ranks = True
 
     @dataclass(frozen=True)
     class Params:

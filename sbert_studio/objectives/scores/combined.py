@@ -21,6 +21,7 @@ class CosineAndCoSENT(Objective):
     summary = "Fits the scores and their order at once; the strongest here on a few thousand scored pairs."
     kinds = ("scored_pairs", "labelled_pairs")
     whole_batch = True
+    ranks = True
 
     @dataclass(frozen=True)
     class Params:

@@ -57,6 +57,7 @@ class OnlineContrastive(Contrastive):
     summary = "Contrastive, on the pairs of each batch that are still confused."
     kinds = ("labelled_pairs",)
     whole_batch = True
+    ranks = True
 
     def loss(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         """Columns: the two sides of the pairs."""

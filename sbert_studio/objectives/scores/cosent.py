@@ -23,6 +23,7 @@ class CoSENT(Objective):
     summary = "Ranks the pairs of a batch by their scores; the default for 0/1 labels and ordered classes."
     kinds = ("scored_pairs", "labelled_pairs")
     whole_batch = True
+    ranks = True
 
     @dataclass(frozen=True)
     class Params:

@@ -67,10 +67,10 @@ class Packing:
         groups, start = [], 0
         for low, high in _alike(lengths.tolist()):
             part = real[low:high]
-            part = part[:, : int((part.any(dim=0) * torch.arange(1, longest + 1)).max())]
+            part = part[:, : max(1, int((part.any(dim=0) * torch.arange(1, longest + 1)).max()))]
             bias = torch.zeros(part.shape).masked_fill_(~part, -math.inf)[:, None, None, :]
             places = part.reshape(-1).nonzero().squeeze(1)
-            groups.append(Group(slice(start, start + len(places)), *part.shape, places, bias))
+            groups.append(Group(slice(start, start + len(places)), high - low, part.shape[1], places, bias))
             start += len(places)
         return cls(rows, longest, flat[order][real], tuple(groups))
 
@@ -180,9 +180,10 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
 def _attention(packing: Packing, query: Tensor, key: Tensor, value: Tensor, *, dropout: float, scaling: float) -> Tensor:
     """softmax(q kᵀ · scaling + bias) v of (1, heads, tokens, d) each → (1, tokens, heads, d)."""
     heads, width = query.shape[1], query.shape[3]
-    flat = [states.transpose(1, 2).reshape(-1, heads * width) for states in (query, key, value)]
+    query, key, value = (states.transpose(1, 2).reshape(-1, heads * width) for states in (query, key, value))
     mixed = [
-        _of_group(group, *(states[group.tokens] for states in flat), heads, dropout=dropout, scaling=scaling) for group in packing.groups
+        _of_group(group, query[group.tokens], key[group.tokens], value[group.tokens], heads, dropout=dropout, scaling=scaling)
+        for group in packing.groups
     ]
     return torch.cat(mixed).view(1, -1, heads, width)
 

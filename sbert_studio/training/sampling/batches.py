@@ -59,6 +59,5 @@ def batches_for(objective: Objective, rows: TrainingRows, spec: TrainSpec, proce
     if objective.classes_in_batch and rows.targets is not None:
         require_two_classes(spec.batch_size)
         return ClassSampler(rows.targets.numpy(), spec.batch_size, spec.seed, smallest=processes)
-    ranks = objective.whole_batch and not objective.in_batch
-    lengths = np.ones_like(rows.lengths) if ranks else rows.lengths
+    lengths = np.ones_like(rows.lengths) if objective.ranks else rows.lengths
     return Sampler(lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes)

@@ -119,7 +119,7 @@ class BoardPanel:
             return [gr.update(visible=True, value=f"Remove {one.title} on {one.data}"[:80]), one.id]
 
         def on_remove(owner: Any, entry: int, chosen: str | None) -> list[Any]:
-            if own(page, owner, entry) is None:
+            if not entry:
                 raise StudioError("no entry is chosen", "click a row of the leaderboard, then Remove")
             page.studio.judge.board.forget(entry, page.visitor(owner) if page.shared else None)
             return show(owner, chosen)

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,13 +50,15 @@ class Downloads:
 
     def path(self, name: str) -> Path:
         """A path for a new file of that name, in a folder of its own."""
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="sbert-studio-"))
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        for old in self._folder.iterdir():
-            if time.time() - old.stat().st_mtime > _AN_HOUR:
-                shutil.rmtree(old, ignore_errors=True)
-        return Path(tempfile.mkdtemp(dir=self._folder)) / file_name(name)
+        folder = self._folder
+        if folder is None or not folder.is_dir():  # the system may have tidied it away
+            self._folder = folder = Path(tempfile.mkdtemp(prefix="sbert-studio-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        for old in folder.iterdir():
+            with suppress(FileNotFoundError):  # gone, for another visitor's file
+                if time.time() - old.stat().st_mtime > _AN_HOUR:
+                    shutil.rmtree(old, ignore_errors=True)
+        return Path(tempfile.mkdtemp(dir=folder)) / file_name(name)
 
 
 def new_owner() -> str:
