@@ -104,6 +104,25 @@ def test_a_folder_stands_for_its_tables_and_names_what_it_leaves_out(studio: Stu
         studio.judge.evaluate_all(data=[folder])
 
 
+@pytest.mark.parametrize("column", ["score", "mark"])
+def test_a_model_that_knows_nothing_does_not_change_how_the_file_is_read(
+    studio: Studio, models: tuple[str, str], tmp_path: Path, column: str
+) -> None:
+    import torch
+
+    from sbert_studio.encoders.storage.reading import load_folder
+
+    encoder = load_folder(Path(models[0]))
+    with torch.no_grad():
+        for parameter in encoder.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=torch.Generator().manual_seed(0)))
+    encoder.save(tmp_path / "knows-nothing")
+    path = write_pairs(tmp_path / "pairs.csv", 150)
+    path.write_text(path.read_text(encoding="utf-8").replace("score", column, 1), encoding="utf-8")
+    found = studio.judge.evaluate(str(tmp_path / "knows-nothing"), path)
+    assert (found.task, abs(found.scores["cosine"]["spearman"]) < 0.4) == ("sts", True)
+
+
 def test_a_suite_is_read_from_a_folder_or_from_the_home(studio: Studio, tmp_path: Path) -> None:
     found = studio.judge.evaluate_all(data=[sts12(tmp_path / "data")], suite="sts12")
     assert [(file.suite, file.name, file.rows.scale) for file in found.files] == [("STS12", "MSRpar", (0, 5)), ("STS12", "OnWN", (0, 5))]

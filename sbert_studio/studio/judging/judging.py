@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...encoders.storage.sources import find_source
 from ...errors import StudioError, ended
 from ..fitting.fitted import fitted_models
 from ..languages import foreign_notes, unknown_notes
@@ -150,7 +151,11 @@ class Judging(Part):
         return reading.roles, [f"read as it stands, though uncertain: {one.text} {one.why}".rstrip() for one in open_]
 
     def _untuned(self, model: str) -> Encoder | None:
-        """What a model was before it was tuned, whose similarity is evidence of what columns mean; ``None`` where it gives no vectors."""
+        """What a model was before it was tuned, whose similarity is evidence of what columns mean.
+
+        ``None`` where it gives no vectors, and of a folder, of which nobody knows what it was: it may have learned to see things otherwise
+        than people do, and shall not have the file that it is judged by read to suit it.
+        """
         known: dict[str, str] = {}
         if model.startswith("run-"):
             with contextlib.suppress(StudioError):
@@ -158,7 +163,9 @@ class Judging(Part):
         while (earlier := known.pop(model, None)) is not None:
             model = earlier
         try:
-            return None if self.catalog.is_cross(model) else self.catalog.load_within(model)
+            if find_source(model, self.workspace, allow_folders=True).kind == "folder" or self.catalog.is_cross(model):
+                return None
+            return self.catalog.load_within(model)
         except StudioError:
             return None
 
