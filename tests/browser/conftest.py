@@ -108,6 +108,16 @@ class Visitor:
         self.page.locator("#tune-advanced > button").click()
         self.choose("#tune-judge", "split")
 
+    def fill(self, box: str, text: str) -> None:
+        """Type into a box of a form, which may be opening still and then forgets what was typed."""
+        place = f"{box} input, {box} textarea"
+        for _ in range(20):
+            self.page.fill(place, text)
+            self.page.wait_for_timeout(300)
+            if self.page.input_value(place) == text:
+                return
+        raise AssertionError(f"{box} does not keep {text!r}")
+
     def choose(self, chooser: str, name: str) -> None:
         """Choose in a list by what it offers; open it until it offers the name, for an open list does not grow."""
         for _ in range(20):

@@ -73,10 +73,10 @@ def test_two_runs_are_seen_followed_and_stopped(visit: Callable[..., Visitor]) -
     visitor.tab("Fine-tune")
     page.click("#tune-triplets")
     visitor.see("#tune-findings .sb-verdict")
-    page.fill("#tune-epochs input, #tune-epochs textarea", "200")
+    visitor.fill("#tune-epochs", "200")
     late = LateAnswer(page, "The first")
     for name in ("The first", "The second"):
-        page.fill("#tune-name input, #tune-name textarea", name)
+        visitor.fill("#tune-name", name)
         page.click("#tune-start")
         page.locator("#tune-run .sb-run-head", has_text=name).wait_for(timeout=LONG)
         late.hold()

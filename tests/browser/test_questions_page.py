@@ -33,7 +33,7 @@ def test_a_question_stands_above_start_and_one_click_answers_it(visit: Callable[
     assert page.locator("img[src='x']").count() == 0
     above, below = (page.locator(name).bounding_box() for name in ("#tune-questions", "#tune-start"))
     assert above is not None and below is not None and above["y"] + above["height"] <= below["y"]
-    page.fill("#tune-epochs input, #tune-epochs textarea", "0.5")
+    visitor.fill("#tune-epochs", "0.5")
     page.click("#tune-start")
     visitor.see(".toast-body")
     assert "question is open" in visitor.text(".toast-body").lower()

@@ -44,7 +44,7 @@ def test_hostile_cells_columns_and_names_are_text_in_search_and_map(visit: Calla
     visitor.tab("Search")
     visitor.upload("search-file", NAME, hostile_csv(["text", "<img src=x onerror=alert(2)>", "${alert(3)}"]))
     visitor.see("#search-summary dl")
-    page.fill("#search-query textarea, #search-query input", HOSTILE[0])
+    visitor.fill("#search-query", HOSTILE[0])
     page.click("#search-go")
     page.wait_for_function("document.querySelector('#search-hits').innerText.includes('<img src=x onerror=alert(1)> number')")
     shown = visitor.text("#search-hits")
@@ -95,7 +95,7 @@ def test_two_visitors_do_not_see_each_others_corpus(visit: Callable[..., Visitor
     for visitor, own, other in ((first, "apricot", "zeppelin"), (second, "zeppelin", "apricot")):
         visitor.page.click("#search-go")
         visitor.see("#search-hits tbody tr")
-        visitor.page.fill("#search-query textarea, #search-query input", f"{own} {other}")
+        visitor.fill("#search-query", f"{own} {other}")
         visitor.page.click("#search-go")
         visitor.page.wait_for_function(f"document.querySelector('#search-hits').innerText.includes('{own}')")
         page_text = visitor.text("body")

@@ -16,8 +16,8 @@ def test_word_vectors_are_made_of_a_file_and_used_in_search(visit: Callable[...,
     visitor.upload("fit-file", "messages.csv", corpus_csv(2))
     page.wait_for_function("document.querySelector('#fit-chosen').innerText.includes('messages.csv')")
     page.locator("#fit-settings > button").click()
-    page.fill("#fit-glove-width input, #fit-glove-width textarea", "16")
-    page.fill("#fit-name input, #fit-name textarea", "Words of messages")
+    visitor.fill("#fit-glove-width", "16")
+    visitor.fill("#fit-name", "Words of messages")
     page.click("#fit-go")
     visitor.see("#fit-job .sb-finished")
     assert "words as 16-d vectors from 48 texts" in visitor.text("#fit-job")
@@ -31,7 +31,7 @@ def test_word_vectors_are_made_of_a_file_and_used_in_search(visit: Callable[...,
     visitor.tab("Search")
     visitor.upload("search-file", "messages.csv", corpus_csv(2))
     visitor.see("#search-summary dl")
-    page.fill("#search-query textarea, #search-query input", "the bread flour gibberishword")
+    visitor.fill("#search-query", "the bread flour gibberishword")
     page.click("#search-go")
     page.wait_for_function(
         "document.querySelector('#search-hits tbody tr') && document.querySelector('#search-hits').innerText.includes('bread')"

@@ -8,7 +8,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...encoders.storage.sources import find_source
 from ...errors import StudioError, ended
 from ..fitting.fitted import fitted_models
 from ..languages import foreign_notes, unknown_notes
@@ -156,6 +155,8 @@ class Judging(Part):
         ``None`` where it gives no vectors, and of a folder, of which nobody knows what it was: it may have learned to see things otherwise
         than people do, and shall not have the file that it is judged by read to suit it.
         """
+        from ...encoders.storage.sources import find_source
+
         known: dict[str, str] = {}
         if model.startswith("run-"):
             with contextlib.suppress(StudioError):
