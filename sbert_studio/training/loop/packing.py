@@ -20,8 +20,6 @@ from .quick import QuickDropout
 _NAME = "sbert_studio_packed"
 # Architectures whose tokens meet in the attention only, and whose positions can be given.
 _PACKABLE = ("bert", "roberta", "xlm-roberta")
-
-
 _GROUP = 8  # rows at least, so that a group's own overhead stays small
 _SHORTER = 0.6  # of a group's longest: where its padding begins to cost more than another group
 
