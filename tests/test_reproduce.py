@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from tiny_studio import write_model
 
 from sbert_studio.cli.main import app
 from sbert_studio.data.choices.column_choices import ColumnChoices
@@ -25,10 +26,11 @@ sys.path.append(str(ROOT / "benchmarks"))
 import reproduce  # noqa: E402
 from reproduction.prepared import prepare  # noqa: E402
 from reproduction.registry import ROWS, chosen  # noqa: E402
-from reproduction.rendering import rendered  # noqa: E402
+from reproduction.rendering import _speed, rendered  # noqa: E402
 from reproduction.results import Results  # noqa: E402
 from reproduction.rows import Row  # noqa: E402
 from reproduction.running import Places, run_once, run_rows  # noqa: E402
+from reproduction.speeds import take_speeds  # noqa: E402
 
 JSON, PAGE = ROOT / "docs/results.json", ROOT / "docs/RESULTS.md"
 TABLE_1 = (
@@ -151,6 +153,28 @@ def test_files_that_the_sets_do_not_hold_are_made_of_them(tmp_path: Path) -> Non
     prepare(["nli.csv", "stsb-classes.csv"], tmp_path, tmp_path)
     assert (tmp_path / "nli.csv").read_text(encoding="utf-8").splitlines() == ["sentence1,sentence2,label", "a,b,neutral", "c,d,entailment"]
     assert (tmp_path / "stsb-classes.csv").read_text(encoding="utf-8").splitlines()[1:] == ["e,f,class 4"]
+
+
+def test_speeds_are_of_models_made_in_a_few_steps_and_shared_by_rows_of_one_network(places: Places, tmp_path: Path) -> None:
+    train = "train DATA/stsb/train.csv --dev DATA/stsb/dev.csv --model WORK/small-1 {more} --epochs 4 --seed SEED --out OUT"
+    words, results = _small(seeds=(1,)), Results(tmp_path / "results.json")
+    run_rows([words], places, results)
+    write_model(tmp_path / "work/tiny")
+    gru = replace(words, name="gru", commands=(train.format(more="--objective cosine --set recurrent=gru --set hidden=8"),))
+    twin = replace(gru, name="twin", network="gru")
+    cross = replace(words, name="cross", commands=(train.format(more="--set architecture=cross").replace("small-1", "tiny"),))
+    take_speeds([words, gru, twin, cross, replace(gru, name="far", needs="the hub")], places, results)
+    assert set(Results(tmp_path / "results.json").speeds) == {"small", "gru", "cross"}
+    assert results.speeds["gru"]["sentences_per_second"] > 0
+    assert results.speeds["cross"]["pairs_per_second"] > 0
+    assert _speed(twin, results) == _speed(gru, results) != ""
+    assert _speed(cross, results).endswith(" pairs")
+    assert not places.model(gru, 1).exists(), "a brief training is nobody's model"
+
+
+def test_a_network_is_that_of_a_row_that_is_measured() -> None:
+    for row in ROWS.values():
+        assert not row.network or (not ROWS[row.network].network and not ROWS[row.network].needs), row.name
 
 
 def test_two_processes_do_not_undo_each_other(tmp_path: Path) -> None:

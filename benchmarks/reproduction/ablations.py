@@ -20,14 +20,22 @@ _WHY_STSB = "1 epoch instead of 4, a smaller model, tuned for mean pooling befor
 def _nli(name: str, title: str, section: str, options: str, paper: float) -> Row:
     return Row(
         name, title, section, (_NLI.format(options=options),), paper={"spearman": paper / 100}, why=_WHY_NLI, seeds=SEEDS, minutes=6,
-        prepared=("nli.csv",),
+        prepared=("nli.csv",), network=_network(name),
     )  # fmt: skip
 
 
 def _stsb(name: str, title: str, section: str, objective: str, options: str = "", paper: float | None = None) -> Row:
     command = stsb_training(_STSB.format(objective=objective, options=options))
     figures = {} if paper is None else {"spearman": paper / 100}
-    return Row(name, title, section, (command,), paper=figures, why=_WHY_STSB, seeds=SEEDS, minutes=6)
+    return Row(name, title, section, (command,), paper=figures, why=_WHY_STSB, seeds=SEEDS, minutes=6, network=_network(name))
+
+
+def _network(name: str) -> str:
+    """The row of the same network: the pooling makes it, the objective's head stays behind."""
+    way = name.rpartition("-")[2]
+    if way not in ("max", "cls"):
+        return "minilm-untuned"
+    return "" if name == f"pooling-stsb-{way}" else f"pooling-stsb-{way}"
 
 
 def _pooled(way: str) -> str:
@@ -80,6 +88,6 @@ ROWS = (
                 first="--first WORK/nli.csv --set first.objective=softmax --set first.epochs=1 --set first.probe=no ",
             ),
         ),
-        why=_WHY_NLI, seeds=SEEDS, minutes=12, prepared=("nli.csv",),
+        why=_WHY_NLI, seeds=SEEDS, minutes=12, prepared=("nli.csv",), network="minilm-untuned",
     ),
 )  # fmt: skip

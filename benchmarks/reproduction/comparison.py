@@ -118,13 +118,16 @@ _SIAMESE = (
     Row("minilm-untuned", "MiniLM, untuned", SECTION, model="all-MiniLM-L6-v2", why="tuned on a billion pairs by its makers", minutes=0.5),
     Row(
         "minilm-siamese", "MiniLM, siamese", SECTION, (stsb_training(f"{_SOUP} --epochs 4"),), paper=figures(0.034, 0.875, 0.868),
-        why=_MINI, minutes=4,
+        why=_MINI, minutes=4, network="minilm-untuned",
     ),
     Row(
         "minilm-cls", "MiniLM, CLS + Linear", SECTION, (stsb_training(f"{_SOUP} --epochs 4 {_CLS.format(width=384)}"),),
         why="its makers tuned it for mean pooling; the first token has to be learned", minutes=4,
     ),
-    Row("minilm-default", "MiniLM, train with no option", SECTION, ("train DATA/stsb/train.csv --seed SEED --out OUT",), minutes=6),
+    Row(
+        "minilm-default", "MiniLM, train with no option", SECTION, ("train DATA/stsb/train.csv --seed SEED --out OUT",), minutes=6,
+        network="minilm-untuned",
+    ),
     Row(
         "minilm-static", "MiniLM, distilled into a table of words", SECTION,
         ("distil all-MiniLM-L6-v2 --vocabulary DATA/stsb/train.csv --out OUT",), minutes=2,
@@ -135,7 +138,7 @@ _SIAMESE = (
             "distil all-MiniLM-L6-v2 --vocabulary DATA/stsb/train.csv --out WORK/static-to-tune",
             stsb_training("--model WORK/static-to-tune --objective cosine --set learn_words=yes"),
         ),
-        minutes=3,
+        minutes=3, network="minilm-static",
     ),
     Row("use", "Universal Sentence Encoder, multilingual v3", SECTION, model="universal-sentence-encoder", packages=_USE, minutes=0.5),
 )  # fmt: skip
@@ -161,9 +164,11 @@ def _llm() -> tuple[Row, ...]:
         for tail, words, options in (("", "768 + GELU", head), ("-plain", "no projection", "--set pooling=mean")):
             command = stsb_training(f"--model {small} {_SOUP} {options} {how}")
             paper_of = {} if tail else paper[name]
+            network = "smollm2-untuned" if tail else "smollm2-lora" if name == "full" else ""  # LoRA is merged when it is saved
             row = Row(
-                f"smollm2-{name}{tail}", f"SmolLM2-135M, {title}, {words}", SECTION, (command,), paper=paper_of, minutes=minutes, **own
-            )  # type: ignore[arg-type]
+                f"smollm2-{name}{tail}", f"SmolLM2-135M, {title}, {words}", SECTION, (command,), paper=paper_of, minutes=minutes,
+                network=network, **own,
+            )  # type: ignore[arg-type]  # fmt: skip
             rows.append(row)
     return tuple(rows)
 

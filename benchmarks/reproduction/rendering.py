@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import mean, stdev
 from typing import Any
 
@@ -34,7 +34,10 @@ make reproduce ARGS=--render                           # this page, from docs/re
 - **MiniLM** is all-MiniLM-L6-v2, the one transformer that comes with the program: 22.7 M weights, and already tuned for sentences on a
   billion pairs by its makers. It stands in for BERT, so that its figures begin where the papers' end.
 - **Training** is seconds of processor time of the whole command, the mean over the seeds, so that other work on the machine does not count;
-  `~`: seconds of the clock beside other work, an order of magnitude. Speeds are measured apart; an empty cell was not measured yet.
+  `~`: seconds of the clock beside other work, an order of magnitude.
+- **Sentences/s** are of {threads}, measured apart while nothing else ran, over 2,000 texts of STSb's test set in batches of
+  like length: the median of three rounds. A network is as fast whatever it learned, so that rows of one network share a figure. A
+  cross-encoder gives no vectors: it reads so many pairs a second, and every pair anew. An empty cell was not measured yet.
 - In the commands, `DATA` is the folder of the sets, `WORK` that of the models, `OUT` the row's own model and `SEED` its seed.
   `WORK/nli.csv` (SNLI and SICK's labels, 5,773 rows), `WORK/stsb-classes.csv` (rounded scores) and `WORK/smollm2` are made on the way.
 - A row that was **not run** says what it needs: its command is the one to type where there is a hub or a GPU.
@@ -44,7 +47,7 @@ _PARTS = ("mse", "pearson", "spearman")
 
 def rendered(results: Results) -> str:
     """The page."""
-    parts = [_HEAD.format(measured=_measured(results))]
+    parts = [_HEAD.format(measured=_measured(results), threads=_threads(results.speeds.values()))]
     for section, title in SECTIONS.items():
         rows = [row for row in ROWS.values() if row.section == section]
         parts.append("\n".join([f"## {title}", "", *_table(rows, results), "", *_commands(rows)]))
@@ -58,12 +61,17 @@ def _measured(results: Results) -> str:
         return "Nothing was measured yet."
     dates = sorted({run["date"] for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    machines = "; ".join(sorted({f"{run['machine']}, {run['threads']} thread{'s' * (run['threads'] > 1)}" for run in runs}))
+    machines = "; ".join(sorted({f"{run['machine']}, {_threads([run])}" for run in runs}))
     versions = "; ".join(sorted({", ".join(f"{name} {number}" for name, number in run["versions"].items()) for run in runs}))
     due = [row for row in ROWS.values() if row.sets is not None and not row.needs]
     done = sum(not results.left(row) for row in due)
     told = f"Measured {when}: {done} of the {len(due)} rows that need neither hub nor GPU."
     return "\n".join((told, "", f"- **Machine**: {machines}; no GPU.", f"- **Versions**: {versions}."))
+
+
+def _threads(measured: Iterable[Mapping[str, Any]]) -> str:
+    numbers = sorted({int(run["threads"]) for run in measured})
+    return f"{' or '.join(map(str, numbers)) or 'no'} thread{'s' * (numbers != [1])}"
 
 
 def _table(rows: Sequence[Row], results: Results) -> Iterator[str]:
@@ -108,8 +116,12 @@ def _state(row: Row) -> str:
 
 
 def _speed(row: Row, results: Results) -> str:
-    found = results.speeds.get(row.name)
-    return f"{found['sentences_per_second']:,.0f}" if found else ""
+    found = results.speeds.get(row.network or row.name)
+    if not found:
+        return ""
+    if "pairs_per_second" in found:
+        return f"{found['pairs_per_second']:,.0f} pairs"
+    return f"{found['sentences_per_second']:,.0f}"
 
 
 def _figures(values: Mapping[str, Sequence[float]], *, full: bool) -> str:

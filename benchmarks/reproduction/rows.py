@@ -58,6 +58,7 @@ class Row:
         needs: what this machine lacks, in words; such a row is listed, and not run unless asked for.
         of_table: whether it is one of the rows of Table 1 of the STS-Benchmark comparison.
         smart: whether its speed is measured in batches of similar length; else in the order of the texts, 32 at a time.
+        network: the row whose network it has, with other weights, and so its speed; its own where there is none.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Row:
     needs: str = ""
     of_table: bool = False
     smart: bool = True
+    network: str = ""
 
     @property
     def lacks(self) -> str:
