@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from torch.nn import functional
 from ..errors import StudioError
 from .base import Encoder
 from .fast.inference import encode_texts
+from .fingerprint import fingerprint_of
 from .lora.beside import write_head
 from .modules.base import Module
 from .modules.dense import Dense
@@ -149,14 +149,9 @@ class SentenceEncoder(Trainable, Encoder):
         return self._frozen_fingerprint or self._digest()
 
     def _digest(self) -> str:
-        state = hashlib.sha256(repr((dataclasses.astuple(self.config), self.precision)).encode())
-        for part in (*self.identity(), *(repr(layer).encode() for layer in self.layers if not isinstance(layer, Dense))):
-            state.update(part)
-        for name, tensor in sorted(self.state_dict().items()):
-            state.update(name.encode())
-            if isinstance(tensor, Tensor):
-                state.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
-        return state.hexdigest()[:16]
+        settings = repr((dataclasses.astuple(self.config), self.precision)).encode()
+        layers = (repr(layer).encode() for layer in self.layers if not isinstance(layer, Dense))
+        return fingerprint_of(self, (settings, *self.identity(), *layers))
 
     def describe(self) -> dict[str, Any]:
         """Plain data for lists and cards."""

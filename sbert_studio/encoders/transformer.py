@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from torch import Tensor
 from ..workspace import write_json
 from .fast.lengths import capped, length_of_prompt
 from .fast.tokens import Tokens, with_padding
+from .fingerprint import identity_of
 from .lora.adapter import merged
 from .runtime import quantized
 from .sentence import SentenceEncoder
@@ -85,10 +85,7 @@ class TransformerEncoder(SentenceEncoder):
 
     def identity(self) -> Iterator[bytes]:
         """The backbone's configuration, but for the folder that it was read from, and the tokenizer."""
-        config = json.loads(self.backbone.config.to_json_string(use_diff=False))
-        yield json.dumps({**config, "_name_or_path": ""}, sort_keys=True).encode()
-        fast = self.tokenizer.is_fast
-        yield (self.tokenizer.backend_tokenizer.to_str() if fast else repr(sorted(self.tokenizer.get_vocab().items()))).encode()
+        return identity_of(self.backbone, self.tokenizer)
 
     def write_input(self, folder: Path) -> list[tuple[str, str]]:
         """The backbone, an adapter merged into a copy of it, and the tokenizer."""

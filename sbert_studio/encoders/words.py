@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from .modules import Module
-from .modules.recurrent import GRU, LSTM, RNN
+from .modules.recurrent import RECURRENT
 from .modules.word_embeddings import WordEmbeddings
 from .sentence import SentenceEncoder
 
@@ -131,7 +131,7 @@ class WordEncoder(SentenceEncoder):
             self.backbone.embeddings.max_length = max_length
 
     def read_in_order(self, network: str, hidden: int, *, bidirectional: bool = False, seed: int = 12) -> None:
-        """Read the words' vectors by a new ``rnn``, ``lstm`` or ``gru``, without the weights of an average.
+        """Read the words' vectors by a new network, one of :data:`RECURRENT`, without the weights of an average.
 
         A projection that was made for the average goes; a text is then the state after its last word, or, where both directions are
         read, the highest of its states (Conneau et al. 2017), unless another pooling is chosen.
@@ -139,11 +139,10 @@ class WordEncoder(SentenceEncoder):
         Raises:
             StudioError: there is no such network.
         """
-        kind = next((kind for kind in (RNN, LSTM, GRU) if kind.name.lower() == network), None)
-        if kind is None:
-            raise StudioError(f"there is no recurrent network {network!r}", "choose rnn, lstm or gru")
+        if network not in RECURRENT:
+            raise StudioError(f"there is no recurrent network {network!r}", f"choose one of {', '.join(RECURRENT)}")
         embeddings = self.backbone.embeddings
-        recurrent = kind(embeddings.dim, hidden, bidirectional=bidirectional, seed=seed)
+        recurrent = RECURRENT[network](embeddings.dim, hidden, bidirectional=bidirectional, seed=seed)
         self.backbone = WordNetwork(embeddings, None, recurrent).to(self.device)
         self.hidden_size, self.projection = self.backbone.width(), None
         self.repool("max" if bidirectional else "last")

@@ -124,7 +124,7 @@ def judge_model(
         averages=tuple(_averaged(one, files, groups, found) for one in averages),
         rate=pace.rate,
         seconds=time.perf_counter() - began,
-        fingerprint=str(getattr(model, "fingerprint", "")),
+        fingerprint=str(model.fingerprint),
         dim=0 if scorer else int(getattr(model, "dim", 0)),
     )
 

@@ -184,3 +184,11 @@ def test_a_module_that_no_encoder_could_hold_is_refused_and_not_passed_over(tmp_
     listed.write_text(listed.read_text(encoding="utf-8").replace(".Normalize", ".Halve"), encoding="utf-8")
     with pytest.raises(StudioError, match="Halve"):
         load_folder(tmp_path / "model")
+
+
+def test_every_recurrent_network_can_be_chosen_by_the_setting() -> None:
+    from sbert_studio.encoders.modules.recurrent import RECURRENT
+    from sbert_studio.training.spec import TrainSpec
+
+    (choices,) = [item.choices for item in TrainSpec.settings() if item.name == "recurrent"]
+    assert sorted(choices or ()) == sorted(["", *RECURRENT])

@@ -36,9 +36,9 @@ def test_average_precision_of_each_resample_equals_sklearn_on_the_drawn_rows_wit
 
 
 def test_a_resample_with_one_label_or_one_gold_score_alone_has_no_score_and_takes_no_part() -> None:
-    labels, gold = np.array([1, 0, 0, 0]), np.array([0.1, 0.3, 0.3, 0.3])
-    scores = np.array([0.9, 0.2, 0.4, 0.1])
-    undefined = np.array([len(set(labels[rows])) < 2 for rows in drawn_rows(4)])
+    labels, gold = np.array([1, 0, 0, 0, 0]), np.array([0.1, 0.3, 0.3, 0.3, 0.3])
+    scores = np.array([0.9, 0.2, 0.4, 0.1, 0.3])
+    undefined = np.array([len(set(labels[rows])) < 2 for rows in drawn_rows(5)])
     assert undefined.any() and not undefined.all()
     for found in (
         resampled_average_precision(scores, labels),
@@ -47,11 +47,11 @@ def test_a_resample_with_one_label_or_one_gold_score_alone_has_no_score_and_take
         resampled_decisions(scores, labels)[:, 1],
         resampled_spearman(scores, gold),
         resampled_pearson(scores, gold),
-        resampled_v_measure(labels, np.array([0, 1, 1, 0])),
+        resampled_v_measure(labels, np.array([0, 1, 1, 0, 0])),
     ):
         assert np.array_equal(np.isnan(found), undefined)
     assert interval(np.array([np.nan, 0.5, np.nan, 0.7])) == pytest.approx(list(np.quantile([0.5, 0.7], (0.025, 0.975))))
-    assert interval(np.full(5, np.nan)) == [0, 0]
+    assert interval(np.full(5, np.nan)) == []
 
 
 def test_a_model_that_gives_every_pair_the_same_score_has_one_where_the_gold_scores_differ() -> None:
@@ -148,6 +148,17 @@ def test_copies_of_rows_make_no_gain_sure() -> None:
             low, high = gain(resampled_spearman(one, gold), resampled_spearman(other, gold))["gain_interval"]
         wrong += low > 0 or high < 0
     assert wrong / runs <= 0.08
+
+
+@pytest.mark.parametrize("clusters", [1, 2, 4])
+def test_copies_of_a_few_rows_tell_nothing(clusters: int) -> None:
+    """With a single text every resample is the same, so that any difference would be sure."""
+    rng = np.random.default_rng(10)
+    texts = [f"text {row}" for row in range(clusters) for _ in range(20)]
+    with drawn_together(texts):
+        one, other = (resampled_mean(np.repeat(rng.random(clusters), 20)) for _ in range(2))
+    assert gain(one, other) == {}
+    assert interval(one) == []
 
 
 def test_a_report_draws_rows_that_share_a_text_together() -> None:

@@ -50,6 +50,7 @@ class Overlap(PairScorer):
 
     labels = 1
     class_names = ()
+    fingerprint = "0" * 16
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str]] = []

@@ -103,6 +103,7 @@ class Overlap(PairScorer):
 
     labels = 1
     class_names: tuple[str, ...] = ()
+    fingerprint = "0" * 16
     candidates = None
 
     def __init__(self) -> None:

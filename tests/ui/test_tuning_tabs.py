@@ -311,7 +311,16 @@ def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: P
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"), [(22_713_216, "23 M"), (800_000, "0.8 M"), (12_345, "12 k"), (1_200, "1.2 k"), (768, "768")]
+    ("parameters", "words"),
+    [
+        (7_000_000_000, "7 B"),
+        (494_032_768, "494 M"),
+        (22_713_216, "23 M"),
+        (800_000, "0.8 M"),
+        (12_345, "12 k"),
+        (1_200, "1.2 k"),
+        (768, "768"),
+    ],
 )
 def test_the_size_of_a_model_is_never_rounded_to_nothing(parameters: int, words: str) -> None:
     from sbert_studio.studio.results import ModelCard

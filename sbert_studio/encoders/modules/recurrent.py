@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+RECURRENT: dict[str, type[Recurrent]] = {}
+"""The networks by the word that the setting ``recurrent`` takes."""
+
+
 class Recurrent(Module):
     """Vectors (b, t, inputs) → states (b, t, hidden, twice that where both directions are read).
 
@@ -37,6 +41,9 @@ class Recurrent(Module):
 
     network: ClassVar[Callable[..., nn.RNNBase]]
     config: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        RECURRENT[cls.__name__.lower()] = cls
 
     def __init__(
         self, inputs: int, hidden: int, *, layers: int = 1, bidirectional: bool = False, dropout: float = 0.0, seed: int = 12

@@ -18,6 +18,7 @@ from ..base import EncodingStoppedError
 from ..fast.batching import TokenRows, token_batches
 from ..fast.lengths import capped
 from ..fast.tokens import Tokens, bind, readable, with_padding
+from ..fingerprint import fingerprint_of, identity_of
 from ..lora.targets import find_heads
 from ..rows import PairRows
 from ..runtime import token_budget
@@ -112,6 +113,11 @@ class CrossEncoder(Trainable, PairScorer):
         """Read ``max_length`` tokens of a pair from now on, or as many as the backbone can if that is fewer (or None)."""
         self.max_length = min(_MOST_TOKENS, capped(max_length, self.backbone, self.tokenizer))
         self._pairs = bind(self.tokenizer, self.max_length)
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits of every weight, the configuration and the tokenizer."""
+        return fingerprint_of(self, (repr((self.sigmoid, self.max_length)).encode(), *identity_of(self.model, self.tokenizer)))
 
     def describe(self) -> dict[str, Any]:
         """Plain data for lists and cards, by the names that a sentence encoder uses; ``dim`` counts the scores of a pair."""

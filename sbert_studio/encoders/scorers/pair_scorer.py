@@ -29,6 +29,11 @@ class PairScorer(ABC):
     def class_names(self) -> tuple[str, ...]:
         """The name of each class, a class' place being its id; none where there is a single score."""
 
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """16 hex digits that change with the weights and the configuration."""
+
     @abstractmethod
     def predict(
         self, pairs: Sequence[tuple[str, str]], *, progress: Progress | None = None, should_stop: ShouldStop | None = None

@@ -16,6 +16,7 @@ from ...data.progress import checkpoint
 from ...errors import StudioError
 from ..fast.batching import unique_texts
 from ..fast.inference import batches_of
+from ..fingerprint import fingerprint_of
 from ..rows import TextRows
 from ..sentence import SentenceEncoder
 from ..text_tokens import TextTokens
@@ -105,6 +106,11 @@ class PolyEncoder(Trainable, PairScorer):
     def tokens(self) -> TextTokens:
         """That of the encoder within."""
         return self.encoder.tokens
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits of every weight, the codes among them, and of the encoder within."""
+        return fingerprint_of(self, (repr(self.sharpness).encode(), self.encoder.fingerprint.encode()))
 
     def describe(self) -> dict[str, Any]:
         """Plain data for lists and cards, by the names that a sentence encoder uses."""

@@ -13,7 +13,7 @@ from ..foreign import FOREIGN
 from ..modules import MODULES
 from ..modules.base import VECTORS
 from ..modules.pooling import JOIN, read_mode
-from ..modules.recurrent import GRU, LSTM, RNN
+from ..modules.recurrent import RECURRENT
 from ..scorers.cross_storage import is_cross_folder
 from ..scorers.poly_storage import is_poly_folder
 from .backbone import read_json
@@ -21,7 +21,7 @@ from .digests import cut_short
 from .reading import inside, transformer_folder
 from .sources import Source
 
-_RECURRENT = {kind.name: kind.config for kind in (LSTM, GRU, RNN)}
+_RECURRENT = {kind.name: kind.config for kind in RECURRENT.values()}
 
 
 @dataclass(frozen=True)

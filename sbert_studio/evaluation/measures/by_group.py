@@ -56,7 +56,7 @@ def correlations_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence
     mean = {measure: float(np.mean([one[measure] for one in found.values()])) for measure in ("pearson", "spearman")}
     resampled = resampled_mean_of(drawn)
     told = {"groups": found, "mean": mean, "all": _both(scores, gold), "silent": silent}
-    told["interval"] = interval(resampled) if resampled is not None else [0.0, 0.0]
+    told["interval"] = interval(resampled) if resampled is not None else []
     return Report("topics", len(gold), told, resampled=resampled)
 
 

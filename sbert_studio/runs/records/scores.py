@@ -24,7 +24,7 @@ class Score:
         owner: whose it is.
         public: whether everybody may see it: a model that came with the program, on a set that is nobody's own.
         model, title: the name by which verbs take it, and what people call it.
-        fingerprint: changes with the model's weights and configuration; empty where it has none.
+        fingerprint: changes with the model's weights and configuration; empty of a score that an earlier version stored without.
         data: the set's name; digest: changes with its rows.
         task, metric: what the score is.
         low, high: the 95% interval; ``None`` where there is none.

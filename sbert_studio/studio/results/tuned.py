@@ -112,8 +112,8 @@ class ModelCard:
 
     @property
     def size(self) -> str:
-        """How many weights, in a few signs: 23 M, 0.8 M, 12 k, 768."""
-        for unit, sign, least in ((1e6, "M", 1e5), (1e3, "k", 1e3)):
+        """How many weights, in a few signs: 7 B, 23 M, 0.8 M, 12 k, 768."""
+        for unit, sign, least in ((1e9, "B", 1e9), (1e6, "M", 1e5), (1e3, "k", 1e3)):
             if self.parameters >= least:
                 return f"{self.parameters / unit:.{0 if self.parameters >= 5 * unit else 1}f} {sign}"
         return str(self.parameters)

@@ -70,7 +70,7 @@ def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence
     found, targets = np.concatenate(scored), np.concatenate([_targets(part) for part in parts])
     with drawn_together(*_texts(parts)):
         # A resample that shows no order shows no opposite one: where there are many such, the rows are too few to be sure of it.
-        low, high = interval(np.nan_to_num(resampled_spearman(found, targets), nan=0.0))
+        low, high = interval(np.nan_to_num(resampled_spearman(found, targets), nan=0.0)) or (0.0, 0.0)
     correlation = spearman(found, targets)
     if correlation >= _OPPOSED or high >= 0:
         return None

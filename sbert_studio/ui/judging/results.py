@@ -115,7 +115,7 @@ def verdict(first: Resampled, other: Resampled) -> str:
 
     low, high = gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
     if low is None or high is None:
-        return ""
+        return "" if first.resampled is None or other.resampled is None else "too few rows to tell"
     more, less = ("worse", "better") if task_named(first.task).smaller_is_better else ("better", "worse")
     word = more if low > 0 else less if high < 0 else "within the noise"
     return f"{word} [{low:+.4f}, {high:+.4f}]"

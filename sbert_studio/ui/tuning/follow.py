@@ -179,7 +179,7 @@ def before_after(run: Run) -> Value | None:
         "metric": metric_in_words(str(run.after.get("metric", "score"))) + rows,
         "before": float(before),
         "after": float(after),
-        "intervals": [run.before.get("interval"), run.after.get("interval")],
+        "intervals": [run.before.get("interval") or None, run.after.get("interval") or None],
         "verdict": verdict(run.after),
         "said": said[0],
         "more": " ".join(said[1:]),
