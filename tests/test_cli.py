@@ -623,6 +623,28 @@ def test_spans_of_time_in_words(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_table_that_is_told_to_end_while_it_is_written_leaves_nothing(corpus: Path, tmp_path: Path, number: int, code: int) -> None:
+    slow = """
+import sys, time
+from sbert_studio.encoders.storage import saving
+saving.seal = lambda part: (print("writing", file=sys.stderr, flush=True), time.sleep(60))
+from sbert_studio.cli.main import main
+main()
+"""
+    out = tmp_path / "models" / "mine"
+    command = [sys.executable, "-c", slow, "fit", str(corpus), "--kind", "tfidf", "--out", str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while "writing" not in (line := process.stderr.readline()):
+            assert line or process.poll() is None
+        assert [one.name[:6] for one in out.parent.iterdir()] == [".part-"]
+        process.send_signal(number)
+        assert process.wait(30) == code
+    assert list(out.parent.iterdir()) == []
+
+
 def _process(*arguments: object, **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "sbert_studio", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)

@@ -14,6 +14,7 @@ from tiny_studio import studio_at, write_doubtful, write_model, write_pairs
 from sbert_studio.cli.judged import short_names
 from sbert_studio.cli.main import run
 from sbert_studio.errors import StudioError
+from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio
 from sbert_studio.studio.tuning.questions import Unanswered
 from sbert_studio.ui.api import judging as api
@@ -199,3 +200,13 @@ def test_the_endpoint_takes_further_files_models_and_a_suite(studio: Studio, mod
         api.evaluate(studio, "", "", "auto")
     with pytest.raises(StudioError, match="at most"):
         api.evaluate(studio, files[0], "", "auto", models=",".join("abcdefg"))
+
+
+def test_strangers_are_not_told_where_files_lie(tmp_path: Path, models: tuple[str, str]) -> None:
+    settings = Settings(home=tmp_path / "home", default_model=models[0], device="cpu", space=True)
+    pairs = write_pairs(tmp_path / "pairs.csv")
+    with Studio(settings) as shared:
+        for data in ((), (pairs,)):
+            with pytest.raises(StudioError) as caught:
+                shared.judge.evaluate_all((), data, suite="STS12")
+            assert str(tmp_path) not in str(caught.value) and caught.value.hint

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stdout, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -22,7 +25,7 @@ from .commands import benching, checking, exploring, fitting, judging, leaderboa
 if TYPE_CHECKING:
     from ..data.questions import Question
 
-DONE, BUG, MENDABLE, INTERRUPTED = 0, 1, 2, 130
+DONE, BUG, MENDABLE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 # What a disk or its owner says no to; a file that is not there is caught where it is named.
 _DISK = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EIO}
 
@@ -53,8 +56,29 @@ def _root(version: bool = typer.Option(False, "--version", callback=_version, is
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and leave with its exit code: 0 done, 2 the user can mend it, 1 a bug."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    """Run one command and leave with its exit code: 0 done, 2 the user can mend it, 1 a bug; 130 or 143 where it was told to end."""
+    with _tidied_when_terminated() as asked:
+        code = run(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(TERMINATED if code == INTERRUPTED and asked() else code)
+
+
+@contextmanager
+def _tidied_when_terminated() -> Iterator[Callable[[], bool]]:
+    """Let a request to terminate end a command as Ctrl-C does, so that it leaves no half-written files; yield whether there was one."""
+    asked = threading.Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        asked.set()
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield asked.is_set
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield asked.is_set
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def run(arguments: Sequence[str]) -> int:

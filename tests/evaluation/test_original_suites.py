@@ -88,6 +88,18 @@ def test_transfer_sets_come_with_what_they_are_learned_from(downstream: Path) ->
     assert sizes == {"MR": [7, None, None], "MRPC": [4, 8, None], "SST2": [4, 10, 6], "TREC": [2, 6, None]}
     (downstream / "TREC/train_5500.label").unlink()
     assert "TREC" in found("SentEval", downstream)[1], "nothing to learn from"
+    with pytest.raises(StudioError, match="nothing of TREC lies in TREC: its train split is missing beside its test split"):
+        found("TREC", downstream / "TREC")
+
+
+@pytest.mark.parametrize(("name", "folder"), [("TREC", "TREC"), ("SST2", "SST/binary"), ("MRPC", "MRPC")])
+def test_of_a_set_without_what_it_is_judged_by_the_missing_split_is_named(downstream: Path, name: str, folder: str) -> None:
+    place = downstream / folder
+    for path in place.iterdir():
+        if "train" not in path.name:
+            path.unlink()
+    with pytest.raises(StudioError, match=f"nothing of {name} lies in {place.name}: its test split is missing beside its train split"):
+        found(name, place)
 
 
 def test_plain_tables_need_train_beside_test(tmp_path: Path) -> None:

@@ -70,11 +70,11 @@ def find_parts(
                 missing.append(Missing(suite.name, part.name, words))
     if not found:
         names = ", ".join(suite.name for suite in suites)
-        where = ", ".join(str(place) for place in places)
+        where = ", ".join(place.name for place in places)
         files = ", ".join(part.name for suite in suites[:1] for part in suite.parts)
         folder = next((suite.folders[0] for suite in suites if suite.folders), "")
         raise StudioError(
-            f"nothing of {names} lies in {where or 'the files given'}",
+            f"nothing of {names} lies in {where or 'the files given'}{_half(suites, search)}",
             f"name the folder that holds {folder}/ with a table for each of {files}, or the set as its authors hand it out",
         )
     return found, missing
@@ -89,6 +89,17 @@ def _there(suite: type[Suite], search: Search) -> dict[str, PartFound]:
             if known is None or (known.instead and not one.instead):
                 there[one.part.name] = one
     return there
+
+
+def _half(suites: Sequence[type[Suite]], search: Search) -> str:
+    """What is missing of a suite of which one split lies there without that which it is judged by, or learns from."""
+    for suite in suites:
+        name, judged = suite.known_as
+        there = search.splits(name or suite.name)
+        needed = [judged, *(["train"] if any(part.learned for part in suite.parts) else [])]
+        if there and (missing := [split for split in needed if split not in there]):
+            return f": its {missing[0]} split is missing beside its {there[0]} split"
+    return ""
 
 
 def _note(part: Part) -> str:

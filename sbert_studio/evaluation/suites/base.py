@@ -127,6 +127,16 @@ class Search:
                 found += own_splits_at(place)
         return found
 
+    def splits(self, name: str) -> list[Split]:
+        """The splits of a known set that lie there, those that nothing is judged by among them."""
+        from ...data.known_sets import distributions_at
+
+        found: list[Split] = []
+        for place in self.places:
+            with contextlib.suppress(StudioError):
+                found += [one.split for one in distributions_at(place) if one.name == name]
+        return list(dict.fromkeys(found))
+
 
 Source = Callable[[type[Suite], Search], Iterator[PartFound]]
 """One form in which people have suites: a suite and where to look → the parts that are there."""

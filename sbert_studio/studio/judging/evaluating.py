@@ -205,7 +205,10 @@ class Evaluating(Judging):
         from ...evaluation.suites import find_parts, suite_named, suites_in
 
         suite = suite_named(name)
-        places = [place_of(one) for one in data] or [place_of(self.workspace.home / "suites")]
+        home = self.workspace.home / "suites"
+        if not data and self.settings.shared and not home.is_dir():  # where it lies is nothing for strangers
+            raise StudioError("there are no suites on this machine", "give the suite's files")
+        places = [place_of(one) for one in data] or [place_of(home)]
         parts, missing = find_parts(suites_in(suite), places, lambda path: self.read.table(path, asked=asked))
         files = [self._part(part, asked, not data) for part in parts]
         there = tuple(dict.fromkeys(part.suite.name for part in parts))
