@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.progress import checkpoint
+from ..encoders.unit import unit
 from ..errors import StudioError
-from .unit import exact_products, unit, upper_blocks
+from .products import exact_products, upper_blocks
 
 if TYPE_CHECKING:
     from ..data.progress import Progress

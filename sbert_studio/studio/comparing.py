@@ -65,9 +65,9 @@ class Comparing(Part):
         """Cosines of all texts with all: (n, n) float32."""
         if not texts:
             raise StudioError("there is no text to compare", "write one text a line")
-        from ..evaluation.similarity import normalised
+        from ..encoders.unit import unit
 
-        vectors = normalised(self._encoder(model).encode([given(text, f"{number}.") for number, text in enumerate(texts, 1)]))
+        vectors = unit(self._encoder(model).encode([given(text, f"{number}.") for number, text in enumerate(texts, 1)]))
         return np.asarray(np.clip(vectors @ vectors.T, -1, 1))
 
     def encode(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import mining, unit
+from sbert_studio.explore import mining, products
 from sbert_studio.explore.mining import most_similar_pairs
 
 
@@ -29,7 +29,7 @@ def check(vectors: np.ndarray, top: int) -> None:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unit, "_CELLS", 600)
+    monkeypatch.setattr(products, "_CELLS", 600)
     monkeypatch.setattr(mining, "_AT_ONCE", 50)
 
 

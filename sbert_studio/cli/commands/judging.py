@@ -10,9 +10,9 @@ import typer
 
 from ...data.public import is_public
 from ...errors import StudioError
+from ...evaluation.in_words import confused_in_words
 from ...evaluation.suites import SUITES
 from ...evaluation.tasks import TASKS
-from ...evaluation.words import confused_in_words
 from ...workspace import existing
 from ..answers import Answer, Json, progress, say
 from ..columns import asks

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...evaluation.words import metric_in_words
+from ...evaluation.in_words import metric_in_words
 from ..answers import Answer, Json, one_line, say
 from ..studio import open_studio
 
