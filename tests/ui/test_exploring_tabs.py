@@ -66,6 +66,16 @@ def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: 
     assert "agree over 30 rows by Spearman 0.9261" in value["note"]
 
 
+def test_the_file_of_scored_pairs_keeps_columns_that_are_called_as_ours(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("row,cosine\ncat dog sits,cat sits\nred blue sky,moon over town\n", encoding="utf-8")
+    similarity.pairs(page.studio, path, None).to_csv(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as source:
+        first = next(csv.DictReader(source))
+    assert (first["row"], first["row_"], first["cosine_"]) == ("2", "cat dog sits", "cat sits")
+    assert float(first["cosine"]) < 1
+
+
 def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_does_not_know(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "zh.txt"
     path.write_text("我的银行卡什么时候到\n\n今天天气很好\n今天天气很好\n", encoding="utf-8")

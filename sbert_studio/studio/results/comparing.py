@@ -112,9 +112,12 @@ class PairScores:
         }
 
     def to_csv(self, path: Path) -> None:
-        """Write one line a pair, in which no cell is a live formula."""
+        """Write one line a pair, in which no cell is a live formula; a text column that is called as another one gets a longer name."""
         from ...data.tables import write_csv
 
-        cells = [row.to_json() for row in self.rows]
-        names = {"row": "row", "a": self.columns[0], "b": self.columns[1], **dict.fromkeys(_MEASURES)}
-        write_csv(path, {names[key] or key: [cell[key] for cell in cells] for key in names})
+        cells, names = [row.to_json() for row in self.rows], {key: key for key in ("row", *_MEASURES)}
+        for key, name in zip("ab", self.columns, strict=True):
+            while name in names.values():
+                name += "_"
+            names[key] = name
+        write_csv(path, {names[key]: [cell[key] for cell in cells] for key in ("row", "a", "b", *_MEASURES)})
