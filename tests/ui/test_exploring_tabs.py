@@ -66,14 +66,15 @@ def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: 
     assert "agree over 30 rows by Spearman 0.9261" in value["note"]
 
 
-def test_the_file_of_scored_pairs_keeps_columns_that_are_called_as_ours(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "pairs.csv"
-    path.write_text("row,cosine\ncat dog sits,cat sits\nred blue sky,moon over town\n", encoding="utf-8")
-    similarity.pairs(page.studio, path, None).to_csv(tmp_path / "out.csv")
-    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as source:
-        first = next(csv.DictReader(source))
-    assert (first["row"], first["row_"], first["cosine_"]) == ("2", "cat dog sits", "cat sits")
-    assert float(first["cosine"]) < 1
+def test_the_file_of_scored_pairs_keeps_columns_that_are_called_as_ours(tmp_path: Path) -> None:
+    from sbert_studio.data.accounts import RowAccount
+    from sbert_studio.studio.results import PairScore, PairScores, Similarity
+
+    rows = (PairScore(2, "cat", "dog", Similarity(0.5, 1, 2, 3)),)
+    PairScores(rows, ("row", "row"), RowAccount(1, 1)).to_csv(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
+        (found,) = csv.DictReader(source)
+    assert (found["row"], found["row_"], found["row__"], found["cosine"]) == ("2", "cat", "dog", "0.5")
 
 
 def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_does_not_know(page: Page, tmp_path: Path) -> None:
@@ -101,7 +102,8 @@ def test_scored_pairs_are_written_without_live_formulas(page: Page, tmp_path: Pa
     path = tmp_path / "pairs.csv"
     path.write_text("text1,text2\n\"=cmd|' /C calc'!A1\",cat dog\n@sum,-0.5 moon\n", encoding="utf-8")
     scores = similarity.pairs(page.studio, path, None)
-    with similarity.write_pairs(scores, tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
+    scores.to_csv(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
         rows = list(csv.DictReader(source))
     assert [row["text1"][0] for row in rows] == ["'", "'"]
     assert [row["row"] for row in rows] == ["2", "3"]

@@ -116,8 +116,7 @@ class PairScores:
         from ...data.tables import write_csv
 
         cells, names = [row.to_json() for row in self.rows], {key: key for key in ("row", *_MEASURES)}
-        for key, name in zip("ab", self.columns, strict=True):
-            while name in names.values():
-                name += "_"
-            names[key] = name
+        for key, own in zip("ab", self.columns, strict=True):
+            taken = set(names.values())
+            names[key] = next(name for tail in range(4) if (name := own + "_" * tail) not in taken)
         write_csv(path, {names[key]: [cell[key] for cell in cells] for key in ("row", "a", "b", *_MEASURES)})
