@@ -46,6 +46,13 @@ def test_the_page_is_what_the_results_come_to() -> None:
     assert PAGE.read_text(encoding="utf-8") == rendered(Results(JSON)), "run: make reproduce ARGS=--render"
 
 
+@pytest.mark.parametrize("page", [PAGE, ROOT / "CONTRIBUTING.md"])
+def test_rows_that_a_page_picks_exist(page: Path) -> None:
+    typed = " ".join(re.findall(r'ARGS="([^"]+)"', page.read_text(encoding="utf-8"))).split()
+    picked = [word for word in typed if "/" not in word and not word.startswith("-")]
+    assert picked and not [name for name in picked if name not in ROWS]
+
+
 def test_every_row_of_the_comparison_is_listed_with_a_figure_or_what_it_needs() -> None:
     assert sorted(row.title for row in ROWS.values() if row.of_table) == sorted(TABLE_1)
     page = PAGE.read_text(encoding="utf-8")

@@ -27,7 +27,8 @@ simulated with 60 rows; with three rows it does in 3 to 7%, as with any more.
 """
 FEWEST_DRAWN = 5
 """Of fewer rows, or clusters of rows that share a text, no resample tells anything: of models that are as good as each other the 95%
-interval excludes zero in 13 to 18% of the cases with two to four, as simulated; with a single one it always does."""
+interval excludes zero in 13 to 18% of the cases with two to four, as simulated; with a single one it always does. Clusters as few as
+that are copies of rows: others, which hold more than a fifth of the rows each, are parted (see ``hanging_together``)."""
 _TOGETHER: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
 
 

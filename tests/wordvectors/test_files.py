@@ -89,6 +89,7 @@ BINARY = b"2 3\nab " + np.ones(3, "<f4").tobytes() + b"cd " + np.ones(3, "<f4").
         ("a 1 2\nb 1e999 2\n", "line 2 of table.txt holds a number that is not finite"),
         (b"a 1 2\n\xff 1 2\n", "line 2 of table.txt is not UTF-8"),
         ("3 2\na 1 2\nb 1 2\n", "ends in line 3: its first line promises 3 words, but 2"),
+        ("3 2\na 1 2\nb 1 2\n\n", "its first line promises 3 words, but 2"),
         ("3 0\n", "line 1 of table.txt says that a vector has 0 components"),
         ("sentence\nanother\n", "line 1 of table.txt is not a word and its numbers"),
         ("a sentence of words\n", "line 1 of table.txt has 'sentence'"),
@@ -109,6 +110,13 @@ def test_the_line_at_fault_is_told(tmp_path: Path, content: str | bytes, said: s
     with pytest.raises(StudioError) as caught:
         read_vectors(_file(tmp_path, content))
     assert said in caught.value.message and caught.value.hint
+
+
+@pytest.mark.parametrize("header", ["", "2 2\n"])
+def test_a_mark_of_the_encoding_is_no_part_of_the_first_word(tmp_path: Path, header: str) -> None:
+    table = read_vectors(_file(tmp_path, f"{header}a 1 2\nb 3 4\n".encode("utf-8-sig")))
+    assert table.words == ("a", "b")
+    assert table.matrix.tolist() == [[1, 2], [3, 4]]
 
 
 def test_empty_lines_before_the_first_word_are_passed_over(tmp_path: Path) -> None:
