@@ -116,7 +116,7 @@ def _state(row: Row) -> str:
 
 
 def _speed(row: Row, results: Results) -> str:
-    found = results.speeds.get(row.network or row.name)
+    found = results.speed(ROWS[row.network] if row.network else row)
     if not found:
         return ""
     if "pairs_per_second" in found:

@@ -149,10 +149,10 @@ def _read_text(source: IO[bytes], table: _Table, line: bytes, number: int, heade
             found += 1
         number += 1
         line = _line(source, table.name, number)
-    if header and not table.full() and found < header[0]:
-        raise StudioError(
-            f"{table.name} ends in line {number - 1}: its first line promises {header[0]} words, but {found} are there", _AGAIN
-        )
+    if header and (found > header[0] or (found < header[0] and not table.full())):
+        ends = f"{table.name} ends in line {number - 1}: its" if found < header[0] else f"{table.name}: the"
+        more = "" if found < header[0] else " or more"
+        raise StudioError(f"{ends} first line promises {header[0]} words, but {found}{more} are there", _AGAIN)
 
 
 def _parse(line: bytes, table: _Table, number: int) -> tuple[str, array[float]]:

@@ -88,6 +88,7 @@ BINARY = b"2 3\nab " + np.ones(3, "<f4").tobytes() + b"cd " + np.ones(3, "<f4").
         ("a 1 2\nb nan 2\n", "line 2 of table.txt holds a number that is not finite"),
         ("a 1 2\nb 1e999 2\n", "line 2 of table.txt holds a number that is not finite"),
         (b"a 1 2\n\xff 1 2\n", "line 2 of table.txt is not UTF-8"),
+        ("1 2\na 1 2\nb 1 2\n", "the first line promises 1 words, but 2 or more"),
         ("3 2\na 1 2\nb 1 2\n", "ends in line 3: its first line promises 3 words, but 2"),
         ("3 2\na 1 2\nb 1 2\n\n", "its first line promises 3 words, but 2"),
         ("3 0\n", "line 1 of table.txt says that a vector has 0 components"),
