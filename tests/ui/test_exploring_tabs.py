@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -264,3 +265,11 @@ def test_a_rise_is_not_shown_as_a_gain_where_less_is_better(page: Page, tmp_path
     assert kinds["Difference"] == "change"
     first, second = page.studio.judge.board.entries()
     assert first.score < second.score, "the best, which is the least, comes first"
+
+
+def test_a_map_says_what_is_to_be_known_of_it(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = drawn(page, corpus_file, monkeypatch)
+    assert map_tab.noted(page, key) is None
+    shown = page.maps.get(key)
+    told = replace(shown, view=replace(shown.view, notes=("2 of 9 words are passed over.", "Its texts look like Chinese.")))
+    assert map_tab.noted(page, page.maps.put(told)) == {"text": "2 of 9 words are passed over. Its texts look like Chinese."}

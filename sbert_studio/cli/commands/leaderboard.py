@@ -35,6 +35,8 @@ def leaderboard(
     for notice in notices:
         say(notice)
     written = {} if out is None else {"path": str(write_leaderboard(out, found))}
+    if written:
+        say(f"written to {out}")
     answer = {"entries": [as_json(one) for one in found], "notices": notices, **written}
     return Answer(answer, _lines(found) if found else ["nothing was evaluated yet: sbert-studio evaluate MODEL --data FILE"])
 
