@@ -41,11 +41,16 @@ def in_brief(words: str) -> str:
 
     A quotation of up to 120 characters, and a word of up to 500, such as the path of a file, stay whole.
     """
-    words = words.encode("utf-8", "replace").decode("utf-8")
+    words = whole(words)
     if len(words) > _LONGEST:
         words = f"{words[: 3 * _LONGEST // 4]}…{words[-_LONGEST // 4 :]}"
     words = _QUOTE.sub(lambda found: f"{found[1]}{found[2][:_QUOTED]}…{found[1]}", words)
     return _WORD.sub(lambda found: f"{found[0][:_QUOTED]}…", words)
+
+
+def whole(words: str) -> str:
+    """``words`` with a question mark for what cannot be written as UTF-8, as in the name of a file in another encoding."""
+    return words.encode("utf-8", "replace").decode("utf-8")
 
 
 def is_text(words: str) -> bool:

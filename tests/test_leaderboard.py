@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -51,6 +52,16 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
 def studio(tmp_path: Path, tiny: str) -> Iterator[Studio]:
     with studio_at(tmp_path / "home", tiny) as found:
         yield found
+
+
+def test_the_name_of_a_file_that_is_not_utf8_is_stored_with_a_question_mark(studio: Studio, tiny: str, tmp_path: Path) -> None:
+    pairs = tmp_path / os.fsdecode(b"caf\xe9.csv")
+    try:
+        pairs.write_bytes(write_pairs(tmp_path / "pairs.csv").read_bytes())
+    except OSError:
+        pytest.skip("this file system takes UTF-8 alone")
+    assert not any("leaderboard" in note for note in studio.judge.evaluate(tiny, pairs).notes)
+    assert [one.data for one in studio.judge.board.entries()] == ["caf?.csv"]
 
 
 def test_every_evaluation_leaves_its_scores(studio: Studio, tiny: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -58,6 +59,37 @@ def test_similarity_is_what_the_vectors_say(studio: Studio) -> None:
     assert found.dot == pytest.approx(left @ right, abs=1e-6)
     assert found.euclidean == pytest.approx(np.linalg.norm(left - right), abs=1e-6)
     assert found.manhattan == pytest.approx(np.abs(left - right).sum(), abs=1e-5)
+
+
+def test_vectors_that_are_not_finite_are_no_answer(studio: Studio, tiny: Path, tmp_path: Path, corpus: Corpus) -> None:
+    from safetensors.numpy import load_file, save_file
+
+    broken = tmp_path / "broken"
+    shutil.copytree(tiny, broken)
+    (broken / "digests.json").unlink()
+    weights = load_file(broken / "model.safetensors")
+    save_file({**weights, "embeddings.LayerNorm.bias": np.full(32, 3e38, np.float32)}, broken / "model.safetensors")
+    pairs, model = write_pairs(tmp_path / "pairs.csv", 5), str(broken)
+    asked: list[Callable[[], Any]] = [
+        lambda: studio.explore.similarity("cat dog mat", "red blue", model),
+        lambda: studio.explore.similarity_matrix(["cat", "dog"], model),
+        lambda: studio.explore.similarity_pairs(pairs, model),
+        lambda: studio.explore.encode(["cat"], model),
+        lambda: studio.explore.search(corpus, "cat", model=model),
+        lambda: studio.words.distil(model, out=tmp_path / "static"),
+        lambda: studio.explore.search(corpus, "cat", mode="lexical", rerank=write_cross(model, tmp_path / "cross")),
+    ]
+    for ask in asked:
+        with pytest.raises(StudioError, match="not finite numbers"):
+            ask()
+
+
+def write_cross(model: str, folder: Path) -> str:
+    """A cross-encoder's folder on the model's backbone."""
+    from sbert_studio.encoders.scorers.cross_storage import new_cross
+
+    new_cross(Path(model)).save(folder)
+    return str(folder)
 
 
 def test_a_matrix_agrees_with_the_pairs_it_holds(studio: Studio) -> None:

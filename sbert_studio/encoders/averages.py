@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from ..wordvectors.weights import SIF_A, common_component, removal, word_weights
+from .base import finite
 from .modules.dense import Dense
 from .modules.word_embeddings import WordEmbeddings
 from .modules.word_weights import WordWeights
@@ -51,7 +52,7 @@ def averaged(
         weights = WordWeights(embeddings.words.words, padded)
     encoder = WordEncoder(WordNetwork(embeddings, weights), EncoderConfig("mean", False), name=vectors.name)
     if common:
-        matrix, bias = removal(common_component(encoder.encode(texts, progress=progress), common))
+        matrix, bias = removal(common_component(finite(encoder.encode(texts, progress=progress)), common))
         encoder.projection = nn.Sequential(_linear(matrix, bias))
     encoder.normalizes = normalize
     return encoder

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.progress import StoppedError
+from ..errors import StudioError
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
@@ -68,3 +69,17 @@ class Encoder(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Plain data for lists and cards: name kind dim parameters max_length pooling normalizes precision device note base."""
+
+
+def finite(vectors: np.ndarray) -> np.ndarray:
+    """``vectors`` as they are.
+
+    Raises:
+        StudioError: one holds NaN or infinity, as those of a model whose training diverged do.
+    """
+    if not np.isfinite(vectors).all():
+        raise StudioError(
+            "the model returns vectors that are not finite numbers",
+            "if it was trained here, its training diverged: lower the learning rate and train it again; else copy its folder again",
+        )
+    return vectors

@@ -17,6 +17,7 @@ from ..wordvectors.tokens import split_words
 from ..wordvectors.vectors import WordVectors
 from ..wordvectors.vocabulary import count_words
 from .averages import averaged
+from .base import finite
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -53,7 +54,7 @@ def distilled(encoder: Encoder, texts: Sequence[str] = (), *, dim: int = DIM, pr
             f"{encoder.name} does not tell which words it knows", "give a file of texts whose words are to have a vector (--vocabulary)"
         )
     words, counts = _vocabulary(texts, own)
-    vectors = principal(encoder.encode(words, progress=progress), dim)
+    vectors = principal(finite(encoder.encode(words, progress=progress)), dim)
     table = WordVectors(tuple(words), vectors, counts, encoder.name)
     student = averaged(
         table, texts, weighting="sif", common=_COMMON if texts else 0, a=COUNTED_A if texts else ZIPF_A

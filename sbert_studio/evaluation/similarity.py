@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from ..encoders.base import finite
 from ..encoders.scorers.pair_scorer import PairScorer
-from ..errors import StudioError
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -68,11 +68,7 @@ class Encoded:
         for column in columns:
             for text in column:
                 self._places.setdefault(text, len(self._places))
-        self._vectors = encoder.encode(list(self._places), progress=progress)
-        if not np.isfinite(self._vectors).all():
-            raise StudioError(
-                "the model returns vectors that are not finite numbers", "its training diverged: lower the learning rate and train it again"
-            )
+        self._vectors = finite(encoder.encode(list(self._places), progress=progress))
 
     def of(self, column: Sequence[str]) -> np.ndarray:
         """(n, d) of a column."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import StudioError
+from ..encoders.base import finite
 from ..workspace import Workspace
 from .arrays import KeyLocks, keep_below, load_array, store_array
 
@@ -58,13 +58,7 @@ class VectorStore:
             found = load_array(path, shape, mapped=True)
             if found is not None:
                 return found
-            vectors = encoder.encode(texts, progress=progress, should_stop=should_stop)
-            if not np.isfinite(vectors).all():
-                raise StudioError(
-                    "the model returns vectors that are not finite numbers",
-                    "its training diverged: lower the learning rate and train it again",
-                )
-            vectors = vectors.astype(np.float32, copy=False)
+            vectors = finite(encoder.encode(texts, progress=progress, should_stop=should_stop)).astype(np.float32, copy=False)
             stored = None
             if store_array(path, vectors):
                 keep_below(path.parent, self._max_bytes, path)

@@ -13,6 +13,7 @@ import numpy as np
 from ..data.columns.roles import Roles
 from ..data.progress import checkpoint
 from ..data.values.no_answer import kept_as_texts
+from ..encoders.base import finite
 from ..errors import StudioError
 from .languages import foreign_notes, unknown_notes
 from .part import Part
@@ -37,7 +38,7 @@ class Comparing(Part):
     def similarity(self, a: str, b: str, model: str | None = None) -> Similarity:
         """Two texts compared."""
         encoder = self._encoder(model)
-        vectors = encoder.encode([given(a, "first"), given(b, "second")])
+        vectors = finite(encoder.encode([given(a, "first"), given(b, "second")]))
         foreign, found = self.language_notes([a, b], model), encoder.coverage([a, b])
         doubtful = bool(foreign) or (found is not None and found.empty > 0)
         return replace(_compare(vectors[:1], vectors[1:])[0], notes=(*foreign, *unknown_notes(found, 2)), doubtful=doubtful)
@@ -53,7 +54,7 @@ class Comparing(Part):
             raise StudioError("this file has one column of texts, pairs need two", "put the two texts of a pair into two columns")
         examples, findings = build_examples(table, Roles("positive_pairs", roles.texts[:2]))
         lefts, rights = examples.texts[:2]
-        vectors = self._encoder(model).encode([*lefts, *rights], progress=progress)
+        vectors = finite(self._encoder(model).encode([*lefts, *rights], progress=progress))
         found = _compare(vectors[: len(lefts)], vectors[len(lefts) :])
         rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
         account = account_of(table, findings, examples.lines)
@@ -67,7 +68,8 @@ class Comparing(Part):
             raise StudioError("there is no text to compare", "write one text a line")
         from ..encoders.unit import unit
 
-        vectors = unit(self._encoder(model).encode([given(text, f"{number}.") for number, text in enumerate(texts, 1)]))
+        shown = [given(text, f"{number}.") for number, text in enumerate(texts, 1)]
+        vectors = unit(finite(self._encoder(model).encode(shown)))
         return np.asarray(np.clip(vectors @ vectors.T, -1, 1))
 
     def encode(
@@ -81,7 +83,7 @@ class Comparing(Part):
         if not found:
             raise StudioError("there is no text to encode", "check the file and its column")
         start = time.perf_counter()
-        vectors = encoder.encode(found, progress=progress)
+        vectors = finite(encoder.encode(found, progress=progress))
         seconds = time.perf_counter() - start
         rate, account = len(vectors) / max(seconds, 1e-9), RowAccount(len(found), len(found))
         if not isinstance(texts, Sequence):

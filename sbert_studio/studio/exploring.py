@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..data.progress import checkpoint
+from ..encoders.base import finite
 from ..errors import StudioError
 from .comparing import Comparing, given
 from .results import ClusterInfo, MapView, Mined, MinedPair, SearchResult, TextHit
@@ -66,7 +67,7 @@ class Exploring(Comparing):
         depth = max(k, _POOL) if mode == "hybrid" or again else k
         rankings = []
         if encoder is not None and semantic is not None:
-            rankings.append(semantic.search(encoder.encode([query])[0], depth))
+            rankings.append(semantic.search(finite(encoder.encode([query]))[0], depth))
         if lexical:
             rankings.append(lexical.search(query, depth))
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
@@ -140,15 +141,17 @@ class Exploring(Comparing):
 
     def _again(self, corpus: Corpus, reader: PairScorer, progress: Progress | None) -> Callable[[str, Sequence[Hit]], list[Hit]]:
         """A query and hits → the hits by the reader's scores, the highest first; what it makes of the corpus comes from the cache."""
+        from ..evaluation.measures.crossing import require_finite
+
         of = reader.candidates
         vectors = None if of is None else self._vectors(corpus, of, progress)
 
         def ranked(query: str, hits: Sequence[Hit]) -> list[Hit]:
             rows = [hit.row for hit in hits]
             if vectors is None:
-                scores = reader.predict([(query, corpus.texts[row]) for row in rows])
+                scores = require_finite(reader.predict([(query, corpus.texts[row]) for row in rows]))
             else:
-                scores = reader.against([query], vectors[rows])[0]
+                scores = require_finite(reader.against([query], vectors[rows])[0])
             return [replace(hits[place], score=float(scores[place])) for place in np.argsort(-scores, kind="stable")]
 
         return ranked

@@ -32,6 +32,7 @@ _AHEAD = 1 << 18  # bytes read at a time from a binary file
 _WORD = 10_000  # bytes of a word in a binary file
 _WORDS = 2048  # between two questions whether to go on
 _BLANK = 10_000  # empty lines in a row
+_LARGEST = 1e15  # of a number: sums and products of vectors stay within the range of 32-bit floats
 _BYTES = 4 << 30  # of numbers that are kept
 _FEWER = "keep its commonest words alone"
 _PRINTED = frozenset(range(32, 127)) | frozenset(b"\t\r\n")
@@ -108,6 +109,9 @@ class _Table:
         if not self._words:
             raise StudioError(f"{self.name} holds no word vectors", _AGAIN)
         matrix = np.frombuffer(self._numbers, np.float32).reshape(-1, self.width)
+        if max(-float(matrix.min()), float(matrix.max())) > _LARGEST:
+            word = list(self._words)[int(np.argmax(np.abs(matrix).max(axis=1)))]
+            raise StudioError(f"{self.name} has a number for the word {word!r} that is too large", _AGAIN)
         return WordVectors(tuple(self._words), matrix, None, self.name)
 
 

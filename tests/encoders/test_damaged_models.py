@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -231,7 +232,11 @@ def test_weights_of_which_vectors_would_be_wrong_are_refused(
         ("bert", "config.json", {"num_hidden_layers": 1}),
         ("bert", "config.json", {"num_attention_heads": -1}),
         ("bert", "sentence_bert_config.json", {"max_seq_length": -1}),
+        ("bert", "config.json", {"hidden_dropout_prob": math.nan}),
+        ("bert", "config.json", {"layer_norm_eps": math.nan}),
+        ("poly", "poly.json", {"sharpness": math.inf}),
         ("cross", "config.json", {"num_hidden_layers": 1}),
+        ("cross", "config.json", {"classifier_dropout": math.inf}),
         ("cross", "tokenizer_config.json", {"model_max_length": 0}),
     ],
 )
@@ -272,6 +277,16 @@ def test_the_tokenizer_of_another_model_is_refused(catalog: Catalog, tmp_path: P
     values = json.loads(path.read_text(encoding="utf-8"))
     values["model"]["vocab"] |= {f"more{number}": 1000 + number for number in range(500)}
     path.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(StudioError, match="tokenizer in 'it' has"):
+        catalog.load_either(str(tmp_path / "it"))
+
+
+@pytest.mark.parametrize(("family", "token"), [("bert", "cls_token"), ("bert", "pad_token"), ("cross", "sep_token"), ("poly", "sep_token")])
+def test_a_token_at_the_ends_of_texts_that_the_model_has_no_row_for_is_refused(
+    catalog: Catalog, tmp_path: Path, family: str, token: str
+) -> None:
+    FAMILY[family].make().save(tmp_path / "it")
+    changed(tmp_path / "it" / "tokenizer_config.json", **{token: "[MORE]"})
     with pytest.raises(StudioError, match="tokenizer in 'it' has"):
         catalog.load_either(str(tmp_path / "it"))
 

@@ -194,3 +194,17 @@ def test_known_rows_are_read_by_the_columns_of_the_judged_ones_or_by_their_own(e
     task = task_named("senteval")
     rows = beside(task.read(test), task, renamed)
     assert rows.known is not None and len(rows.known) == 60 and rows.known.texts[0][0] == renamed.column("question")[0]
+
+
+def test_a_partner_is_not_looked_for_where_there_is_one_text_to_choose_from() -> None:
+    task = task_named("retrieval")
+    for rows in (1, 5):
+        left = texts(rows)
+        with pytest.raises(StudioError, match=r"every row of pairs\.csv has the same second text"):
+            task.read(table_from_columns("pairs.csv", {"question": left, "answer": ["w1 w2"] * rows}))
+    assert len(task.read(table_from_columns("pairs.csv", {"question": texts(2), "answer": texts(2, 1)})).examples) == 2
+
+
+@pytest.mark.filterwarnings("error")
+def test_of_two_texts_no_interval_is_told_and_nothing_is_warned_of() -> None:
+    assert np.isnan(resampled_anisotropy(np.array([[0.3, 0.1, 0.7], [0.2, 0.9, -0.4]], np.float32))).all()

@@ -153,6 +153,20 @@ def test_a_name_without_end_is_cut(page: Page, texts: Path) -> None:
     assert ended(page).status == "finished"
 
 
+def test_a_name_that_is_not_utf8_is_replaced_where_it_cannot_be_written(page: Page, texts: Path, tmp_path: Path) -> None:
+    named = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    table = tmp_path / os.fsdecode(b"t\xe4.txt")
+    try:
+        named.write_bytes(texts.read_bytes())
+    except OSError:
+        pytest.skip("this file system takes UTF-8 alone")
+    table.write_text("cat 1 2\ndog 2 1\n", encoding="utf-8")
+    for kind, out in (("tfidf", None), (str(table), None), (str(table), tmp_path / "model")):
+        found = page.studio.words.fit(named, kind, out=out)
+        assert page.studio.catalog.load(found.model, allow_folders=True).encode(["cat dog"]).any()
+    assert {one.name for one in page.studio.words.fitted()} == {"caf?-tfidf", "caf?-t?"}
+
+
 def test_what_cannot_be_made_is_said_in_words(page: Page, texts: Path, tmp_path: Path) -> None:
     for kind, file, settings, words in (
         ("glove", str(texts), {"width": "1"}, "width is 1"),

@@ -15,6 +15,7 @@ from sbert_studio.wordvectors.files import read_vectors
 
 WORDS = ["the", "naïve", "日本", "don't", "...", "Paris"]
 MATRIX = np.random.default_rng(2).normal(size=(len(WORDS), 7)).astype(np.float32)
+BINARY = b"2 3\nab " + np.ones(3, "<f4").tobytes() + b"cd " + np.ones(3, "<f4").tobytes()
 
 
 def _file(folder: Path, content: str | bytes, name: str = "table.txt") -> Path:
@@ -50,6 +51,12 @@ def test_a_binary_table_larger_than_a_block_is_read(tmp_path: Path, between: byt
     assert found.words[-1] == "word2999" and len(read_vectors(tmp_path / "table.txt", most=2999)) == 2999
 
 
+@pytest.mark.parametrize("content", ["2 3\nthe 1 2 3\na 4 5 6\n", "the 1 2 3\na 4 5 6\n", BINARY])
+def test_the_mark_that_some_editors_put_before_a_file_belongs_to_no_word(tmp_path: Path, content: str | bytes) -> None:
+    marked = b"\xef\xbb\xbf" + (content.encode() if isinstance(content, str) else content)
+    assert read_vectors(_file(tmp_path, marked)).words == read_vectors(_file(tmp_path, content)).words
+
+
 @pytest.mark.parametrize("ending", ["\n", "\r\n", " \n"])
 @pytest.mark.parametrize("header", ["", "6 7\n"])
 def test_text_is_read(tmp_path: Path, header: str, ending: str) -> None:
@@ -75,9 +82,6 @@ def test_a_table_of_many_capitals_tells_them_apart(tmp_path: Path) -> None:
     assert read_vectors(_file(tmp_path, "paris 1 0\n")).tokens.ids("Paris") == [0]
 
 
-BINARY = b"2 3\nab " + np.ones(3, "<f4").tobytes() + b"cd " + np.ones(3, "<f4").tobytes()
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -87,6 +91,8 @@ BINARY = b"2 3\nab " + np.ones(3, "<f4").tobytes() + b"cd " + np.ones(3, "<f4").
         ("2 2\na 1 y\nb 1 2\n", "line 2 of table.txt has 'y'"),
         ("a 1 2\nb nan 2\n", "line 2 of table.txt holds a number that is not finite"),
         ("a 1 2\nb 1e999 2\n", "line 2 of table.txt holds a number that is not finite"),
+        ("a 1 2\nb 3e38 2\n", "table.txt has a number for the word 'b' that is too large"),
+        (BINARY[:-4] + np.array([-3e38], "<f4").tobytes(), "table.txt has a number for the word 'cd' that is too large"),
         (b"a 1 2\n\xff 1 2\n", "line 2 of table.txt is not UTF-8"),
         ("1 2\na 1 2\nb 1 2\n", "the first line promises 1 words, but 2 or more"),
         ("3 2\na 1 2\nb 1 2\n", "ends in line 3: its first line promises 3 words, but 2"),

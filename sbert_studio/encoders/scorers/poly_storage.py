@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import torch
@@ -41,7 +42,7 @@ def with_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
         raise StudioError(f"the model {encoder.name!r} is no poly-encoder: it has no codes", "choose a poly-encoder")
     settings = read_json(folder / SETTINGS, dict)
     count, sharpness = settings.get("codes"), settings.get("sharpness")
-    if not isinstance(count, int) or count < 1 or not isinstance(sharpness, int | float) or not sharpness > 0:
+    if not isinstance(count, int) or count < 1 or not isinstance(sharpness, int | float) or not 0 < sharpness < math.inf:
         raise StudioError(f"the model's file {folder.name}/{SETTINGS} is damaged", "copy the folder again")
     if not (folder / CODES).is_file():
         raise StudioError(f"the model lacks its file {folder.name}/{CODES}", "copy the whole folder")

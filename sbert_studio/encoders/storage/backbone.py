@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
@@ -143,10 +144,12 @@ def require_sound(model: Any, tokenizer: Any, report: Mapping[str, Any], folder:
         raise StudioError(f"the settings of {folder.name!r} leave out what its weights hold: {unread[0]}", "copy the folder again")
     require_finite(dict(model.named_parameters()), folder / "model.safetensors")
     rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
-    if rows is not None and tokenizer.vocab_size > rows:
-        raise StudioError(
-            f"the tokenizer in {folder.name!r} has {tokenizer.vocab_size:,} tokens, but the model {rows:,}", "copy the whole folder"
-        )
+    if rows is None:
+        return
+    # Tokens that were added count where every text holds them, as those at its ends, or a batch, as padding.
+    needed = max([tokenizer.vocab_size, *(token + 1 for token in (*tokenizer("").input_ids, tokenizer.pad_token_id) if token is not None)])
+    if needed > rows:
+        raise StudioError(f"the tokenizer in {folder.name!r} has {needed:,} tokens, but the model {rows:,}", "copy the whole folder")
 
 
 def load_tokenizer(folder: Path) -> Any:
@@ -193,7 +196,8 @@ def require_fitting(config: Any, folder: Path) -> None:
 
     Raises:
         StudioError: a weight is not of floating point.
-        ValueError: the settings ask for more layers than there are tensors, or for less than one layer, head or component.
+        ValueError: the settings ask for more layers than there are tensors, or for less than one layer, head or component; or hold a
+            number that is not finite.
     """
     from safetensors import safe_open
 
@@ -210,6 +214,9 @@ def require_fitting(config: Any, folder: Path) -> None:
         counts = [count for part in parts if isinstance(count := getattr(part, name, None), int)]
         if min(counts, default=1) < 1 or (name == _LAYERS and max(counts, default=0) > tensors):
             raise ValueError(f"{name} is {counts[0]:,} in its config.json")
+    for part in parts:
+        if wrong := next((name for name, value in vars(part).items() if isinstance(value, float) and not math.isfinite(value)), None):
+            raise ValueError(f"{wrong} in its config.json is not a finite number")
 
 
 def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:

@@ -67,7 +67,7 @@ def resampled_anisotropy(vectors: np.ndarray) -> np.ndarray:
     def score(block: np.ndarray) -> np.ndarray:
         total = block @ unit
         own = np.square(block).sum(axis=1)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((np.einsum("rd,rd->r", total, total) - own) / (np.square(block.sum(axis=1)) - own))
 
     with drawn_together():

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .base import REGISTRY, Shape, Task
+from ...errors import StudioError
+from .base import REGISTRY, Rows, Shape, Task
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ...data.examples import Examples
+    from ...data.examples import Examples, Roles
     from ...data.progress import Progress
+    from ...data.tables import Table
     from ...encoders.scorers.pair_scorer import PairScorer
+    from ..classes import ClassRoles
     from ..measures.categories import Known
     from ..report import Report
 
@@ -32,6 +35,17 @@ class Retrieval(Task):
     def fits(self, shape: Shape) -> bool:
         """Positive pairs."""
         return shape.kind == "positive_pairs"
+
+    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
+        """See :meth:`Task.read`.
+
+        Raises:
+            StudioError: also where all rows have the same second text, so that no text could be taken for another's partner.
+        """
+        rows = super().read(table, known)
+        if len(set(rows.examples.texts[1])) < 2:
+            raise StudioError(f"every row of {table.name} has the same second text", "partners are found among several: add rows")
+        return rows
 
     def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
         """See :func:`~sbert_studio.evaluation.measures.retrieval.evaluate_retrieval`."""

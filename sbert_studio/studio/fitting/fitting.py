@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import StudioError
+from ...errors import StudioError, whole
 from ...workspace import existing
 from ..model_folders import require_writable
 from ..part import Part
@@ -123,9 +123,9 @@ class Fitting(Part):
         why = "they are too rare" if learner is not None else "the table does not know them"
         left = f"{found.unknown:,} of {found.known + found.unknown:,} words of the texts have no vector: {why}"
         notes = (left,) if found.unknown else ()
-        encoder.name = name or f"{Path(title).stem}-{kind if learner is not None else Path(kind).stem}"
+        encoder.name = whole(name or f"{Path(title).stem}-{kind if learner is not None else Path(kind).stem}")
         begin("writing", "")
-        model = self._written(encoder, out, owner, kind if learner is not None else Path(kind).name, notes)
+        model = self._written(encoder, out, owner, kind if learner is not None else whole(Path(kind).name), notes)
         return Fitted(model, kind, len(vectors), encoder.dim, len(texts), seconds, notes)
 
     def distil(
@@ -163,7 +163,7 @@ class Fitting(Part):
         began = time.perf_counter()
         encoder = distilled(teacher, texts, dim=dim, progress=begin("encoding words", "words"))
         seconds = time.perf_counter() - began
-        encoder.name = name or f"{Path(teacher.name).name}-static"
+        encoder.name = whole(name or f"{Path(teacher.name).name}-static")
         begin("writing", "")
         notes = (encoder.note,)
         facts = CardFacts(title=encoder.name, base_model=encoder.base, tags=("static-embeddings",))

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import StudioError
+from ...errors import StudioError, whole
 from ...workspace import atomic_file, digest_texts, existing, require_room
 from ..fitting.fitted import fitted_models
 from ..part import Part
@@ -91,8 +91,8 @@ class Leaderboard(Part):
         def one(data: str, digest: str, metric: str, score: float, interval: Any, task: str, rows: int, public: bool) -> Score:
             low, high = interval or (None, None)
             return Score(
-                owner, ours and public, model.model, title, model.fingerprint, data, digest, task, metric, score, low, high, rows,
-                round(model.rate, 2), model.dim, round(model.seconds, 3), when,
+                owner, ours and public, whole(model.model), whole(title), model.fingerprint, whole(data), digest, task, metric, score, low,
+                high, rows, round(model.rate, 2), model.dim, round(model.seconds, 3), when,
             )  # fmt: skip
 
         digests = [_digest(file) for file in found.files]
