@@ -30,7 +30,7 @@ from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.evaluation.bootstrap import gain
 from sbert_studio.evaluation.evaluate import evaluate_examples, primary
-from sbert_studio.evaluation.words import outcome_in_words, verdict
+from sbert_studio.evaluation.in_words import outcome_in_words, verdict
 from sbert_studio.workspace import Workspace
 
 MODEL = "all-MiniLM-L6-v2"

@@ -849,3 +849,11 @@ def test_what_is_wrong_with_a_fit_is_said_before_anything_is_learned(cli: Any, c
     told = cli("fit", corpus, "--kind", "glove", "--weighting", "sfi")
     assert told.code == 2 and "no weighting 'sfi'" in told.err and "learning" not in told.err
     assert "there is no file 'absent.txt'" in refused(cli("fit", corpus, "--kind", tmp_path / "absent.txt", "--json"))
+
+
+def test_the_interval_of_a_score_names_the_score(cli: Any, pairs: Path, tmp_path: Path) -> None:
+    told = cli("evaluate", "all-MiniLM-L6-v2", "--data", pairs)
+    assert re.search(r"^Cosine Spearman: 95% interval -?\d\.\d{4} to -?\d\.\d{4}$", told.out, re.MULTILINE), told.out
+    assert not re.search(r"^interval", told.out, re.MULTILINE)
+    board = tmp_path / "board.md"
+    assert f"written to {board}" in cli("leaderboard", "--out", board).err and board.is_file()

@@ -124,6 +124,18 @@ def test_a_model_that_knows_nothing_does_not_change_how_the_file_is_read(
     assert (found.task, abs(found.scores["cosine"]["spearman"]) < 0.4) == ("sts", True)
 
 
+def test_a_table_of_words_that_was_fitted_here_does_not_change_how_the_file_is_read(studio: Studio, tmp_path: Path) -> None:
+    """By its id no more than by its folder: what it was fitted to need not be what the file speaks of."""
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("nothing of that here\nthere is nothing of that here\n" * 20, encoding="utf-8")
+    path = write_pairs(tmp_path / "pairs.csv", 150)
+    path.write_text(path.read_text(encoding="utf-8").replace("score", "mark", 1), encoding="utf-8")
+    kept = studio.words.fit(corpus, "tfidf").model
+    taken = studio.words.fit(corpus, "tfidf", out=tmp_path / "table").model
+    assert kept.startswith("words-")
+    assert [studio.judge.evaluate(name, path).task for name in (str(taken), kept)] == ["sts", "sts"]
+
+
 def test_a_suite_is_read_from_a_folder_or_from_the_home(studio: Studio, tmp_path: Path) -> None:
     found = studio.judge.evaluate_all(data=[sts12(tmp_path / "data")], suite="sts12")
     assert [(file.suite, file.name, file.rows.scale) for file in found.files] == [("STS12", "MSRpar", (0, 5)), ("STS12", "OnWN", (0, 5))]

@@ -46,6 +46,13 @@ def test_the_page_is_what_the_results_come_to() -> None:
     assert PAGE.read_text(encoding="utf-8") == rendered(Results(JSON)), "run: make reproduce ARGS=--render"
 
 
+@pytest.mark.parametrize("page", [PAGE, ROOT / "CONTRIBUTING.md"])
+def test_rows_that_a_page_picks_exist(page: Path) -> None:
+    typed = " ".join(re.findall(r'ARGS="([^"]+)"', page.read_text(encoding="utf-8"))).split()
+    picked = [word for word in typed if "/" not in word and not word.startswith("-")]
+    assert picked and not [name for name in picked if name not in ROWS]
+
+
 def test_every_row_of_the_comparison_is_listed_with_a_figure_or_what_it_needs() -> None:
     assert sorted(row.title for row in ROWS.values() if row.of_table) == sorted(TABLE_1)
     page = PAGE.read_text(encoding="utf-8")
@@ -155,13 +162,16 @@ def test_files_that_the_sets_do_not_hold_are_made_of_them(tmp_path: Path) -> Non
     assert (tmp_path / "stsb-classes.csv").read_text(encoding="utf-8").splitlines()[1:] == ["e,f,class 4"]
 
 
-def test_speeds_are_of_models_made_in_a_few_steps_and_shared_by_rows_of_one_network(places: Places, tmp_path: Path) -> None:
+def test_speeds_are_of_models_made_in_a_few_steps_and_shared_by_rows_of_one_network(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     train = "train DATA/stsb/train.csv --dev DATA/stsb/dev.csv --model WORK/small-1 {more} --epochs 4 --seed SEED --out OUT"
     words, results = _small(seeds=(1,)), Results(tmp_path / "results.json")
     run_rows([words], places, results)
     write_model(tmp_path / "work/tiny")
     gru = replace(words, name="gru", commands=(train.format(more="--objective cosine --set recurrent=gru --set hidden=8"),))
     twin = replace(gru, name="twin", network="gru")
+    monkeypatch.setitem(ROWS, "gru", gru)
     cross = replace(words, name="cross", commands=(train.format(more="--set architecture=cross").replace("small-1", "tiny"),))
     take_speeds([words, gru, twin, cross, replace(gru, name="far", needs="the hub")], places, results)
     assert set(Results(tmp_path / "results.json").speeds) == {"small", "gru", "cross"}
@@ -169,6 +179,7 @@ def test_speeds_are_of_models_made_in_a_few_steps_and_shared_by_rows_of_one_netw
     assert results.speeds["cross"]["pairs_per_second"] > 0
     assert _speed(twin, results) == _speed(gru, results) != ""
     assert _speed(cross, results).endswith(" pairs")
+    assert _speed(replace(gru, commands=(*gru.commands, "other")), results) == "", "of other commands"
     assert not places.model(gru, 1).exists(), "a brief training is nobody's model"
 
 

@@ -5,6 +5,8 @@
 
   views.said = (root) => (value) => root.replaceChildren(el("p", { class: "sb-said" }, value.text), ...(value.more || []).map((words) => el("p", { class: "sb-dim" }, words)));
 
+  const spread = (numbers) => Math.max(...numbers) - Math.min(...numbers);
+
   views.speeds = (root) => {
     const plot = el("div", { class: "sb-curve sb-speeds", role: "img" });
     root.replaceChildren(plot);
@@ -21,10 +23,18 @@
       const whisker = (point, end, sign) => (typeof point[end] === "number" ? sign * (point[end] - point.score) : 0);
       const axis = { gridcolor: grid, linecolor: grid, zeroline: false, tickfont: { size: 11, color: ink }, automargin: true };
       const middle = (Math.max(...rates) + Math.min(...rates)) / 2;
+      // Names stand beside their points, on the side that has room; of two that would meet there, the better one's above and the other's below.
+      const near = 0.1 * spread(value.points.flatMap((point) => [point.low ?? point.score, point.high ?? point.score]));
+      const meets = (one, other) => (rates[one] > middle) === (rates[other] > middle) && Math.abs(value.points[one].score - value.points[other].score) < near;
+      const heights = value.points.map((point, own) => {
+        const others = [...value.points.keys()].filter((other) => other !== own && meets(own, other));
+        const above = others.filter((other) => value.points[other].score > point.score || (value.points[other].score === point.score && other < own));
+        return !others.length || (above.length && above.length < others.length) ? "middle" : above.length ? "bottom" : "top";
+      });
       Plotly.react(plot, [{
         x: value.points.map((point) => point.rate), y: value.points.map((point) => point.score), type: "scatter", mode: "markers+text",
         text: value.points.map((point) => plain(short(point.name))), hovertext: value.points.map((point) => plain(point.name)),
-        textposition: rates.map((rate) => (rate > middle ? "middle left" : "middle right")), textfont: { size: 12, color: token("--sb-ink") },
+        textposition: value.points.map((point, own) => `${heights[own]} ${rates[own] > middle ? "left" : "right"}`), textfont: { size: 12, color: token("--sb-ink") },
         marker: { size: 10, color: accent }, cliponaxis: false,
         error_y: { type: "data", symmetric: false, array: value.points.map((point) => whisker(point, "high", 1)), arrayminus: value.points.map((point) => whisker(point, "low", -1)), color: ink, thickness: 1.2, width: 4 },
         hovertemplate: `%{hovertext}<br>${plain(value.metric)} %{y:.4f}<br>%{x:,.0f} sentences/s<extra></extra>`,

@@ -30,7 +30,7 @@ def _fit(name: str, title: str, kind: str, weighting: str, paper: dict[str, floa
 
 
 def _words() -> tuple[Row, ...]:
-    frozen = "50-d vectors of 6 billion words; cosines as they are"
+    frozen = "50-d vectors of 6 billion words; cosines as they are; punctuation is no word"
     rows = [
         Row(
             "word2vec-pretrained", "Word2Vec, pre-trained", SECTION,

@@ -17,7 +17,7 @@ the commands below each table, beside the figures that were reported. Made by
 
 ```sh
 make reproduce DATA=/path/to/sets                      # all that this machine can run; goes on where it was interrupted
-make reproduce DATA=/path/to/sets ARGS="word2vec gru"  # these rows
+make reproduce DATA=/path/to/sets ARGS="skipgram gru"  # these rows
 make reproduce DATA=/path/to/sets ARGS=--speeds        # sentences a second, on a machine that does nothing else
 make reproduce ARGS=--render                           # this page, from docs/results.json
 ```
@@ -116,7 +116,7 @@ def _state(row: Row) -> str:
 
 
 def _speed(row: Row, results: Results) -> str:
-    found = results.speeds.get(row.network or row.name)
+    found = results.speed(ROWS[row.network] if row.network else row)
     if not found:
         return ""
     if "pairs_per_second" in found:

@@ -42,10 +42,15 @@ class Results:
         self.rows[row.name] = {"commands": list(row.typed), "runs": sorted(runs, key=lambda one: int(one["seed"]))}
         self._write()
 
+    def speed(self, row: Row) -> dict[str, Any] | None:
+        """What was measured of the row's network by the commands that make it now."""
+        found = self.speeds.get(row.name)
+        return found if found is not None and found["made_by"] == _made_by(row) else None
+
     def add_speed(self, row: Row, found: Mapping[str, Any]) -> None:
         """Keep the speed of a row's model, at once."""
         self._read()
-        self.speeds[row.name] = dict(found)
+        self.speeds[row.name] = {"made_by": _made_by(row), **found}
         self._write()
 
     def _read(self) -> None:
@@ -64,6 +69,11 @@ class Results:
 def measures(runs: Sequence[Mapping[str, Any]], part: str, measure: str) -> list[float]:
     """One measure of all trainings on ``dev`` or ``test``."""
     return [run[part][measure] for run in runs if part in run]
+
+
+def _made_by(row: Row) -> list[str]:
+    """The commands that make the row's model, or its name where it is there already."""
+    return list(row.commands) or [row.model]
 
 
 def _sorted(found: Mapping[str, Any]) -> dict[str, Any]:

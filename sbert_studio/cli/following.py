@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from ..evaluation.words import metric_in_words
+from ..evaluation.in_words import metric_in_words
 from ..training.loop.throughput import rate_in_words
 from .answers import duration, say, shown
 

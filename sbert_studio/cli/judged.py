@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..evaluation.in_words import metric_in_words, told_apart_by_suite
 from ..evaluation.tasks import task_named
-from ..evaluation.words import metric_in_words, told_apart_by_suite
 from ..workspace import existing
 from .answers import one_line
 

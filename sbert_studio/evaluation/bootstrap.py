@@ -27,8 +27,10 @@ simulated with 60 rows; with three rows it does in 3 to 7%, as with any more.
 """
 FEWEST_DRAWN = 5
 """Of fewer rows, or clusters of rows that share a text, no resample tells anything: of models that are as good as each other the 95%
-interval excludes zero in 13 to 18% of the cases with two to four, as simulated; with a single one it always does."""
+interval excludes zero in 13 to 18% of the cases with two to four, as simulated; with a single one it always does. Clusters as few as
+that are copies of rows: others, which hold more than a fifth of the rows each, are parted (see ``hanging_together``)."""
 _TOGETHER: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
+_WHOLE: ContextVar[int] = ContextVar("how many rows or clusters there are in all, where some of them are drawn", default=0)
 
 
 @contextmanager
@@ -49,16 +51,20 @@ def drawn_together(*texts: Sequence[str]) -> Iterator[None]:
 def drawn_among(rows: np.ndarray) -> Iterator[None]:
     """Within this, resamples are of some of the rows only, which stay in the clusters of :func:`drawn_together`.
 
+    Few of them are no hindrance, for it is the mean over such parts that is told: what counts is how many there are in all.
+
     Args:
         rows: (n,) bool, which.
     """
     cluster = _TOGETHER.get()
     known = cluster is not None and len(cluster) == len(rows)
     token = _TOGETHER.set(np.unique(cluster[rows], return_inverse=True)[1] if known and cluster is not None else None)
+    whole = _WHOLE.set(int(cluster.max()) + 1 if known and cluster is not None else len(rows))
     try:
         yield
     finally:
         _TOGETHER.reset(token)
+        _WHOLE.reset(whole)
 
 
 def resamples(rows: int) -> int:
@@ -103,7 +109,7 @@ def resampled(score: Callable[[np.ndarray], np.ndarray], rows: int) -> np.ndarra
     if not rows:
         return np.empty(0)
     found, cluster = np.concatenate([score(block) for block in counts(rows)]), _cluster(rows)
-    few = (rows if cluster is None else int(cluster.max()) + 1) < FEWEST_DRAWN
+    few = (_WHOLE.get() or (rows if cluster is None else int(cluster.max()) + 1)) < FEWEST_DRAWN
     return np.full_like(found, np.nan) if few else found
 
 

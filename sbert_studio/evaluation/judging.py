@@ -128,7 +128,8 @@ def _by_scores(model: PairScorer, sets: Sequence[ToJudge], progress: Progress | 
     places: dict[tuple[str, str], int] = {}
     for pair in (pair for pairs in asked for pair in pairs):
         places.setdefault(pair, len(places))
-    with pace.reading(progress, 2) as show:
+    # One that reads pairs whole tells how many of them are done; a poly-encoder how many queries and candidates, each read once.
+    with pace.reading(progress, 2 if model.candidates is None else 1) as show:
         scores = require_finite(model.predict(list(places), progress=show)) if places else np.empty(0, np.float32)
     reports = []
     for one, pairs in zip(sets, asked, strict=True):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ..encoders.scorers.pair_scorer import PairScorer
 from .comparison import Comparison, told_apart
 from .groups import Group, GroupScores, grouped, scores_of_group
+from .in_words import told_apart_by_suite
 from .judging import Judged, ToJudge, fitting_task, judge_sets
 from .pace import Pace
 from .remembered import Remembered
 from .tasks import Rows, Task, primary, task_named
-from .words import told_apart_by_suite
 
 if TYPE_CHECKING:
     from ..data.progress import Progress

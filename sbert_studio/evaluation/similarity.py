@@ -52,12 +52,6 @@ def similarities(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
     return {name: -values if name in _DISTANCES else values for name, values in measures(left, right).items()}
 
 
-def normalised(vectors: np.ndarray) -> np.ndarray:
-    """(n, d) float32 rows of length one; a row of zeros stays zero."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True).astype(np.float32)
-    return np.ascontiguousarray(np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0))
-
-
 class Encoded:
     """The vectors of the texts of many columns, each distinct text encoded once.
 

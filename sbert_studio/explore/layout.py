@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.progress import checkpoint
+from ..encoders.unit import unit
 from .reduction import neighbours, principal_components
-from .unit import unit
 
 if TYPE_CHECKING:
     from ..data.progress import Progress

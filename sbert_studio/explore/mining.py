@@ -1,4 +1,4 @@
-"""The most similar pairs of a corpus, and its duplicates: exact, in bounded memory (paraphrase mining; SBERT paper, section 1)."""
+"""The most similar pairs of a corpus: exact, in bounded memory (paraphrase mining; SBERT paper, section 1)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.progress import checkpoint
+from ..encoders.unit import unit
 from ..errors import StudioError
-from .unit import exact_products, unit, upper_blocks
+from .products import exact_products, upper_blocks
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -60,39 +61,6 @@ def most_similar_pairs(vectors: np.ndarray, top: int = 10, progress: Progress | 
     if progress is not None:
         progress(len(rows), len(rows))
     return best.pairs()
-
-
-def duplicates(vectors: np.ndarray, threshold: float = 0.95, progress: Progress | None = None) -> list[tuple[int, ...]]:
-    """Groups of rows linked by cosines of at least ``threshold``, largest group first, rows ascending.
-
-    Linked means directly or through others: with a, b alike and b, c alike, all three are one group.
-
-    Raises:
-        StudioError: the threshold is not a cosine.
-    """
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    if not -1 <= threshold <= 1:
-        raise StudioError(f"the threshold is {threshold}", "choose a cosine between -1 and 1; near-duplicates start at about 0.9")
-    rows = unit(vectors)
-    group = np.arange(len(rows))
-    for start, products in upper_blocks(rows):
-        checkpoint()
-        left, right = _at_least(products, threshold - _MARGIN)
-        unsure = np.flatnonzero(products[left, right] < threshold + _MARGIN)
-        sure = np.ones(len(left), bool)
-        sure[unsure] = exact_products(vectors, left[unsure] + start, right[unsure] + start) >= threshold
-        if sure.any():
-            links = (group[left[sure] + start], group[right[sure] + start])
-            graph = coo_matrix((np.ones(len(links[0]), bool), links), shape=(len(rows), len(rows)))
-            group = connected_components(graph, directed=False)[1][group]
-        if progress is not None:
-            progress(min(start + len(products), len(rows)), len(rows))
-    order = np.argsort(group, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else []
-    found = [tuple(int(row) for row in members) for members in groups if len(members) > 1]
-    return sorted(found, key=lambda members: (-len(members), members[0]))
 
 
 def _kth(products: np.ndarray, count: int) -> float:

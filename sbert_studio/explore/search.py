@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..caches import bytes_of
+from ..encoders.unit import unit
 from ..errors import StudioError
-from .unit import unit
-from .words import words
+from .terms import words
 
 _BLOCK = 16_384  # rows normalised at once, so that only the index holds a whole copy
 

@@ -66,10 +66,10 @@ class Comparing(Part):
         """Cosines of all texts with all: (n, n) float32."""
         if not texts:
             raise StudioError("there is no text to compare", "write one text a line")
-        from ..evaluation.similarity import normalised
+        from ..encoders.unit import unit
 
         shown = [given(text, f"{number}.") for number, text in enumerate(texts, 1)]
-        vectors = normalised(finite(self._encoder(model).encode(shown)))
+        vectors = unit(finite(self._encoder(model).encode(shown)))
         return np.asarray(np.clip(vectors @ vectors.T, -1, 1))
 
     def encode(
@@ -99,10 +99,9 @@ class Comparing(Part):
 
     def reading_notes(self, texts: Sequence[str] | Corpus, model: str | None = None) -> tuple[str, ...]:
         """:meth:`language_notes`, and a sentence where the model is a table that does not know all their words."""
-        return (*self.language_notes(texts, model), *self._unknown(texts, model))
+        return (*self.language_notes(texts, model), *self._unknown(texts, self._encoder(model)))
 
-    def _unknown(self, texts: Sequence[str] | Corpus, model: str | None, what: str = "the texts") -> tuple[str, ...]:
-        encoder = self._encoder(model)
+    def _unknown(self, texts: Sequence[str] | Corpus, encoder: Encoder, what: str = "the texts") -> tuple[str, ...]:
         if isinstance(texts, Sequence):
             return unknown_notes(encoder.coverage(texts), len(texts), what)
         if encoder.coverage(()) is None:
@@ -116,8 +115,9 @@ class Comparing(Part):
         found = self._services.coverages.get((texts.digest, encoder.fingerprint), count, checkpoint)
         return unknown_notes(found, len(texts.texts), what)
 
-    def _notes(self, corpus: Corpus, model: str | None) -> tuple[str, ...]:
-        return (*corpus.repeats(), *kept_as_texts(corpus.notes), *self.reading_notes(corpus, model))
+    def _notes(self, corpus: Corpus, model: str | None, encoder: Encoder) -> tuple[str, ...]:
+        said = (*corpus.repeats(), *kept_as_texts(corpus.notes))
+        return (*said, *self.language_notes(corpus, model), *self._unknown(corpus, encoder))
 
     def _encoder(self, model: str | None) -> Encoder:
         return self.catalog.load(model or self.settings.default_model)

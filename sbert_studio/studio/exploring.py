@@ -18,6 +18,7 @@ from .results import ClusterInfo, MapView, Mined, MinedPair, SearchResult, TextH
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.progress import Progress
+    from ..encoders.base import Encoder
     from ..encoders.scorers.pair_scorer import PairScorer
     from ..explore.groups.clustering import ClusterParams
     from ..explore.projection import ProjectionParams
@@ -33,7 +34,7 @@ class Exploring(Comparing):
 
     def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:
         """The corpus' vectors from the cache: (n, dim) float32, read-only."""
-        return self._services.vectors.get(corpus.texts, corpus.digest, self._encoder(model), progress)
+        return self._vectors(corpus, self._encoder(model), progress)
 
     def search(
         self,
@@ -57,31 +58,33 @@ class Exploring(Comparing):
         query, k = given(query, "query"), _at_least_one(k, "k")
         if mode not in MODES:
             raise StudioError(f"there is no search mode {mode!r}", f"choose one of {', '.join(MODES)}")
-        semantic = None if mode == "lexical" else self._semantic(corpus, model, progress)
+        encoder = None if mode == "lexical" else self._encoder(model)
+        semantic = None if encoder is None else self._semantic(corpus, encoder, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus)
         reader = self._reader(rerank)
         again = self._again(corpus, reader, progress) if reader else None
         start = time.perf_counter()
         depth = max(k, _POOL) if mode == "hybrid" or again else k
         rankings = []
-        if semantic:
-            rankings.append(semantic.search(finite(self._encoder(model).encode([query]))[0], depth))
+        if encoder is not None and semantic is not None:
+            rankings.append(semantic.search(finite(encoder.encode([query]))[0], depth))
         if lexical:
             rankings.append(lexical.search(query, depth))
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
         found = _result(corpus, again(query, hits[:depth]) if again else hits, k, start)
-        foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if semantic else ()
-        unknown = (*self._unknown(corpus, model), *self._unknown([query], model, "your query")) if semantic else ()
+        foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if encoder is not None else ()
+        unknown = (*self._unknown(corpus, encoder), *self._unknown([query], encoder, "your query")) if encoder is not None else ()
         return replace(found, notes=(*corpus.repeats(), *foreign, *unknown))
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
         if not 0 <= row < len(corpus.texts):
             raise StudioError(f"the corpus has no row {row}", f"choose one from 0 to {len(corpus.texts) - 1}")
-        index, vectors = self._semantic(corpus, model), self.vectors_of(corpus, model)
+        encoder = self._encoder(model)
+        index, vectors = self._semantic(corpus, encoder), self._vectors(corpus, encoder)
         start = time.perf_counter()
         hits = [hit for hit in index.search(vectors[row], _at_least_one(k, "k") + 1) if hit.row != row]
-        return replace(_result(corpus, hits, k, start), notes=self._notes(corpus, model))
+        return replace(_result(corpus, hits, k, start), notes=self._notes(corpus, model, encoder))
 
     def mine(self, corpus: Corpus, top: int = 10, model: str | None = None, progress: Progress | None = None) -> Mined:
         """The most similar pairs of the corpus, exactly."""
@@ -90,13 +93,14 @@ class Exploring(Comparing):
         if len(corpus.texts) < 2:
             raise StudioError("the corpus has fewer than two texts", "add texts to compare")
         _at_least_one(top, "top")
-        vectors = self.vectors_of(corpus, model, progress)
+        encoder = self._encoder(model)
+        vectors = self._vectors(corpus, encoder, progress)
         start = time.perf_counter()
         found = most_similar_pairs(vectors, top, progress)
         seconds = time.perf_counter() - start
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
-        return Mined(tuple(pairs), seconds, corpus.account, self._notes(corpus, model))
+        return Mined(tuple(pairs), seconds, corpus.account, self._notes(corpus, model, encoder))
 
     def map(
         self,
@@ -111,14 +115,14 @@ class Exploring(Comparing):
         from ..explore.projection import ProjectionParams, project
 
         encoder = self._encoder(model)
-        vectors = self._services.vectors.get(corpus.texts, corpus.digest, encoder, progress)
+        vectors = self._vectors(corpus, encoder, progress)
         base = f"{corpus.digest}-{encoder.fingerprint}"
         drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, progress)
         groups = cluster(vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=progress)
         infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
         if groups.noise:
             infos.append(ClusterInfo(-1, "no cluster", groups.noise))
-        return MapView(drawn.xy, groups.ids, tuple(infos), drawn.key, corpus.account, self._notes(corpus, model))
+        return MapView(drawn.xy, groups.ids, tuple(infos), drawn.key, corpus.account, self._notes(corpus, model, encoder))
 
     def _reader(self, rerank: bool | str) -> PairScorer | None:
         """The model to rank by; only that of the settings may be a folder where strangers reach the page.
@@ -140,7 +144,7 @@ class Exploring(Comparing):
         from ..evaluation.measures.crossing import require_finite
 
         of = reader.candidates
-        vectors = None if of is None else self._services.vectors.get(corpus.texts, corpus.digest, of, progress)
+        vectors = None if of is None else self._vectors(corpus, of, progress)
 
         def ranked(query: str, hits: Sequence[Hit]) -> list[Hit]:
             rows = [hit.row for hit in hits]
@@ -152,11 +156,14 @@ class Exploring(Comparing):
 
         return ranked
 
-    def _semantic(self, corpus: Corpus, model: str | None, progress: Progress | None = None) -> SemanticIndex:
+    def _vectors(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> np.ndarray:
+        return self._services.vectors.get(corpus.texts, corpus.digest, encoder, progress)
+
+    def _semantic(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> SemanticIndex:
         from ..explore.search import SemanticIndex
 
-        key = f"{corpus.digest}-{self._encoder(model).fingerprint}"
-        return self._services.meanings.get(key, lambda: SemanticIndex(self.vectors_of(corpus, model, progress)), checkpoint)
+        key = f"{corpus.digest}-{encoder.fingerprint}"
+        return self._services.meanings.get(key, lambda: SemanticIndex(self._vectors(corpus, encoder, progress)), checkpoint)
 
     def _lexical(self, corpus: Corpus) -> LexicalIndex:
         from ..explore.search import LexicalIndex

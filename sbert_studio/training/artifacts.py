@@ -11,7 +11,7 @@ from ..data.splits.siblings import siblings
 from ..encoders.storage.bundled import BUNDLED
 from ..encoders.storage.card import CardFacts, Score, short_name
 from ..encoders.trainable import Trainable
-from ..evaluation.words import gain_in_words, interval_in_words
+from ..evaluation.in_words import gain_in_words, interval_in_words
 from ..workspace import atomic_file
 from .checkpoint_files import State
 from .loop.parts import Parts

@@ -28,6 +28,8 @@ class State:
         step: optimiser steps done.
         best: the step of the best evaluation so far, or -1.
         before, after: scores of the untuned model and at ``best``; empty where nothing was judged.
+        highest: the highest score of any evaluation so far, the untuned model's apart, which need not be that of ``after``; ``None``:
+            it is, or there is none.
         bad: steps in a row without a finite loss, up to now.
         micro_batch: rows in memory at once, smaller than asked after memory ran out.
         rows, seconds, total_seconds: rows trained on, seconds that took, seconds with evaluations and all.
@@ -45,6 +47,7 @@ class State:
     seconds: float = 0.0
     total_seconds: float = 0.0
     alarm: Mapping[str, Any] = field(default_factory=dict)
+    highest: float | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ import gradio as gr
 
 from ..registry import Field
 
+# What the empty choice of a setting stands for, where it is nothing that a model has.
+_BLANK = {"accept_alarm": "none: stop and ask"}
 # A slider is for bounds that a hand can travel; anything wider is typed.
 _MOST_STOPS = 200
 
@@ -26,7 +28,8 @@ def control(field: Field, value: Any = None, **more: Any) -> Any:
     if field.type is bool:
         return gr.Checkbox(bool(shown), **said)
     if field.choices:
-        return gr.Dropdown([(choice or "as the model has it", choice) for choice in field.choices], value=shown, **said)
+        blank = _BLANK.get(field.name, "as the model has it")
+        return gr.Dropdown([(choice or blank, choice) for choice in field.choices], value=shown, **said)
     if field.type is str:
         return gr.Textbox(str(shown), max_lines=1, **said)
     if field.min is not None and field.max is not None and field.step and (field.max - field.min) / field.step <= _MOST_STOPS:

@@ -10,6 +10,7 @@ of the authors hold the commonest words first.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import math
 import sys
@@ -32,7 +33,6 @@ _WORD = 10_000  # bytes of a word in a binary file
 _WORDS = 2048  # between two questions whether to go on
 _BLANK = 10_000  # empty lines in a row
 _LARGEST = 1e15  # of a number: sums and products of vectors stay within the range of 32-bit floats
-_MARK = b"\xef\xbb\xbf"  # with which some editors begin a file in UTF-8
 _BYTES = 4 << 30  # of numbers that are kept
 _FEWER = "keep its commonest words alone"
 _PRINTED = frozenset(range(32, 127)) | frozenset(b"\t\r\n")
@@ -58,7 +58,7 @@ def read_vectors(path: Path, most: int = MOST_WORDS, progress: Progress | None =
         with gzip.open(path, "rb") if packed else path.open("rb") as opened:
             table = _Table(path.name, most, progress)
             source = cast(IO[bytes], opened)
-            first = _line(source, path.name, 1).removeprefix(_MARK)
+            first = _line(source, path.name, 1).removeprefix(codecs.BOM_UTF8)
             header = _header(first, path.name)
             if header is None:
                 _read_text(source, table, first, 1, None)
@@ -140,7 +140,7 @@ def _is_text(line: bytes, width: int) -> bool:
 
 def _read_text(source: IO[bytes], table: _Table, line: bytes, number: int, header: tuple[int, int] | None) -> None:
     table.width = header[1] if header else 0
-    before, blank = number, 0
+    found = blank = 0
     while line and not table.full():
         blank = 0 if line.strip() else blank + 1
         if blank > _BLANK:
@@ -150,12 +150,13 @@ def _read_text(source: IO[bytes], table: _Table, line: bytes, number: int, heade
             if not 1 <= table.width <= _WIDEST:
                 raise StudioError(f"line {number} of {table.name} is not a word and its numbers", _AGAIN)
             table.add(*_parse(line, table, number))
+            found += 1
         number += 1
         line = _line(source, table.name, number)
-    if header and not table.full() and number - before < header[0]:
-        raise StudioError(
-            f"{table.name} ends in line {number - 1}: its first line promises {header[0]} words, but {number - before} are there", _AGAIN
-        )
+    if header and (found > header[0] or (found < header[0] and not table.full())):
+        ends = f"{table.name} ends in line {number - 1}: its" if found < header[0] else f"{table.name}: the"
+        more = "" if found < header[0] else " or more"
+        raise StudioError(f"{ends} first line promises {header[0]} words, but {found}{more} are there", _AGAIN)
 
 
 def _parse(line: bytes, table: _Table, number: int) -> tuple[str, array[float]]:

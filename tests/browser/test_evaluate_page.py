@@ -70,3 +70,34 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
     page.locator("#board-table tbody tr").first.click()
     page.click("#board-remove")
     page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 1")
+
+
+_POINTS = [
+    ("all-MiniLM-L6-v2", 113, 0.9257),
+    ("glove-6B-50d", 119_548, 0.5567),
+    ("words", 120_434, 0.3554),
+    ("sentence-encoder", 215, 0.8975),
+]
+
+
+def test_no_name_in_the_chart_lies_on_another_models_point(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    points = [{"name": name, "rate": rate, "score": score, "low": None, "high": None} for name, rate, score in _POINTS]
+    page.evaluate(
+        """(points) => {
+            const place = document.createElement("div");
+            place.id = "chart-alone"; place.style.width = "760px";
+            document.body.prepend(place);
+            window.SB.views.speeds(place)({points, metric: "Cosine Spearman"});
+        }""",
+        points,
+    )
+    page.wait_for_selector("#chart-alone .textpoint >> nth=3", state="attached")
+    names = [box for one in page.locator("#chart-alone .textpoint text").all() if (box := one.bounding_box())]
+    dots = [box for one in page.locator("#chart-alone .scatterlayer .point").all() if (box := one.bounding_box())]
+    assert len(names) == len(dots) == 4
+    for own, name in enumerate(names):
+        for box in [*(dot for other, dot in enumerate(dots) if other != own), *names[:own]]:
+            apart = name["x"] + name["width"] <= box["x"] or box["x"] + box["width"] <= name["x"]
+            assert apart or name["y"] + name["height"] <= box["y"] + 1 or box["y"] + box["height"] <= name["y"] + 1, (name, box)

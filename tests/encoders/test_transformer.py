@@ -9,6 +9,7 @@ import torch
 
 from sbert_studio.encoders.base import EncodingStoppedError
 from sbert_studio.encoders.fast import inference
+from sbert_studio.encoders.modules.dense import Dense
 from sbert_studio.encoders.modules.pooling import POOLINGS
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.transformer import TransformerEncoder
@@ -182,6 +183,18 @@ def test_the_fingerprint_changes_with(change: str) -> None:
     other = tiny_encoder()
     CHANGES[change](other)
     assert other.fingerprint != before
+
+
+def test_the_fingerprint_tells_the_activation_of_every_layer() -> None:
+    """Of two Dense layers the configuration knows the last one's alone: vectors of the one model were taken for those of the other."""
+    found = {}
+    for activation in ("tanh", "identity"):
+        encoder = tiny_encoder()
+        width = encoder.hidden_size
+        encoder.projection = torch.nn.Sequential(Dense(width, width, activation, seed=1), Dense(width, 4, "identity", seed=2))
+        found[encoder.fingerprint] = encoder.encode(["the cat sat"])
+    assert len(found) == 2
+    assert not np.allclose(*found.values())
 
 
 @pytest.mark.parametrize(("precision", "least"), [("bfloat16", 0.999), ("int8", 0.98)])

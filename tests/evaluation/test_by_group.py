@@ -45,6 +45,16 @@ def test_a_topic_without_a_difference_has_no_part_in_the_mean() -> None:
         correlations_by_group(gold, np.ones(5), ["a"] * 5)
 
 
+def test_a_topic_of_four_pairs_beside_a_large_one_does_not_keep_the_mean_from_an_interval() -> None:
+    rng = np.random.default_rng(3)
+    gold = rng.normal(size=44)
+    topics = ["large"] * 40 + ["small"] * 4
+    with drawn_together([f"text {row}" for row in range(44)]):
+        low, high = correlations_by_group(gold + rng.normal(size=44), gold, topics).scores["interval"]
+    assert low < high
+    assert correlations_by_group(gold[:4], gold[:4], ["a"] * 4).scores["interval"] == [], "four rows in all tell nothing"
+
+
 def _spread(gold: np.ndarray, scores: np.ndarray, copies: int = 1) -> float:
     """The standard deviation of the resampled mean over four topics of a hundred pairs, each pair ``copies`` times."""
     topics = np.repeat([f"topic {number}" for number in range(4)], 100 * copies).tolist()

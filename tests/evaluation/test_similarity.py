@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import distance
 
+from sbert_studio.encoders.unit import unit
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation import similarity
 
@@ -22,8 +23,8 @@ def test_measures_equal_scipy_across_blocks(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_zero_vector_has_cosine_zero_and_stays_zero_when_normalised() -> None:
     zero, one = np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32)
     assert similarity.measures(zero, one)["cosine"].tolist() == [0.0]
-    assert similarity.normalised(zero).tolist() == [[0.0, 0.0, 0.0]]
-    assert np.linalg.norm(similarity.normalised(one)) == pytest.approx(1)
+    assert unit(zero).tolist() == [[0.0, 0.0, 0.0]]
+    assert np.linalg.norm(unit(one)) == pytest.approx(1)
 
 
 def test_similarities_grow_with_likeness_for_every_measure() -> None:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import mining, unit
-from sbert_studio.explore.mining import duplicates, most_similar_pairs
+from sbert_studio.explore import mining, products
+from sbert_studio.explore.mining import most_similar_pairs
 
 
 def brute_force(vectors: np.ndarray) -> list[tuple[int, int, float]]:
@@ -29,7 +29,7 @@ def check(vectors: np.ndarray, top: int) -> None:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unit, "_CELLS", 600)
+    monkeypatch.setattr(products, "_CELLS", 600)
     monkeypatch.setattr(mining, "_AT_ONCE", 50)
 
 
@@ -85,29 +85,3 @@ def test_a_zero_vector_is_like_nothing() -> None:
     vectors = np.eye(3, dtype=np.float32)
     vectors[2] = 0
     assert [pair.score for pair in most_similar_pairs(vectors, 3)] == [0, 0, 0]
-
-
-def test_duplicates_equal_connected_components_of_brute_force(small_blocks: None) -> None:
-    rng = np.random.default_rng(4)
-    vectors = (rng.normal(size=(12, 10))[rng.integers(0, 12, 70)] + 0.1 * rng.normal(size=(70, 10))).astype(np.float32)
-    group = list(range(70))
-    for a, b, score in brute_force(vectors):
-        if score >= 0.97:
-            group = [group[a] if other == group[b] else other for other in group]
-    members: dict[int, list[int]] = {}
-    for row, name in enumerate(group):
-        members.setdefault(name, []).append(row)
-    expected = {tuple(rows) for rows in members.values() if len(rows) > 1}
-    found = duplicates(vectors, 0.97)
-    assert set(found) == expected and len(found) == len(expected) > 3
-    assert [len(rows) for rows in found] == sorted((len(rows) for rows in found), reverse=True)
-
-
-def test_copies_are_duplicates_at_threshold_one_and_nothing_else_is() -> None:
-    rng = np.random.default_rng(5)
-    vectors = rng.normal(size=(40, 32)).astype(np.float32)
-    vectors[[7, 30]] = vectors[3]
-    assert duplicates(vectors, 1.0) == [(3, 7, 30)]
-    assert duplicates(vectors[:0], 0.9) == []
-    with pytest.raises(StudioError, match="threshold"):
-        duplicates(vectors, 1.5)

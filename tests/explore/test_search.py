@@ -8,7 +8,7 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.search import Hit, LexicalIndex, SemanticIndex, fuse
-from sbert_studio.explore.words import words
+from sbert_studio.explore.terms import words
 
 
 @pytest.mark.parametrize("k", [1, 10, 200])

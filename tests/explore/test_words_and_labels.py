@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.explore.groups.keywords import c_tf_idf, label_clusters
-from sbert_studio.explore.words import words
+from sbert_studio.explore.terms import words
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from sbert_studio.data.splits.splitting import leaking, plain
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.words import scores_in_words
+from sbert_studio.evaluation.in_words import scores_in_words
 from sbert_studio.training.events import Evaluated, Finished, Notice, Part, PartEnded, Started, Stopped
 from sbert_studio.training.judging.evaluator import Evaluator
 from sbert_studio.training.spec import TrainSpec

@@ -55,7 +55,7 @@ def test_without_resamples_the_score_of_the_others_choice_is_told() -> None:
 
 
 def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -> None:
-    from sbert_studio.evaluation.words import gain_in_words, kept_in_words, outcome_in_words
+    from sbert_studio.evaluation.in_words import gain_in_words, kept_in_words, outcome_in_words
     from sbert_studio.training.judging.strength import at_strength
 
     before = {"metric": "cosine_spearman", "task": "sts", "rows": 60, "score": 0.6}
@@ -72,7 +72,7 @@ def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -
 
 
 def test_a_model_that_gains_only_on_the_rows_that_chose_it_is_told_of_as_such() -> None:
-    from sbert_studio.evaluation.words import kept_in_words
+    from sbert_studio.evaluation.in_words import kept_in_words
 
     marks = [{"strength": 0.0, "score": 0.6}, {"strength": 0.5, "score": 0.63}, {"strength": 1.0, "score": 0.58}]
     after = {"metric": "cosine_spearman", "score": 0.6, "strength": 0.0, "strengths": marks, "nested": 0.59, "tried": 5}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
+from sbert_studio.encoders.scorers.pair_scorer import PairScorer
 from sbert_studio.encoders.scorers.poly import PolyEncoder
 from sbert_studio.encoders.scorers.poly_storage import load_poly
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.judging import ToJudge, fitting_task, judge_sets
+from sbert_studio.evaluation.pace import Pace
 from sbert_studio.training.advisor import advise
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.estimate import rehearse
@@ -26,7 +30,7 @@ from sbert_studio.training.prepare import prepare
 from sbert_studio.training.trainer import Outcome, identity_of, train
 
 from .tiny import Told, bare_sentences, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, small_spec, tiny_words, weights
-from .tiny_cross import yes_or_no
+from .tiny_cross import tiny_cross, yes_or_no
 from .tiny_poly import poly_spec, tiny_poly
 
 CPU = torch.device("cpu")
@@ -224,3 +228,12 @@ def test_the_catalogue_makes_what_the_spec_says_and_a_later_stage_goes_on(tmp_pa
     assert isinstance(again, PolyEncoder) and torch.equal(again.codes, first.codes)
     more = fresh(catalog, spec.replace(codes=6), scored_pairs(), tmp_path / "first")
     assert isinstance(more, PolyEncoder) and len(more.codes) == 6
+
+
+@pytest.mark.parametrize("make", [tiny_cross, tiny_poly])
+def test_the_speed_counts_each_text_that_is_read(make: Callable[[], PairScorer]) -> None:
+    """A cross-encoder reads the two of each pair, a poly-encoder each query and each candidate once."""
+    examples, pace, model = scored_pairs(60), Pace(), make()
+    examples = examples.take([*range(60), 0, 1])  # a pair that stands there twice is read once
+    judge_sets(model, [ToJudge(examples, fitting_task(model, examples))], pace=pace)
+    assert pace.sentences == sum(len(set(column)) for column in examples.texts) == 120

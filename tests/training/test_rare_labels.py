@@ -13,6 +13,7 @@ import torch
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.splits.splitting import all_alike, folds, split
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.bootstrap import FEWEST_DRAWN
 from sbert_studio.evaluation.similarity import encode_columns, similarities
 from sbert_studio.training.events import Evaluated, Notice, Part, PartEnded, Started, to_json
 from sbert_studio.training.judging.alarm import below_chance
@@ -147,3 +148,21 @@ def test_rows_too_few_to_show_an_order_in_every_resample_say_no_opposite() -> No
     half = many.take(np.concatenate([near[:10], near[-10:]]))
     opposite = replace(half, targets=np.linspace(1, 0, 20, dtype=np.float32))
     assert below_chance(encoder, [opposite], [Evaluator(opposite)(encoder)]) is not None
+
+
+@pytest.mark.parametrize("rows", [20, 22, 24, 29])
+def test_the_fewest_rows_that_are_judged_in_folds_get_a_verdict(tmp_path: Path, rows: int) -> None:
+    """No fold is so small that its resamples are not defined, which would leave a gain by chance without a word of doubt."""
+    assert min(len(member.held) for member in in_folds(small_spec(), scored_pairs(rows), None) if member.held is not None) >= FEWEST_DRAWN
+    after = run(small_spec(epochs=2, learning_rate=3e-3), tmp_path, Told(), scored_pairs(rows)).after
+    low, high = after["gain_interval"]
+    assert len(after["interval"]) == 2 and low <= high
+
+
+def test_a_handful_of_held_out_rows_is_said_to_tell_nothing(tmp_path: Path) -> None:
+    told = Told()
+    after = run(small_spec(epochs=1, judge="split", blend=False), tmp_path / "split", told, scored_pairs(30)).after
+    assert said(told, "3 held-out rows: too few to tell a gain from chance") and "gain_interval" not in after
+    more = Told()
+    run(small_spec(epochs=1), tmp_path / "dev", more, scored_pairs(30), scored_pairs(40, 5))
+    assert not said(more, "too few")

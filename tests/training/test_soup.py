@@ -11,6 +11,7 @@ import torch
 from sbert_studio.training.checkpoint import Checkpoints
 from sbert_studio.training.checkpoint_files import read_tensors
 from sbert_studio.training.events import Evaluated, Started, Step, Stopped
+from sbert_studio.training.judging.evaluator import Evaluator
 from sbert_studio.training.loop import loop, throughput
 from sbert_studio.training.loop.soup import Soup
 from sbert_studio.training.trainer import train
@@ -71,6 +72,26 @@ def test_the_mean_gives_way_only_to_what_is_better_by_more_than_seeds_differ(
     best = max(judged, key=lambda event: event.score)
     assert best.step < judged[-1].step
     assert outcome.after["score"] == (best if differ == 0 else judged[-1]).score
+
+
+@pytest.mark.parametrize("stop_at", [0, 20])
+def test_means_do_not_fall_step_by_step_below_an_earlier_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_at: int) -> None:
+    """Each mean is held against the best of all before it, not against a mean that was let through already; after a resume too."""
+    found = [0.5, 0.9, 0.898, 0.896]  # of the untuned model, the first training, and the means of two and three
+    left = iter(found)
+    monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(Evaluator, "__call__", lambda *_, **__: {"metric": "spearman", "score": next(left), "task": "sts", "rows": 60})
+    spec, told, dev = small_spec(epochs=1, soup=3, blend=False), Told(), scored_pairs(60, 7)
+
+    def stop() -> bool:
+        return bool(stop_at and told.of(Step)) and told.of(Step)[-1].step >= stop_at
+
+    outcome = train(spec, scored_pairs(64), told, stop, encoder=tiny_encoder(), folder=tmp_path, dev=dev)
+    if stop_at:
+        assert outcome.status == "stopped"
+        outcome = train(spec, scored_pairs(64), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=dev, resume=True)
+    assert [event.score for event in told.of(Evaluated)] == found
+    assert outcome.after["score"] == 0.898, "0.896 is worse than 0.9 by more than seeds differ"
 
 
 @pytest.mark.parametrize("stop_at", [11, 16, 21])

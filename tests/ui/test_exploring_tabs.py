@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -66,6 +67,17 @@ def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: 
     assert "agree over 30 rows by Spearman 0.9261" in value["note"]
 
 
+def test_the_file_of_scored_pairs_keeps_columns_that_are_called_as_ours(tmp_path: Path) -> None:
+    from sbert_studio.data.accounts import RowAccount
+    from sbert_studio.studio.results import PairScore, PairScores, Similarity
+
+    rows = (PairScore(2, "cat", "dog", Similarity(0.5, 1, 2, 3)),)
+    PairScores(rows, ("row", "row"), RowAccount(1, 1)).to_csv(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
+        (found,) = csv.DictReader(source)
+    assert (found["row"], found["row_"], found["row__"], found["cosine"]) == ("2", "cat", "dog", "0.5")
+
+
 def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_does_not_know(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "zh.txt"
     path.write_text("我的银行卡什么时候到\n\n今天天气很好\n今天天气很好\n", encoding="utf-8")
@@ -91,7 +103,8 @@ def test_scored_pairs_are_written_without_live_formulas(page: Page, tmp_path: Pa
     path = tmp_path / "pairs.csv"
     path.write_text("text1,text2\n\"=cmd|' /C calc'!A1\",cat dog\n@sum,-0.5 moon\n", encoding="utf-8")
     scores = similarity.pairs(page.studio, path, None)
-    with similarity.write_pairs(scores, tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
+    scores.to_csv(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
         rows = list(csv.DictReader(source))
     assert [row["text1"][0] for row in rows] == ["'", "'"]
     assert [row["row"] for row in rows] == ["2", "3"]
@@ -252,3 +265,11 @@ def test_a_rise_is_not_shown_as_a_gain_where_less_is_better(page: Page, tmp_path
     assert kinds["Difference"] == "change"
     first, second = page.studio.judge.board.entries()
     assert first.score < second.score, "the best, which is the least, comes first"
+
+
+def test_a_map_says_what_is_to_be_known_of_it(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = drawn(page, corpus_file, monkeypatch)
+    assert map_tab.noted(page, key) is None
+    shown = page.maps.get(key)
+    told = replace(shown, view=replace(shown.view, notes=("2 of 9 words are passed over.", "Its texts look like Chinese.")))
+    assert map_tab.noted(page, page.maps.put(told)) == {"text": "2 of 9 words are passed over. Its texts look like Chinese."}

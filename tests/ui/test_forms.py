@@ -86,3 +86,9 @@ def test_every_objective_is_offered_for_the_kinds_it_learns_from() -> None:
 
     offered = {name for _, name in settings_form.objective_choices("triplets")}
     assert offered == {"auto"} | {name for name in OBJECTIVES if "triplets" in OBJECTIVES[name].kinds}
+
+
+def test_an_empty_choice_that_is_nothing_of_the_models_says_what_it_does() -> None:
+    drawn = forms.controls(fields_of(TrainSpec), elem_id="x")
+    assert drawn["accept_alarm"].choices[0] == ("none: stop and ask", "")
+    assert drawn["pooling"].choices[0] == ("as the model has it", "")

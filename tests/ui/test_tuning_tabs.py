@@ -334,3 +334,15 @@ def test_a_model_without_a_limit_says_so(length: int, told: str) -> None:
 
     card = ModelCard("words", "table", "words", 50, 1000, length, "mean")
     assert dict(models._model_facts(card))["Longest text"] == told
+
+
+def test_a_model_that_cannot_be_tuned_is_no_fault_of_the_file(page: Page, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def frozen(*_: Any, **__: Any) -> None:
+        raise StudioError("this-one is frozen", "choose another")
+
+    monkeypatch.setattr(page.studio.tune, "plan", frozen)
+    draft = data_panel.take(page, pairs, None)
+    assert "file" not in told.findings(draft)["verdict"]
+    with pytest.raises(StudioError) as caught:
+        drafts.start(page.studio, draft, "local", "")
+    assert "Choose another" in str(caught.value) and "columns" not in str(caught.value)

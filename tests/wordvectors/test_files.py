@@ -94,7 +94,9 @@ def test_a_table_of_many_capitals_tells_them_apart(tmp_path: Path) -> None:
         ("a 1 2\nb 3e38 2\n", "table.txt has a number for the word 'b' that is too large"),
         (BINARY[:-4] + np.array([-3e38], "<f4").tobytes(), "table.txt has a number for the word 'cd' that is too large"),
         (b"a 1 2\n\xff 1 2\n", "line 2 of table.txt is not UTF-8"),
+        ("1 2\na 1 2\nb 1 2\n", "the first line promises 1 words, but 2 or more"),
         ("3 2\na 1 2\nb 1 2\n", "ends in line 3: its first line promises 3 words, but 2"),
+        ("3 2\na 1 2\nb 1 2\n\n", "its first line promises 3 words, but 2"),
         ("3 0\n", "line 1 of table.txt says that a vector has 0 components"),
         ("sentence\nanother\n", "line 1 of table.txt is not a word and its numbers"),
         ("a sentence of words\n", "line 1 of table.txt has 'sentence'"),
@@ -115,6 +117,13 @@ def test_the_line_at_fault_is_told(tmp_path: Path, content: str | bytes, said: s
     with pytest.raises(StudioError) as caught:
         read_vectors(_file(tmp_path, content))
     assert said in caught.value.message and caught.value.hint
+
+
+@pytest.mark.parametrize("header", ["", "2 2\n"])
+def test_a_mark_of_the_encoding_is_no_part_of_the_first_word(tmp_path: Path, header: str) -> None:
+    table = read_vectors(_file(tmp_path, f"{header}a 1 2\nb 3 4\n".encode("utf-8-sig")))
+    assert table.words == ("a", "b")
+    assert table.matrix.tolist() == [[1, 2], [3, 4]]
 
 
 def test_empty_lines_before_the_first_word_are_passed_over(tmp_path: Path) -> None:

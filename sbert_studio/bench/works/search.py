@@ -22,14 +22,14 @@ class Search(Benchmark):
         """See :meth:`Benchmark.measure`."""
         import numpy as np
 
-        from ...evaluation.similarity import normalised
+        from ...encoders.unit import unit
         from ...explore.search import SemanticIndex
 
         options = bench.options
         if options.data:
-            vectors = normalised(bench.catalog.load(options.model or bench.default_model).encode(bench.texts()))
+            vectors = unit(bench.catalog.load(options.model or bench.default_model).encode(bench.texts()))
         else:
-            vectors = normalised(np.random.default_rng(12).standard_normal((options.limit or _SEARCHED, _WIDTH), dtype=np.float32))
+            vectors = unit(np.random.default_rng(12).standard_normal((options.limit or _SEARCHED, _WIDTH), dtype=np.float32))
         queries = vectors[:: max(1, len(vectors) // _QUERIES)][:_QUERIES]
         util, index = peer_library().util, SemanticIndex(vectors)
         best: dict[str, list[int]] = {}

@@ -10,9 +10,9 @@ import typer
 
 from ...data.public import is_public
 from ...errors import StudioError
+from ...evaluation.in_words import confused_in_words, metric_in_words
 from ...evaluation.suites import SUITES
-from ...evaluation.tasks import TASKS
-from ...evaluation.words import confused_in_words
+from ...evaluation.tasks import TASKS, primary
 from ...workspace import existing
 from ..answers import Answer, Json, progress, say
 from ..columns import asks
@@ -21,7 +21,9 @@ from ..studio import open_studio
 
 if TYPE_CHECKING:
     from ...data.choices.column_choices import ColumnChoices
+    from ...evaluation.report import Report
 
+_SAID_APART = ("confused", "interval", "intervals")
 _LIST = ", ".join(SUITES) + "."
 
 
@@ -69,7 +71,7 @@ def evaluate(
         report = studio.judge.evaluate(named[0], files[0], task, show, said, known)
     account = [report.account.in_short("judged")] if report.account is not None else []
     confused = confused_in_words(report.scores)
-    lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *confused, *report.notes]
+    lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *_interval(report), *confused, *report.notes]
     return Answer(report.to_json(), lines)
 
 
@@ -107,16 +109,24 @@ def models(json: Json = False) -> Answer:
     return Answer({"models": [card.to_json() for card in found], "notices": notices}, lines)
 
 
+def _interval(report: Report) -> list[str]:
+    """How far chance may have moved the main score, which the line names: in the table it would seem to be of its columns."""
+    low, high = report.scores.get("interval") or (None, None)
+    if low is None or high is None:
+        return []
+    return [f"{metric_in_words(primary(report)[0])}: 95% interval {low:.4f} to {high:.4f}"]
+
+
 def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:
     """One row for each similarity, or for each single score."""
     rows: list[list[Any]] = []
     for name, value in scores.items():
+        if name in _SAID_APART:
+            continue
         if isinstance(value, Mapping) and any(isinstance(inner, Mapping) for inner in value.values()):
             rows += _rows(value)
         elif isinstance(value, Mapping):
             rows.append([name, *(f"{inner} {score:.4f}" for inner, score in value.items() if isinstance(score, float))])
-        elif name == "confused":
-            continue
         elif isinstance(value, list | tuple):
             rows.append([name, *(f"{score:.4f}" for score in value if isinstance(score, float))])
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...evaluation.words import metric_in_words
+from ...evaluation.in_words import metric_in_words
 from ..answers import Answer, Json, one_line, say
 from ..studio import open_studio
 
@@ -35,6 +35,8 @@ def leaderboard(
     for notice in notices:
         say(notice)
     written = {} if out is None else {"path": str(write_leaderboard(out, found))}
+    if written:
+        say(f"written to {out}")
     answer = {"entries": [as_json(one) for one in found], "notices": notices, **written}
     return Answer(answer, _lines(found) if found else ["nothing was evaluated yet: sbert-studio evaluate MODEL --data FILE"])
 

@@ -31,7 +31,7 @@ def runs(
     json: Json = False,
 ) -> Answer:
     """List the runs, newest first: how far those under way are, and what each takes on disk."""
-    from ...evaluation.words import scores_in_words
+    from ...evaluation.in_words import scores_in_words
     from ...studio.keeping import bytes_of_run
 
     with open_studio() as studio:
@@ -107,7 +107,7 @@ def strength(
 
 def _scores(run: Run) -> list[str | list[Any]]:
     """The scores at every mark of the strength, and what the one that is set gains and costs."""
-    from ...evaluation.words import cost_in_words
+    from ...evaluation.in_words import cost_in_words
     from ...studio.tuning.strengths import dial
 
     found = dial(run.before, run.after)

@@ -49,7 +49,7 @@ def train(
     json: Json = False,
 ) -> Answer | None:
     """Tune a model on a file. Ctrl-C stops politely and keeps what was learned; --resume goes on."""
-    from ...evaluation.words import confused_in_words, metric_in_words, outcome_in_words, scores_in_words
+    from ...evaluation.in_words import confused_in_words, metric_in_words, outcome_in_words, scores_in_words
     from ...runs.running.distributed import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}

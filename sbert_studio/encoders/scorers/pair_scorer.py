@@ -40,6 +40,9 @@ class PairScorer(ABC):
     ) -> np.ndarray:
         """Scores of ``pairs`` in their order: (n,) float32 for one label, else logits (n, labels).
 
+        Args:
+            progress: told how many pairs are done; by one that has :attr:`candidates`, how many texts.
+
         Raises:
             EncodingStoppedError: ``should_stop`` returned true.
         """

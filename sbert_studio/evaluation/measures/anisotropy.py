@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...data.progress import checkpoint
+from ...encoders.unit import unit
 from ...errors import StudioError
 from ..bootstrap import drawn_together, interval, resampled
 from ..report import Report
-from ..similarity import normalised
 
 MOST_ROWS = 5_000
 """Of larger sets uniformity is that of a sample of so many rows: twelve million pairs."""
@@ -127,7 +127,7 @@ def alignment(left: np.ndarray, right: np.ndarray) -> Measured:
     Raises:
         StudioError: there is no pair.
     """
-    u, v = normalised(left), normalised(right)
+    u, v = unit(left), unit(right)
     both = u.any(axis=1) & v.any(axis=1)
     if not both.any():
         raise StudioError("there are no positive pairs to measure alignment on", "give pairs of texts that belong together")
@@ -136,8 +136,8 @@ def alignment(left: np.ndarray, right: np.ndarray) -> Measured:
 
 
 def _directed(vectors: np.ndarray) -> np.ndarray:
-    unit = normalised(vectors)
-    unit = unit[unit.any(axis=1)]
-    if len(unit) < 2:
+    rows = unit(vectors)
+    rows = rows[rows.any(axis=1)]
+    if len(rows) < 2:
         raise StudioError("fewer than two texts have a vector with a direction", "give more texts")
-    return unit
+    return rows

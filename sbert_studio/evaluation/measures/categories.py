@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...data.splits.splitting import plain
+from ...encoders.unit import unit
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
-from ..similarity import TIE, normalised
+from ..similarity import TIE
 from .clustering import evaluate_clustering
 
 _BLOCK = 4_000_000  # cells of a block of cosines: 16 MB
@@ -59,7 +60,7 @@ def evaluate_categories(vectors: np.ndarray, labels: Sequence[str], texts: Seque
     names = sorted({*labels, *beside.labels})
     places = {name: place for place, name in enumerate(names)}
     truth, theirs = (np.fromiter((places[label] for label in column), np.int64, len(column)) for column in (labels, beside.labels))
-    new, old = normalised(vectors), normalised(beside.vectors)
+    new, old = unit(vectors), unit(beside.vectors)
     found = _nearest(new, truth, [plain(text) for text in texts], old, theirs, [plain(text) for text in beside.texts])
     right = found == truth
     drawn = resampled_mean(right.astype(np.float64))
@@ -109,9 +110,9 @@ def _nearest_centroid(new: np.ndarray, truth: np.ndarray, old: np.ndarray, their
     sums = np.zeros((classes, new.shape[1]), np.float32)
     np.add.at(sums, theirs, old)
     sizes = np.bincount(theirs, minlength=classes)
-    cosines = new @ normalised(sums).T
+    cosines = new @ unit(sums).T
     own_sums, own_sizes = (sums[truth] - new, sizes[truth] - 1) if alone else (sums[truth], sizes[truth])
-    own = np.einsum("nd,nd->n", new, normalised(own_sums))
+    own = np.einsum("nd,nd->n", new, unit(own_sums))
     cosines[:, sizes == 0] = -np.inf
     cosines[np.arange(len(new)), truth] = -np.inf
     other = cosines.argmax(axis=1)

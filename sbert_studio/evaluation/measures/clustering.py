@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...encoders.unit import unit
 from ..bootstrap import interval, resampled
 from ..report import Report
-from ..similarity import normalised
 
 _MINI_BATCH_FROM = 50_000  # rows from which full k-means would take minutes
 
@@ -33,7 +33,7 @@ def evaluate_clustering(vectors: np.ndarray, labels: Sequence[str], *, seed: int
         model = KMeans(classes, n_init=1, random_state=seed)
     else:
         model = MiniBatchKMeans(classes, n_init=1, batch_size=4096, random_state=seed)
-    found = model.fit_predict(normalised(vectors))
+    found = model.fit_predict(unit(vectors))
     homogeneity, completeness, v_measure = (float(score) for score in homogeneity_completeness_v_measure(list(labels), found))
     drawn = resampled_v_measure(np.unique(list(labels), return_inverse=True)[1], found)
     scores: dict[str, Any] = {"v_measure": v_measure, "homogeneity": homogeneity, "completeness": completeness, "clusters": classes}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...encoders.unit import unit
 from ..report import Report
-from ..similarity import normalised
 from .crossing import evaluate_classes
 from .transfer import predict_folds
 
@@ -29,7 +29,7 @@ def evaluate_pair_classes(left: np.ndarray, right: np.ndarray, classes: np.ndarr
     Returns:
         A report of ``classes``: ``accuracy`` with its 95% bootstrap ``interval``, ``macro_f1``, ``majority``, ``classes``, ``folds``.
     """
-    u, v = normalised(left), normalised(right)
+    u, v = unit(left), unit(right)
     truth = np.asarray(names, dtype=object)[classes].astype(str)
     found, folds = predict_folds(np.concatenate([np.abs(u - v), u * v], axis=1), truth, most=_FOLDS)
     report = evaluate_classes(found, truth)

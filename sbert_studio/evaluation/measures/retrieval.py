@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...data.splits.splitting import plain
+from ...encoders.unit import unit
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
-from ..similarity import TIE, normalised
+from ..similarity import TIE
 
 _BLOCK = 4_000_000  # cells of a block of scores: 16 MB
 _TOP = 10
@@ -44,7 +45,7 @@ def evaluate_retrieval(
     """
 
     def by_cosine(queries: list[int], candidates: list[int]) -> Scored:
-        of_queries, of_candidates = normalised(anchors[queries]), normalised(positives[candidates])
+        of_queries, of_candidates = unit(anchors[queries]), unit(positives[candidates])
         return lambda part: of_queries[part] @ of_candidates.T
 
     return rank_all(by_cosine, anchor_texts, positive_texts, classes)

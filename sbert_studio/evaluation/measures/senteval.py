@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data.progress import checkpoint
+from ...encoders.unit import unit
 from ...errors import StudioError
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
-from ..similarity import normalised
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
@@ -111,7 +111,7 @@ def pair_features(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     The vectors are normalised, and the products multiplied by √d: else they would be so much smaller than the differences that a
     penalty common to both left nothing of them.
     """
-    u, v = normalised(left), normalised(right)
+    u, v = unit(left), unit(right)
     return np.concatenate([np.abs(u - v), u * v * np.float32(np.sqrt(u.shape[1]))], axis=1)
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...data.progress import checkpoint
+from ...encoders.unit import unit
 from ...errors import StudioError
 from ..layout import layout
-from ..unit import unit, upper_blocks
+from ..products import upper_blocks
 
 if TYPE_CHECKING:
     from ...data.progress import Progress

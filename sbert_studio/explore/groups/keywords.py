@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..words import stop_words, words
+from ..terms import stop_words, words
 
 _JOIN = " · "
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...data.progress import checkpoint
-from ..unit import unit
+from ...encoders.unit import unit
 
 _CELLS = 8_000_000  # of a block of cosines: 32 MB
 _ROUNDS = 50

@@ -153,7 +153,7 @@ class Judging(Part):
         """What a model was before it was tuned, whose similarity is evidence of what columns mean.
 
         ``None`` where it gives no vectors, and of a folder, of which nobody knows what it was: it may have learned to see things otherwise
-        than people do, and shall not have the file that it is judged by read to suit it.
+        than people do, and shall not have the file that it is judged by read to suit it. So may a table of words that was fitted here.
         """
         from ...encoders.storage.sources import find_source
 
@@ -164,7 +164,7 @@ class Judging(Part):
         while (earlier := known.pop(model, None)) is not None:
             model = earlier
         try:
-            if find_source(model, self.workspace, allow_folders=True).kind == "folder" or self.catalog.is_cross(model):
+            if find_source(model, self.workspace, allow_folders=True).kind in ("folder", "fitted") or self.catalog.is_cross(model):
                 return None
             return self.catalog.load_within(model)
         except StudioError:

@@ -112,9 +112,11 @@ class PairScores:
         }
 
     def to_csv(self, path: Path) -> None:
-        """Write one line a pair, in which no cell is a live formula."""
+        """Write one line a pair, in which no cell is a live formula; a text column that is called as another one gets a longer name."""
         from ...data.tables import write_csv
 
-        cells = [row.to_json() for row in self.rows]
-        names = {"row": "row", "a": self.columns[0], "b": self.columns[1], **dict.fromkeys(_MEASURES)}
-        write_csv(path, {names[key] or key: [cell[key] for cell in cells] for key in names})
+        cells, names = [row.to_json() for row in self.rows], {key: key for key in ("row", *_MEASURES)}
+        for key, own in zip("ab", self.columns, strict=True):
+            taken = set(names.values())
+            names[key] = next(name for tail in range(4) if (name := own + "_" * tail) not in taken)
+        write_csv(path, {names[key]: [cell[key] for cell in cells] for key in ("row", "a", "b", *_MEASURES)})

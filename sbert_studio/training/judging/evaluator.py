@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...data.findings import count
 from ...data.splits.splitting import all_alike, split
 from ...errors import StudioError
-from ...evaluation.bootstrap import gain
+from ...evaluation.bootstrap import FEWEST_DRAWN, gain
 from ...evaluation.evaluate import SCORED_KINDS, evaluate_examples, known_sample, primary
 from ...workspace import atomic_file
 from .marks import UNTUNED
@@ -97,7 +98,11 @@ def says_nothing(held: Examples) -> str:
 
 
 def says_little(held: Examples | None) -> str:
-    """Why rows that judge a model cannot tell a gain from chance, for few of them have the one of two labels; nothing where they can."""
+    """Why rows that judge a model cannot tell a gain from chance, for few of them have the one of two labels, or there are but few at all;
+    nothing where they can.
+    """
+    if held is not None and len(held) < FEWEST_DRAWN:
+        return f"{count(len(held), 'held-out row')}: too few to tell a gain from chance"
     rarer = of_the_rarer(held) if held is not None and held.ordered else None
     if held is None or rarer is None or rarer[1] > _FEW_OF_ONE:
         return ""

@@ -162,7 +162,8 @@ class Loop:
     def _evaluate(self) -> bool:
         """Judge the weights as they are; whether no earlier ones were better (the untuned ones do not count).
 
-        A mean of several trainings gives way only to what is better by more than chance is.
+        A mean of several trainings gives way only to what is better by more than chance is: to the best of all before it, lest mean
+        after mean fall a little further.
         """
         assert self._judge is not None
         untuned, began = self.state.step == 0, time.perf_counter()
@@ -171,12 +172,14 @@ class Loop:
             scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)
         self._judging.append(time.perf_counter() - began)
         allowed = _SEEDS_DIFFER if self._soup.is_mean(self.state.step) else 0.0
-        better = not untuned and (self.state.best < 0 or scores["score"] > self.state.after["score"] - allowed)
+        highest = None if self.state.best < 0 else self.state.after["score"] if self.state.highest is None else self.state.highest
+        better = not untuned and (highest is None or scores["score"] > highest - allowed)
         if untuned:
             self.state = replace(self.state, before=dict(self._known) or scores)
         elif better:
             self.state = replace(self.state, after=scores, best=self.state.step)
         if not untuned:
+            self.state = replace(self.state, highest=scores["score"] if highest is None else max(highest, scores["score"]))
             self.question = falls_apart(self._parts.spec, self.state.before, scores)
             if self._parts.marks is not None:
                 self._parts.marks.note(f"step-{self.state.step}", scores, self._judge.resampled)

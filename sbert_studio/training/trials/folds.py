@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import StudioError
+from ...evaluation.bootstrap import FEWEST_DRAWN
 from ...evaluation.evaluate import SCORED_KINDS
 from ..checkpoint import Checkpoints
 from ..judging.evaluator import hold_out, of_the_rarer, says_nothing
@@ -84,5 +85,6 @@ def _begun_by_a_split(folder: Path) -> bool:
 
 
 def usual_folds(rows: int) -> int:
-    """More folds where they are cheap: each learns from more of the rows."""
-    return 5 if rows <= 150 else 4 if rows <= 350 else 3
+    """More folds where they are cheap: each learns from more of the rows. None so small that its rows tell nothing, where that can be."""
+    most = 5 if rows <= 150 else 4 if rows <= 350 else 3
+    return most if rows < 2 * FEWEST_DRAWN else min(most, rows // FEWEST_DRAWN)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ...evaluation.words import metric_in_words
+from ...evaluation.in_words import metric_in_words
 from ...studio.judging.leaderboard import set_key, set_names, write_leaderboard
 from ..page import Page, download_button, guarded
 from ..views import Value, column, nothing, table, view

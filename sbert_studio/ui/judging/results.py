@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import ended
-from ...evaluation.words import metric_in_words, told_apart_by_suite
+from ...evaluation.in_words import metric_in_words, told_apart_by_suite
 from ..plots import speed_value
 from ..views import Value, column, plain, table
 

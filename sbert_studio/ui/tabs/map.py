@@ -82,6 +82,12 @@ def shown_map(page: Page, map_key: str | None, colour: str) -> tuple[Any, Any]:
     return map_value(drawn.view, drawn.corpus.fields, colour=colour, key=map_key), gr.update(choices=colours, value=colour)
 
 
+def noted(page: Page, map_key: str) -> Value | None:
+    """What is to be known of the map, such as words that its model does not know; ``None`` where that is nothing."""
+    notes = page.maps.get(map_key).view.notes
+    return {"text": " ".join(notes)} if notes else None
+
+
 def chosen_rows(page: Page, map_key: str | None, kind: Any, index: Any) -> Value:
     """The table beside the map, for a lasso (``index``: rows) or a click (``index``: a row); both come from the browser."""
     drawn = page.maps.get(map_key)
@@ -213,11 +219,12 @@ def build(studio: Studio, page: Page) -> None:
                 ]
         with gr.Column(min_width=320, scale=3):
             shown = _map_view(page)
+            remarks = view("note", elem_id="map-notes")
             listed = view("table", nothing(_CHOOSE), elem_id="map-table")
 
     def on_draw(key: str | None, model: str, d: str, n: int, m: float, how: str, number: int, least: float, by: str) -> Any:
         key, drawn = draw(page, key, model, projection_params(d, n, m), cluster_params(how, number, least), PROGRESS)
-        return key, drawn, *shown_map(page, drawn, by), *[gr.update(visible=True)] * 2
+        return key, drawn, *shown_map(page, drawn, by), noted(page, drawn), *[gr.update(visible=True)] * 2
 
     def on_setting(map_key: str | None, *controls: Any) -> Any:
         # Nothing to move before the first map.
@@ -227,7 +234,7 @@ def build(studio: Studio, page: Page) -> None:
         return chosen_rows(page, map_key, event.value, event.index)
 
     inputs = [page.corpus, page.model, dimensions, neighbours, distance, method, count, threshold, colour]
-    outputs = [page.corpus, map_key, shown, colour, *saves]
+    outputs = [page.corpus, map_key, shown, colour, remarks, *saves]
     drawing = {"outputs": outputs, "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
     long_work(button.click, "map", on_draw, inputs, **drawing)
     picked.then("map", on_draw, inputs, **drawing)

@@ -87,20 +87,6 @@ def pairs_table(scores: PairScores) -> Value:
     return table(columns, rows, caption=scores.account.in_short("compared"), note=" ".join(notes))
 
 
-def write_pairs(scores: PairScores, target: Path) -> Path:
-    """Scored pairs as a CSV without live formulas."""
-    from ...data.values.cells import write_csv
-
-    a, b = scores.columns
-    numbers = {name: [getattr(one.similarity, name) for one in scores.rows] for name in ("cosine", "dot", "euclidean", "manhattan")}
-    left, right = (a, b) if a != b else (f"{a}_1", f"{b}_2")
-    write_csv(
-        target,
-        {"row": [one.row for one in scores.rows], left: [one.a for one in scores.rows], right: [one.b for one in scores.rows], **numbers},
-    )
-    return target
-
-
 def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
     view(
@@ -180,4 +166,6 @@ def _file(studio: Studio, page: Page) -> None:
 
 
 def _saved(page: Page, key: str | None) -> Path:
-    return write_pairs(page.pair_scores.get(key), page.downloads.path("similarity.csv"))
+    target = page.downloads.path("similarity.csv")
+    page.pair_scores.get(key).to_csv(target)
+    return target

@@ -201,7 +201,9 @@ def estimate(studio: Studio, draft: Draft) -> Value:
 
 def _plan(draft: Draft) -> TrainPlan:
     if draft.plan is None:
-        raise StudioError(draft.problem or "this file cannot be trained on", "choose its kind and its columns")
+        # What is wrong says what to do about it: it may be the model, such as a frozen one, and no matter of columns.
+        hint = "" if draft.problem else "choose its kind and its columns"
+        raise StudioError(draft.problem or "this file cannot be trained on", hint)
     if draft.plan.questions and not draft.asked.as_read:
         raise StudioError(f"a question is open: {draft.plan.questions[0].text}", "press one of its answers, above Start training")
     return draft.plan

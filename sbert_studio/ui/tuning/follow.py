@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ended
-from ...evaluation.words import confused_in_words, metric_in_words, outcome_in_words, verdict
+from ...evaluation.in_words import confused_in_words, metric_in_words, outcome_in_words, verdict
 from ...objectives import title_of
 from ...training.loop.throughput import rate_in_words
 from ..views import Value, nothing, plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
-from ...evaluation.words import metric_in_words
+from ...evaluation.in_words import metric_in_words
 from ...studio.tuning.strengths import dial
 from ..questions import as_view
 from ..views import Value, plain

@@ -38,7 +38,7 @@ def findings(draft: Draft) -> Value:
     more = {"changes": list(draft.changes), "undo": "Undo" if draft.changes else ""}
     if draft.plan is None:
         trouble = {"severity": "error", "message": sentence(draft.problem), "where": "", "mend": "", "index": -1}
-        return {"verdict": "This file cannot be trained on as it is.", "findings": [trouble], "offers": [], **more}
+        return {"verdict": "No training can start yet.", "findings": [trouble], "offers": [], **more}
     diagnosis, roles = draft.plan.diagnosis, draft.plan.roles
     verdict = f"{diagnosis.rows:,} rows · {KIND_WORDS[roles.kind]}" + (f" · {roles.note}" if roles.note else "")
     # Of what is still asked, the question says what speaks for it.

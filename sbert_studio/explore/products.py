@@ -1,4 +1,4 @@
-"""Rows of length one, and the products of every pair of them, a block at a time."""
+"""The products of every pair of rows, a block at a time."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 _CELLS = 4_000_000  # of a block of products: 16 MB
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    """(n, d) float32 rows of length one, C order; a row of zeros stays zero."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.ascontiguousarray(np.divide(vectors, lengths, out=np.zeros(vectors.shape, np.float32), where=lengths > 0), np.float32)
 
 
 def upper_blocks(rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

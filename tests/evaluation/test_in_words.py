@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sbert_studio.evaluation.words import (
+from sbert_studio.evaluation.in_words import (
     conclusion_in_words,
     confused_in_words,
     cost_in_words,
