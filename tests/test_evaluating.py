@@ -136,6 +136,22 @@ def test_a_table_of_words_that_was_fitted_here_does_not_change_how_the_file_is_r
     assert [studio.judge.evaluate(name, path).task for name in (str(taken), kept)] == ["sts", "sts"]
 
 
+def test_words_that_a_table_lacks_are_counted_in_what_is_judged_alone(studio: Studio, tmp_path: Path) -> None:
+    """Alone or in a folder: not in a remark that stands beside the pairs."""
+    (tmp_path / "data").mkdir()
+    path = write_pairs(tmp_path / "data" / "pairs.csv", 150)
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("a cat and a dog sat on the mat\nthe dog ran to the park\n" * 20, encoding="utf-8")
+    table = studio.words.fit(corpus, "tfidf").model
+    head, *rows = path.read_text(encoding="utf-8").splitlines()
+    more = [f"{row},quite unheard of remark number {number}" for number, row in enumerate(rows)]
+    path.write_text("\n".join([f"{head},remark", *more]), encoding="utf-8")
+    alone = studio.judge.evaluate(table, path).notes
+    (together,) = studio.judge.evaluate_all([table], [path.parent]).models[0].notes
+    counted = [note for note in alone if "passed over" in note]
+    assert len(counted) == 1 and [note for note in together if "passed over" in note] == counted
+
+
 def test_a_suite_is_read_from_a_folder_or_from_the_home(studio: Studio, tmp_path: Path) -> None:
     found = studio.judge.evaluate_all(data=[sts12(tmp_path / "data")], suite="sts12")
     assert [(file.suite, file.name, file.rows.scale) for file in found.files] == [("STS12", "MSRpar", (0, 5)), ("STS12", "OnWN", (0, 5))]

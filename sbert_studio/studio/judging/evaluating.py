@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from ...evaluation.suites import Missing, PartFound, Suite
     from ..jobs import Begin
 
+    # What is judged on, the file's table, and what its columns are; of some tasks of texts the last is not asked.
+    _Read = tuple[JudgedFile, Table, Roles | None]
+
 
 class Evaluating(Judging):
     """Models × files → scores, and which model is better."""
@@ -116,7 +119,7 @@ class Evaluating(Judging):
             others = None if known is None else self.read.table(known, asked=asked)
             files, left_out = self._files(data, task, asked, encoders, others, begin)
             averages = []
-        judged, tables = [file for file, _ in files], [table for _, table in files]
+        judged = [file for file, _, _ in files]
         groups = groups_of(judged)
         scores = []
         for number, name in enumerate(names, start=1):
@@ -125,7 +128,7 @@ class Evaluating(Judging):
             model = encoders.of(name)
             show = told(f"judging {which}", "pairs" if isinstance(model, PairScorer) else "texts")
             found = judge_model(name, model, judged, groups, averages, show)
-            scores.append(replace(found, notes=tuple(tuple(self._of_model(name, table)) for table in tables)))
+            scores.append(replace(found, notes=tuple(tuple(self._of_model(name, table, roles)) for _, table, roles in files)))
         if len(names) > 1:
             told("comparing the models", "pairs")
         comparisons = compared(judged, groups, averages, scores)
@@ -157,9 +160,9 @@ class Evaluating(Judging):
         encoders: _Encoders,
         known: Table | None,
         begin: Begin | None,
-    ) -> tuple[list[tuple[JudgedFile, Table]], tuple[LeftOut, ...]]:
+    ) -> tuple[list[_Read], tuple[LeftOut, ...]]:
         """What there is to judge by in files and folders. A table of a folder that holds nothing of the kind is left out."""
-        files: list[tuple[JudgedFile, Table]] = []
+        files: list[_Read] = []
         left_out: list[LeftOut] = []
         paths = [path for one in data for path in tables_at(one, task)]
         if not paths:
@@ -168,8 +171,8 @@ class Evaluating(Judging):
             try:
                 show = begin("fetching the set", "bytes") if begin is not None and is_public(path) else None
                 given = self._given(path, task, asked, known, name, show)
-                file, table, _ = self._judged_file(given.table.name if is_public(path) else name, given, task, asked, encoders)
-                files.append((replace(file, public=is_everybodys(path) and known is None), table))
+                file, table, roles = self._judged_file(given.table.name if is_public(path) else name, given, task, asked, encoders)
+                files.append((replace(file, public=is_everybodys(path) and known is None), table, roles))
             except Unanswered:
                 raise
             except StudioError as error:
@@ -183,9 +186,7 @@ class Evaluating(Judging):
             )
         return files, tuple(left_out)
 
-    def _judged_file(
-        self, name: str, given: Given, task: str, asked: ColumnChoices | None, encoders: _Encoders
-    ) -> tuple[JudgedFile, Table, Roles | None]:
+    def _judged_file(self, name: str, given: Given, task: str, asked: ColumnChoices | None, encoders: _Encoders) -> _Read:
         from ...evaluation.evaluate import beside, task_of
         from ...evaluation.several import JudgedFile
 
@@ -199,7 +200,7 @@ class Evaluating(Judging):
 
     def _suite(
         self, name: str, data: Sequence[str | Path], asked: ColumnChoices | None
-    ) -> tuple[list[tuple[JudgedFile, Table]], list[Average], tuple[Missing, ...]]:
+    ) -> tuple[list[_Read], list[Average], tuple[Missing, ...]]:
         """The files of a suite, the averages over suites, and what is missing."""
         from ...evaluation.several import Average
         from ...evaluation.suites import find_parts, suite_named, suites_in
@@ -215,7 +216,7 @@ class Evaluating(Judging):
         averages = [Average(suite.name, there, len(suite.suites))] if suite.suites else []
         return files, averages, tuple(missing)
 
-    def _part(self, found: PartFound, asked: ColumnChoices | None, public: bool) -> tuple[JudgedFile, Table]:
+    def _part(self, found: PartFound, asked: ColumnChoices | None, public: bool) -> _Read:
         from ...evaluation.evaluate import beside
         from ...evaluation.several import JudgedFile
         from ...evaluation.tasks import task_named
@@ -234,7 +235,7 @@ class Evaluating(Judging):
             notes.append(f"{len(rows.known):,} rows are learned from; those of the published figures were {part.learned:,}")
         # The only part of a suite is told by the suite's name, and one of several by its own.
         name = found.instead or (suite.name if len(suite.parts) == 1 else part.name)
-        return JudgedFile(name, rows, task, suite=suite.name, notes=tuple(notes), public=public), table
+        return JudgedFile(name, rows, task, suite=suite.name, notes=tuple(notes), public=public), table, roles
 
 
 class _Encoders:
