@@ -121,3 +121,19 @@ def test_a_missing_half_of_a_set_is_refused_by_name(home: Path, tmp_path: Path, 
     (folder / "rt-polarity.neg").write_text("a dull film\n", encoding="utf-8")
     with studio_at(home, model) as studio, pytest.raises(StudioError, match=r"rt-polarity\.pos is missing"):
         studio.judge.evaluate_all(data=[tmp_path], suite="MR")
+
+
+def test_a_set_of_a_file_for_each_class_is_judged_whole_without_being_named(home: Path, tmp_path: Path, model: Path) -> None:
+    folder = tmp_path / "downstream/MR"
+    folder.mkdir(parents=True)
+    for half, seed in (("pos", 0), ("neg", 1)):
+        (folder / f"rt-polarity.{half}").write_text("\n".join(sentences(30, seed)) + "\n", encoding="latin-1")
+    with studio_at(home, model) as studio:
+        whole = studio.judge.evaluate_all(data=[folder])
+        assert [file.name for file in whole.files] == ["MR"] and whole.models[0].reports[0].task == "senteval"
+        assert whole.models[0].reports[0].rows == 60
+        for path in folder.iterdir():
+            assert studio.judge.evaluate(None, path).scores == whole.models[0].reports[0].scores
+        (folder / "rt-polarity.pos").unlink()
+        with pytest.raises(StudioError, match=r"rt-polarity\.pos is missing"):
+            studio.judge.evaluate(None, folder / "rt-polarity.neg")

@@ -12,7 +12,7 @@ from ...data.public import is_public
 from ...errors import StudioError
 from ..results import Evaluation, LeftOut, SuiteHere
 from ..tuning.questions import Unanswered
-from .given import Given
+from .given import Given, in_halves
 from .judging import Judging, of_reading
 from .leaderboard import LOCAL
 from .sources import is_everybodys, names_of, place_of, tables_at
@@ -64,7 +64,8 @@ class Evaluating(Judging):
 
         name = model or self.settings.default_model
         source = path if isinstance(path, str | Path) else None
-        given = self._given(path, task, asked, known, None if source is None else names_of([source])[0])
+        task, title = in_halves(path, task)
+        given = self._given(path, task, asked, known, None if source is None else title or names_of([source])[0])
         encoders = self._encoders(name)
         judged = encoders.of(name)
         file, table, roles = self._judged_file(given.table.name, given, task, asked, encoders)
@@ -170,8 +171,10 @@ class Evaluating(Judging):
         for (path, alone), name in zip(paths, names_of([path for path, _ in paths]), strict=True):
             try:
                 show = begin("fetching the set", "bytes") if begin is not None and is_public(path) else None
-                given = self._given(path, task, asked, known, name, show)
-                file, table, roles = self._judged_file(given.table.name if is_public(path) else name, given, task, asked, encoders)
+                own, title = in_halves(path, task)
+                given = self._given(path, own, asked, known, title or name, show)
+                called = given.table.name if is_public(path) else title or name
+                file, table, roles = self._judged_file(called, given, own, asked, encoders)
                 files.append((replace(file, public=is_everybodys(path) and known is None), table, roles))
             except Unanswered:
                 raise

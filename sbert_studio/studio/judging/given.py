@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...data.readers.content import SUFFIXES
 from ...workspace import existing
 
 if TYPE_CHECKING:
@@ -41,6 +42,20 @@ def as_known_set(path: str | Path | Table, task: str) -> Given | None:
         return None
     known, dev = (None if one is None else one.table for one in (own[0].known, own[0].dev))
     return Given(own[0].judged.table, known, None if known is None else dev, own[0].judged.roles)
+
+
+def in_halves(path: str | Path | Table, task: str) -> tuple[str, str]:
+    """The task, and what a set is called whose classes lie in a file each (``rt-polarity.pos`` and ``.neg``: MR); else no name.
+
+    One file of these holds a single class and is nothing by itself, so that ``auto`` means the whole set, judged as SentEval does.
+    """
+    place = existing(path) if isinstance(path, str | Path) else None
+    if place is None or not place.is_file() or (task == "auto" and place.suffix.lower() in SUFFIXES):
+        return task, ""
+    found = [one.judged for one in learned_sets(place, "senteval" if task == "auto" else task)]
+    if len(found) != 1 or found[0].split != "all" or len(found[0].files) < 2:
+        return task, ""
+    return "senteval" if task == "auto" else task, found[0].title
 
 
 def learned_sets(place: Path, task: str) -> list[OwnSplits]:
