@@ -137,3 +137,19 @@ def test_a_set_of_a_file_for_each_class_is_judged_whole_without_being_named(home
         (folder / "rt-polarity.pos").unlink()
         with pytest.raises(StudioError, match=r"rt-polarity\.pos is missing"):
             studio.judge.evaluate(None, folder / "rt-polarity.neg")
+
+
+def test_splits_that_are_judged_together_are_said(home: Path, tmp_path: Path, model: Path) -> None:
+    header = "pair_ID\tsentence_A\tsentence_B\tentailment_label\trelatedness_score\tSemEval_set\n"
+    pairs = zip(sentences(30, 3), sentences(30, 4), strict=True)
+    lines = [f"{row}\t{a}\t{b}\tNEUTRAL\t{1 + row % 5}\t{('TRAIN', 'TEST')[row % 2]}\n" for row, (a, b) in enumerate(pairs)]
+    (tmp_path / "SICK.txt").write_text(header + "".join(lines), encoding="utf-8")
+    tables = mrpc(tmp_path / "mrpc").parent
+    with studio_at(home, model) as studio:
+        whole = studio.judge.evaluate(None, tmp_path / "SICK.txt", "sts")
+        assert whole.rows == 30 and "SICK.txt holds train and dev and test of SICK, and all of it is judged" in whole.notes[0]
+        found = studio.judge.evaluate_all(data=[tables])
+    notes = {file.name: file.notes for file in found.files}
+    assert notes["train.csv"][0].startswith("train.csv looks like rows to learn from") and not any(
+        "learn from" in n for n in notes["test.csv"]
+    )

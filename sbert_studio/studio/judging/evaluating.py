@@ -12,7 +12,7 @@ from ...data.public import is_public
 from ...errors import StudioError
 from ..results import Evaluation, LeftOut, SuiteHere
 from ..tuning.questions import Unanswered
-from .given import Given, in_halves
+from .given import Given, in_halves, of_splits
 from .judging import Judging, of_reading
 from .leaderboard import LOCAL
 from .sources import is_everybodys, names_of, place_of, tables_at
@@ -69,7 +69,7 @@ class Evaluating(Judging):
         encoders = self._encoders(name)
         judged = encoders.of(name)
         file, table, roles = self._judged_file(given.table.name, given, task, asked, encoders)
-        file = replace(file, public=source is not None and known is None and is_everybodys(source))
+        file = replace(file, public=source is not None and known is None and is_everybodys(source), notes=(*of_splits(path), *file.notes))
         scores = judge_model(name, judged, [file], progress=progress)
         kept = self.board.keep(Evaluation((file,), (), (), (scores,), ()), owner)
         return replace(scores.reports[0], notes=(*file.notes, *self._of_model(name, table, roles), *kept), account=file.rows.account)
@@ -175,7 +175,8 @@ class Evaluating(Judging):
                 given = self._given(path, own, asked, known, title or name, show)
                 called = given.table.name if is_public(path) else title or name
                 file, table, roles = self._judged_file(called, given, own, asked, encoders)
-                files.append((replace(file, public=is_everybodys(path) and known is None), table, roles))
+                noted = (*of_splits(path, [one for one, _ in paths]), *file.notes)
+                files.append((replace(file, public=is_everybodys(path) and known is None, notes=noted), table, roles))
             except Unanswered:
                 raise
             except StudioError as error:

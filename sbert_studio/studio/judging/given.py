@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,6 +57,29 @@ def in_halves(path: str | Path | Table, task: str) -> tuple[str, str]:
     if len(found) != 1 or found[0].split != "all" or len(found[0].files) < 2:
         return task, ""
     return "senteval" if task == "auto" else task, found[0].title
+
+
+def of_splits(path: str | Path | Table, others: Sequence[str | Path] = ()) -> tuple[str, ...]:
+    """A sentence where more than a set's test split is judged: a file that holds several splits, or the train file of a folder.
+
+    Args:
+        others: the files that are judged with it.
+    """
+    from ...data.known_sets import distributions_at
+
+    place = existing(path) if isinstance(path, str | Path) else None
+    if place is None or not place.is_file():
+        return ()
+    found = [one for one in distributions_at(place) if one.files == (place,)]
+    splits = list(dict.fromkeys(one.split for one in found))
+    if len(splits) > 1:
+        return (
+            f"{place.name} holds {' and '.join(splits)} of {found[0].name}, and all of it is judged; its suite judges the test split alone",
+        )
+    tests = [Path(one).name for one in others if Path(one).parent == place.parent and Path(one).stem.lower().startswith("test")]
+    if tests and place.stem.lower().startswith("train"):
+        return (f"{place.name} looks like rows to learn from, and counts like the others; name {tests[0]} to judge by it alone",)
+    return ()
 
 
 def learned_sets(place: Path, task: str) -> list[OwnSplits]:
