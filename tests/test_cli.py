@@ -627,7 +627,8 @@ def test_spans_of_time_in_words(seconds: float, words: str) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_table_that_is_told_to_end_while_it_is_written_leaves_nothing(corpus: Path, tmp_path: Path, number: int, code: int) -> None:
     slow = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background takes away
 from sbert_studio.encoders.storage import saving
 saving.seal = lambda part: (print("writing", file=sys.stderr, flush=True), time.sleep(60))
 from sbert_studio.cli.main import main

@@ -149,7 +149,8 @@ def require_sound(model: Any, tokenizer: Any, report: Mapping[str, Any], folder:
     # Tokens that were added count where every text holds them, as those at its ends, or a batch, as padding.
     needed = max([tokenizer.vocab_size, *(token + 1 for token in (*tokenizer("").input_ids, tokenizer.pad_token_id) if token is not None)])
     if needed > rows:
-        raise StudioError(f"the tokenizer in {folder.name!r} has {needed:,} tokens, but the model {rows:,}", "copy the whole folder")
+        lacks = "" if (folder / _OF_TOKENIZER).is_file() else f"; {_OF_TOKENIZER} is missing there"
+        raise StudioError(f"the tokenizer in {folder.name!r} has {needed:,} tokens, but the model {rows:,}{lacks}", "copy the whole folder")
 
 
 def load_tokenizer(folder: Path) -> Any:
