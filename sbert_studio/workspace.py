@@ -66,6 +66,11 @@ class Workspace:
         """The folder that holds one folder a table of words that was learned or distilled."""
         return self.home / "fitted"
 
+    @property
+    def uploads(self) -> Path:
+        """The folder of the files that visitors chose, one folder an owner."""
+        return self._folder("uploads")
+
     def run(self, run_id: str) -> Path:
         """``runs/<id>``, made if absent."""
         return self._folder("runs", key(run_id))

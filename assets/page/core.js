@@ -27,6 +27,7 @@
       const value = host.props.value;
       root.hidden = !value;
       if (value) draw(value);
+      window.SB.made?.(root, value);
     };
     host.watch("value", update);
     update();

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..errors import StudioError
 from ..workspace import digest_texts
-from .accounts import RowAccount, account_of
+from .accounts import LeftOut, RowAccount, account_of
 from .findings import Finding, count
 from .language import languages_in
 from .tables import Table
@@ -66,6 +66,19 @@ class Corpus:
         places = np.empty(len(numbers), dtype=np.int64)
         places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
         return places[: len(self.lines)], len(numbers)
+
+    def part(self, rows: Sequence[int], name: str, why: str) -> Corpus:
+        """Some of the texts, called ``name``; in the account the others are left out, because of ``why``.
+
+        Args:
+            rows: which stay, from 0, ascending.
+        """
+        texts, lines = tuple(self.texts[row] for row in rows), tuple(self.lines[row] for row in rows)
+        fields = {column: tuple(cells[row] for row in rows) for column, cells in self.fields.items()}
+        spared = LeftOut(why, tuple(sorted(set(self.lines) - set(lines))))
+        reasons = (*self.account.reasons, spared) if spared.rows else self.account.reasons
+        account = replace(self.account, used=len(lines), reasons=reasons)
+        return Corpus(name, texts, fields, lines, digest_texts(texts), self.notes, self.column, account)
 
     def repeats(self) -> list[str]:
         """How many texts come more than once, in words; nothing where none does."""

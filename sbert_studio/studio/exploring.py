@@ -13,7 +13,7 @@ from ..data.progress import checkpoint
 from ..encoders.base import finite
 from ..errors import StudioError
 from .comparing import Comparing, given
-from .results import ClusterInfo, MapView, Mined, MinedPair, SearchResult, TextHit
+from .results import ClusterInfo, Duplicates, MapView, Mined, MinedPair, SearchResult, TextHit
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -101,6 +101,18 @@ class Exploring(Comparing):
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
         return Mined(tuple(pairs), seconds, corpus.account, self._notes(corpus, model, encoder))
+
+    def duplicates(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> Duplicates:
+        """Which texts say nearly the same, exactly, at any threshold from 0.8 on."""
+        from ..explore.linkage import linked
+
+        if len(corpus.texts) < 2:
+            raise StudioError("the corpus has fewer than two texts", "add texts to compare")
+        encoder = self._encoder(model)
+        vectors = self._vectors(corpus, encoder, progress)
+        start = time.perf_counter()
+        tree = linked(vectors, corpus.texts, progress=progress)
+        return Duplicates(corpus, tree, vectors, time.perf_counter() - start, self._notes(corpus, model, encoder))
 
     def map(
         self,

@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 
 from ..caches import keep_little
 from ..studio.keeping import Keeper
-from . import tabs, theme
+from . import places, tabs, theme
 from .api.build import build as build_api
 from .page import Page, guarded, is_ours
 from .plots import plotly_folder
@@ -53,6 +53,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         studio.catalog.allow_folders = False
     with PlainBlocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_FOR), fill_width=True) as blocks:
         page.corpus = gr.State(None)
+        page.arrived = gr.State(None)
         page.runs_changed = gr.State(0)
         page.timer = gr.Timer(1.0, active=False)
         page.runs_timer = gr.Timer(4.0)
@@ -62,6 +63,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.kept_model = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
         with gr.Row(elem_classes=["sb-header"]):
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
+            page.corpus_name = places.corpus_chooser(page)
             page.model = gr.Dropdown(
                 choices=page.model_choices(None),
                 value=studio.settings.default_model,
@@ -72,15 +74,18 @@ def _drawn(studio: Studio, page: Page) -> Any:
                 scale=0,
                 min_width=200,
             )
-        with gr.Tabs(elem_classes=["sb-tabs"]):
-            for module in _tabs():
-                with gr.Tab(module.TITLE, id=module.TITLE, elem_id=f"tab-{module.TITLE.lower()}"):
+        modules = {module.TITLE.lower(): module for module in _tabs()}
+        with gr.Tabs(elem_classes=["sb-tabs"]) as page.tabs:
+            for word, module in modules.items():
+                with gr.Tab(module.TITLE, id=module.TITLE, elem_id=f"tab-{word}") as tab:
                     module.build(studio, page)
+                tab.select(None, js=f"() => SB.place({{ tab: '{word}' }})")
         build_api(page)
         blocks.unload(page.leave)
         blocks.load(page.come, None, None, queue=False, api_visibility="private", show_progress="hidden")
         named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")
         _keep_model(page, named)
+        places.listen(page, {word: module.TITLE for word, module in modules.items()}, named)
         for listen in page.on_load:
             listen(named)
         for event in (named.then, page.runs_changed.change):

@@ -8,7 +8,7 @@ import itertools
 import logging
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import gradio as gr
 from ..data.progress import StoppedError, checkpoint
 from ..data.readers.content import SUFFIXES
 from ..errors import StudioError, ended, plainly
+from .visitors.kept import KeptFiles
 from .visitors.session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .visitors.sessions import Sessions
 from .visitors.shelves import Shelf, Shelves
@@ -25,14 +26,16 @@ from .visitors.visits import VISITS, address, session
 if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..studio import Studio
-    from ..studio.results import PairScores
+    from ..studio.results import Duplicates, PairScores
     from .tuning.drafts import Draft
 
 log = logging.getLogger(__name__)
 FILE_TYPES = list(SUFFIXES)
 _EACH = 4  # visitors who may fill their part of the room at the same time
+_KEPT = 4  # the part of the disk, one in so many, that visitors' files may take together
 _NUMBERS = itertools.count()
 _OURS = ("run-", "words-")
+SAMPLE, FILE = "sample:", "file:"
 # The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.
 PROGRESS = gr.Progress()
 
@@ -45,6 +48,8 @@ class Page:
         shared: whether strangers can reach the page.
         model: the chooser in the header; its value is a model's name.
         corpus: a ``gr.State`` with the key of the visitor's :class:`Chosen` corpus, or ``None``.
+        corpus_name: the chooser of it in the header; its value is the corpus' id.
+        tabs: the ``gr.Tabs``; arrived: a ``gr.State`` with the :class:`~sbert_studio.ui.places.Place` that a link or Back led to.
         kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
@@ -52,7 +57,7 @@ class Page:
         fits_timer: ticks while word vectors are made; evaluations_timer: while models are judged.
         timer: ticks while a run is followed; it stands at the root, where it is always mounted.
         on_load: told the page's load event, once all tabs are drawn.
-        shelves: where what visitors chose lies; corpora, maps, pair_scores, drafts: what the keys to it stand for.
+        shelves: where what visitors chose lies; corpora, maps, pair_scores, drafts, alike: what the keys to it stand for.
     """
 
     studio: Studio
@@ -60,6 +65,9 @@ class Page:
     model: Any = None
     kept_model: Any = None
     corpus: Any = None
+    corpus_name: Any = None
+    tabs: Any = None
+    arrived: Any = None
     owner: Any = None
     runs_changed: Any = None
     timer: Any = None
@@ -74,6 +82,8 @@ class Page:
     maps: Shelf[Drawn] = field(init=False)
     pair_scores: Shelf[PairScores] = field(init=False)
     drafts: Shelf[Draft] = field(init=False)
+    alike: Shelf[Duplicates] = field(init=False)
+    kept: KeptFiles = field(init=False)
     _samples: dict[str, Chosen] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -81,6 +91,11 @@ class Page:
         self.shelves = Shelves(room, room // _EACH if self.shared else room)
         self.corpora, self.maps = Shelf("corpus", self.shelves), Shelf("map", self.shelves)
         self.pair_scores, self.drafts = Shelf("table of pairs", self.shelves), Shelf("file of examples", self.shelves)
+        self.alike = Shelf("list of near-duplicates", self.shelves)
+        disk = self.studio.settings.disk_mb << 20
+        self.kept = KeptFiles(
+            self.studio.workspace, disk // _KEPT // (_EACH if self.shared else 1), disk // _KEPT, self.studio.settings.limits.keep_days
+        )
 
     def come(self) -> None:
         """The page that asks was opened."""
@@ -96,6 +111,7 @@ class Page:
         """Let go of what closed pages and single calls have left behind."""
         self.shelves.sweep()
         self.sessions.sweep()
+        self.kept.sweep()
 
     def visitor(self, owner: Any) -> str:
         """Whose runs these are: everybody's on a machine of one's own, the visitor's on a shared page."""
@@ -137,8 +153,58 @@ class Page:
 
         found = next(item for item in samples() if item.kind == "corpus" and sample_id in (None, item.id))
         if found.id not in self._samples:
-            self._samples[found.id] = self.choose(found.path, name=found.title)
+            self._samples[found.id] = replace(self.choose(found.path, name=found.title), id=f"{SAMPLE}{found.id}")
         return self._samples[found.id]
+
+    def corpus_choices(self, owner: Any) -> list[tuple[str, str]]:
+        """What the corpus chooser offers: (title, id) of the visitor's files, those used last first, and of the samples."""
+        from ..data.samples import samples
+
+        mine = [(one.name, f"{FILE}{one.id}") for one in self.kept.of(self.visitor(owner))]
+        return [*mine, *((item.title, f"{SAMPLE}{item.id}") for item in samples() if item.kind == "corpus")]
+
+    def open_corpus(self, owner: Any, corpus_id: object, progress: Progress | None = None) -> str:
+        """The corpus that a chooser or a link names: its key.
+
+        Raises:
+            StudioError: there is no such sample, or no such file of this visitor's.
+        """
+        from ..data.samples import samples
+
+        name = corpus_id if isinstance(corpus_id, str) else ""
+        if name.startswith(FILE):
+            kept = self.kept.get(self.visitor(owner), name.removeprefix(FILE))
+            chosen = self.choose(kept.path, kept.column or None, kept.name, progress)
+            self.kept.use(self.visitor(owner), kept.id, chosen.column)
+            return self.corpora.put(replace(chosen, id=name))
+        if name.removeprefix(SAMPLE) not in {item.id for item in samples() if item.kind == "corpus"}:
+            raise StudioError("there is no such sample", "choose one of the list")
+        return self.corpora.put(self.sample_corpus(name.removeprefix(SAMPLE)))
+
+    def take_in(self, owner: Any, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None) -> str:
+        """A file as the visitor's corpus, kept for their next visit where there is room: its key."""
+        chosen = self.choose(path, column, name, progress)
+        kept = self.kept.keep(self.visitor(owner), path, chosen.corpus.name, chosen.column)
+        return self.corpora.put(chosen if kept is None else replace(chosen, path=kept.path, id=f"{FILE}{kept.id}"))
+
+    def made(self, model: str | None, chosen: Chosen | None = None, again: str = "") -> dict[str, str]:
+        """What a result was made with, for the page to say, and to mark it by once another model or corpus is chosen.
+
+        Args:
+            again: the id of the button that makes it anew.
+        """
+        name = model or self.studio.settings.default_model
+        words = self.titled(name) + (f" · {chosen.corpus.name}" if chosen is not None else "")
+        return {"model": name, "corpus": "" if chosen is None else chosen.corpus.digest, "words": words, "again": again}
+
+    def titled(self, model: str) -> str:
+        """What people call a model: a run by its name."""
+        if not model.startswith("run-"):
+            return model
+        try:
+            return self.studio.store.get(model).name or model
+        except StudioError:
+            return model
 
     def corpus_of(self, key: str | None) -> tuple[str, Chosen]:
         """The visitor's corpus and its key; the first sample where nothing was chosen yet, so that every button does something."""

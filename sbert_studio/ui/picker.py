@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ..errors import StudioError
-from .page import FILE_TYPES, PROGRESS, Page, guarded, long_work, told
+from .page import FILE, FILE_TYPES, PROGRESS, Page, guarded, long_work, told
 from .views import Value, facts, view
 
 if TYPE_CHECKING:
@@ -26,10 +26,9 @@ class Picked:
     events: tuple[Any, ...]
     file: Any
 
-    def then(self, work: str, handler: Callable[..., Any], inputs: list[Any], outputs: Any, **more: Any) -> None:
-        """Run ``handler``, as the ``work`` of a cancel button, after any of them went well."""
-        for event in self.events:
-            long_work(event.success, work, handler, inputs, outputs, **more)
+    def then(self, work: str, handler: Callable[..., Any], inputs: list[Any], outputs: Any, **more: Any) -> list[Any]:
+        """Run ``handler``, as the ``work`` of a cancel button, after any of them went well; the events of these runs."""
+        return [long_work(event.success, work, handler, inputs, outputs, **more) for event in self.events]
 
 
 def upload(label: str, elem_id: str) -> Any:
@@ -59,11 +58,11 @@ def samples_of(*kinds: str) -> list[Sample]:
     return [item for item in samples() if item.kind in kinds]
 
 
-def take_file(page: Page, path: str | None, progress: Any = None) -> str | None:
+def take_file(page: Page, path: str | None, owner: Any = None, progress: Any = None) -> str | None:
     """An uploaded file as the visitor's corpus: its key."""
     if path is None:
         return None
-    return page.corpora.put(page.choose(Path(path), progress=told(progress, "Reading") if progress is not None else None))
+    return page.take_in(owner, Path(path), progress=told(progress, "Reading") if progress is not None else None)
 
 
 def take_sample(page: Page, sample_id: str) -> str:
@@ -71,12 +70,16 @@ def take_sample(page: Page, sample_id: str) -> str:
     return page.corpora.put(page.sample_corpus(sample_id))
 
 
-def take_column(page: Page, key: str | None, column: str) -> str | None:
+def take_column(page: Page, key: str | None, column: str, owner: Any = None) -> str | None:
     """The same file with another column as its texts: the key of the new corpus."""
     if key is None:
         return None
     chosen = page.corpora.get(key)
-    return key if column == chosen.column else page.corpora.put(page.choose(chosen.path, column, chosen.corpus.name))
+    if column == chosen.column:
+        return key
+    if not chosen.id.startswith(FILE):
+        return page.corpora.put(replace(page.choose(chosen.path, column, chosen.corpus.name), id=chosen.id))
+    return page.take_in(owner, chosen.path, column, chosen.corpus.name)
 
 
 def describe(page: Page, key: str | None, model: str | None = None) -> tuple[Any, Value | None]:
@@ -108,14 +111,16 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
     column = gr.Dropdown(label="Column with the texts", choices=[], visible=False, elem_id=f"{elem_id}-column")
     summary = view("facts", elem_id=f"{elem_id}-summary")
 
-    def on_file(path: str | None, progress: Any = PROGRESS) -> str | None:
-        return take_file(page, path, progress)
+    def on_file(path: str | None, owner: Any, progress: Any = PROGRESS) -> str | None:
+        return take_file(page, path, owner, progress)
 
-    events = [long_work(file.upload, elem_id, on_file, file, page.corpus, stop=True)]
+    events = [long_work(file.upload, elem_id, on_file, [file, page.owner], page.corpus, stop=True)]
     for item, button in zip(samples, buttons, strict=True):
         events.append(button.click(guarded(partial(take_sample, page, item.id), stop=True), None, page.corpus, api_visibility="private"))
     events.append(
-        column.input(guarded(partial(take_column, page), stop=True), [page.corpus, column], page.corpus, api_visibility="private")
+        column.input(
+            guarded(partial(take_column, page), stop=True), [page.corpus, column, page.owner], page.corpus, api_visibility="private"
+        )
     )
     for event in (page.corpus.change, page.model.change):
         event(

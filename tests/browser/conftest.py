@@ -97,6 +97,10 @@ class Visitor:
     def reload(self) -> None:
         """Open the page again; what Gradio says of its own requests that are cut short by leaving is no fault of the page."""
         self.open()
+        self.forgive()
+
+    def forgive(self) -> None:
+        """Forget what Gradio said of its own requests that were cut short because the page was left."""
         cut_short = ("AbortError", "errored out", "Failed to fetch", "network error")
         self.complaints = [line for line in self.complaints if not any(words in line for words in cut_short)]
 

@@ -134,12 +134,6 @@ def test_a_row_that_is_none_is_refused(page: Page, corpus_file: Path, row: Any) 
         search.more_like(page, key, row, 4, None)
 
 
-def test_duplicates_lists_the_closest_first(page: Page, corpus_file: Path) -> None:
-    _, value = search.duplicates(page, picker.take_file(page, str(corpus_file)), 10, None)
-    scores = [row[0] for row in value["rows"]]
-    assert scores == sorted(scores, reverse=True) and len(scores) == 10
-
-
 def test_another_column_is_another_corpus_of_the_same_file(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "two.csv"
     path.write_text("title,body\n" + "".join(f"moon star {n},cat dog mat park {n}\n" for n in range(5)), encoding="utf-8")

@@ -1,17 +1,22 @@
 """What the verbs return: frozen data that a page can draw and ``to_json`` can send."""
 
+from .alike import KEEPS, AlikeGroup, Duplicates, Keep
 from .comparing import Agreement, PairScore, PairScores, Similarity
 from .finding import ClusterInfo, Encoded, MapView, Mined, MinedPair, SearchResult, TextHit
 from .judged import Evaluation, LeftOut, SuiteHere
 from .tuned import Exported, Forecast, ModelCard, RunView
 
 __all__ = [
+    "KEEPS",
     "Agreement",
+    "AlikeGroup",
     "ClusterInfo",
+    "Duplicates",
     "Encoded",
     "Evaluation",
     "Exported",
     "Forecast",
+    "Keep",
     "LeftOut",
     "MapView",
     "Mined",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from ...explore.groups.clustering import ClusterParams
     from ...explore.projection import ProjectionParams
     from ...studio import Studio
+    from ..places import Place
 
 TITLE = "Map"
 ORDER = 3
@@ -69,7 +69,9 @@ def draw(
     key, chosen = page.corpus_of(key)
     corpus = _drawable(chosen.corpus)
     reading = told(progress, "Encoding the corpus") if progress is not None else None
-    return key, page.maps.put(Drawn(corpus, page.studio.explore.map(corpus, projection, clusters, model, reading), model))
+    return key, page.maps.put(
+        Drawn(corpus, page.studio.explore.map(corpus, projection, clusters, model, reading), model, page.made(model, chosen, "map-draw"))
+    )
 
 
 def shown_map(page: Page, map_key: str | None, colour: str) -> tuple[Any, Any]:
@@ -79,7 +81,8 @@ def shown_map(page: Page, map_key: str | None, colour: str) -> tuple[Any, Any]:
     drawn = page.maps.get(map_key)
     colours = [CLUSTERS, *(name for name in drawn.corpus.fields if name != CLUSTERS)]
     colour = colour if colour in colours else CLUSTERS
-    return map_value(drawn.view, drawn.corpus.fields, colour=colour, key=map_key), gr.update(choices=colours, value=colour)
+    value = map_value(drawn.view, drawn.corpus.fields, colour=colour, key=map_key)
+    return value | {"made": drawn.made}, gr.update(choices=colours, value=colour)
 
 
 def noted(page: Page, map_key: str) -> Value | None:
@@ -147,18 +150,8 @@ def _drawable(corpus: Corpus) -> Corpus:
     total = len(corpus.texts)
     if total <= _MOST_POINTS:
         return corpus
-    from ...data.accounts import LeftOut
-    from ...data.corpus import Corpus
-    from ...workspace import digest_texts
-
     rows = np.unique(np.linspace(0, total - 1, _MOST_POINTS).astype(int)).tolist()
-    picked = tuple(corpus.texts[row] for row in rows)
-    fields = {name: tuple(cells[row] for row in rows) for name, cells in corpus.fields.items()}
-    name = f"{corpus.name} ({_MOST_POINTS:,} of {total:,} rows)"
-    lines = tuple(corpus.lines[row] for row in rows)
-    spared = LeftOut("more than a browser can draw", tuple(sorted(set(corpus.lines) - set(lines))))
-    account = replace(corpus.account, used=len(lines), reasons=(*corpus.account.reasons, spared))
-    return Corpus(name, picked, fields, lines, digest_texts(picked), corpus.notes, corpus.column, account)
+    return corpus.part(rows, f"{corpus.name} ({_MOST_POINTS:,} of {total:,} rows)", "more than a browser can draw")
 
 
 def _valid(rows: list[Any], drawn: Drawn) -> list[int]:
@@ -233,11 +226,19 @@ def build(studio: Studio, page: Page) -> None:
     def on_choice(map_key: str | None, event: gr.SelectData) -> Value:
         return chosen_rows(page, map_key, event.value, event.index)
 
+    def on_arrive(place: Place | None, *controls: Any) -> Any:
+        if place is None or not place.drawn or place.tab != "map":
+            return gr.skip()
+        key, model, d, n, m, how, number, least, _ = controls
+        return on_draw(key, model, d, n, m, how, number, least, place.colour or CLUSTERS)
+
     inputs = [page.corpus, page.model, dimensions, neighbours, distance, method, count, threshold, colour]
     outputs = [page.corpus, map_key, shown, colour, remarks, *saves]
     drawing = {"outputs": outputs, "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
-    long_work(button.click, "map", on_draw, inputs, **drawing)
-    picked.then("map", on_draw, inputs, **drawing)
+    done = [long_work(button.click, "map", on_draw, inputs, **drawing), *picked.then("map", on_draw, inputs, **drawing)]
+    long_work(page.arrived.change, "map", on_arrive, [page.arrived, *inputs], **drawing)
+    for event in (*(one.success for one in done), colour.input):
+        event(None, colour, None, js=f"(by) => SB.place({{ tab: 'map', drawn: '1', colour: by === '{CLUSTERS}' ? '' : by }})")
     for event in (dimensions.input, neighbours.release, distance.release, method.input, count.release, threshold.release):
         long_work(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
     method.change(_method_controls, method, [count, threshold], api_visibility="private", show_progress="hidden", queue=False)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ..clearing.panel import build as clearing
 from ..page import PROGRESS, Page, cancel_button, guarded, is_ours, long_work, told
 from ..picker import corpus_picker
 from ..views import Value, column, nothing, table, view
@@ -14,7 +16,8 @@ from ..views import Value, column, nothing, table, view
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
     from ...studio import Studio
-    from ...studio.results import Mined, SearchResult
+    from ...studio.results import SearchResult
+    from ..places import Place
 
 TITLE = "Search"
 ORDER = 2
@@ -52,7 +55,7 @@ def find(
     again = reranker or False
     result = page.studio.explore.search(chosen.corpus, query, int(k), mode, rerank=again, model=model, progress=reading)  # type: ignore[arg-type]
     caption = f"{len(result.hits)} of {len(chosen.corpus.texts):,} texts of {chosen.corpus.name} · {result.milliseconds:.0f} ms"
-    return key, hits_table(chosen.corpus, result, "reranked" if again else mode, caption)
+    return key, hits_table(chosen.corpus, result, "reranked" if again else mode, caption) | {"made": page.made(model, chosen, "search-go")}
 
 
 def rerankers(page: Page, owner: Any, chosen: str | None) -> Any:
@@ -67,22 +70,8 @@ def more_like(page: Page, key: str | None, row: Any, k: int, model: str | None) 
     chosen = page.corpora.get(key)
     row = row if isinstance(row, int) and not isinstance(row, bool) else -1
     result = page.studio.explore.neighbours(chosen.corpus, row, int(k), model)
-    return hits_table(chosen.corpus, result, "semantic", f"Nearest to: {_short(chosen.corpus.texts[row])}")
-
-
-def duplicates_table(mined: Mined) -> Value:
-    """The most similar pairs as a table."""
-    rows = [[pair.score, pair.line_a, pair.a, pair.line_b, pair.b] for pair in mined.pairs]
-    columns = [column("Cosine", "bar"), column("Row", "row"), column("Text"), column("Row", "row"), column("Its likeness")]
-    caption = f"The {len(rows)} closest pairs of the whole corpus · {mined.seconds:.2f} s"
-    return table(columns, rows, caption=caption, note=" ".join(mined.notes))
-
-
-def duplicates(page: Page, key: str | None, top: int, model: str | None, progress: Any = None) -> tuple[str, Value]:
-    """The corpus' key and its most similar pairs."""
-    key, chosen = page.corpus_of(key)
-    reading = told(progress, "Encoding the corpus") if progress is not None else None
-    return key, duplicates_table(page.studio.explore.mine(chosen.corpus, int(top), model, reading))
+    shown = hits_table(chosen.corpus, result, "semantic", f"Nearest to: {_short(chosen.corpus.texts[row])}")
+    return shown | {"made": page.made(model, chosen, "search-go")}
 
 
 def _short(text: str) -> str:
@@ -99,11 +88,14 @@ def build(studio: Studio, page: Page) -> None:
             with gr.Tab("Search"):
                 find_again = _search(page)
             with gr.Tab("Near-duplicates"):
-                _duplicates(page)
-    picked.then("search", find_again[0], *find_again[1:], show_progress_on=find_again[2][1])
+                clearing(page)
+    handler, inputs, outputs, remember = find_again
+    for event in picked.then("search", handler, inputs, outputs, show_progress_on=outputs[1]):
+        remember(event)
 
 
-def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
+def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None]]:
+    """The handler of a search, its inputs and outputs, and what has an event's search stand in the address."""
     with gr.Column(elem_classes=["sb-panel"]):
         query = gr.Textbox(_QUERY, label="What are you looking for?", elem_id="search-query", lines=1)
         with gr.Row():
@@ -130,24 +122,27 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any]]:
         return more_like(page, key, event.index, k, model)
 
     inputs, outputs = [page.corpus, query, k, mode, page.model, reranker], [page.corpus, hits]
+
+    def on_arrive(place: Place | None) -> Any:
+        if place is None or not place.query:
+            return gr.skip(), gr.skip()
+        return place.query, place.mode if place.mode in _SCORES else "semantic"
+
+    def on_arrived(
+        place: Place | None, key: str | None, query: str, k: int, mode: str, model: str, reranker: str | None, progress: Any = PROGRESS
+    ) -> Any:
+        return gr.skip() if place is None or not place.query else on_search(key, query, k, mode, model, reranker, progress)
+
+    def remember(event: Any) -> None:
+        event.success(None, [query, mode], None, js="(q, mode) => SB.place({ tab: 'search', q, mode: mode === 'semantic' ? '' : mode })")
+
     for event in (button.click, query.submit, mode.input):
-        long_work(event, "search", on_search, inputs, outputs, show_progress_on=hits)
+        remember(long_work(event, "search", on_search, inputs, outputs, show_progress_on=hits))
+    filled = page.arrived.change(guarded(on_arrive), page.arrived, [query, mode], api_visibility="private", show_progress="hidden")
+    long_work(filled.success, "search", on_arrived, [page.arrived, *inputs], outputs, show_progress_on=hits)
     hits.select(guarded(on_row), [page.corpus, k, page.model], hits, api_visibility="private")
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     for event in (page.runs_changed.change, reranker.focus):
         event(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet)
     page.on_load.append(lambda loaded: loaded.then(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet))
-    return on_search, inputs, outputs
-
-
-def _duplicates(page: Page) -> None:
-    with gr.Column(elem_classes=["sb-panel"]):
-        top = gr.Slider(5, 200, 20, step=5, label="Pairs", elem_id="mine-top")
-        button = gr.Button("Find near-duplicates", variant="primary", elem_id="mine-go")
-        cancel_button("mine")
-    found = view("table", nothing("The most similar pairs of the corpus appear here."), elem_id="mine-table")
-
-    def on_mine(key: str | None, top: int, model: str, progress: Any = PROGRESS) -> tuple[str, Value]:
-        return duplicates(page, key, top, model, progress)
-
-    long_work(button.click, "mine", on_mine, [page.corpus, top, page.model], [page.corpus, found], show_progress_on=found)
+    return on_search, inputs, outputs, remember

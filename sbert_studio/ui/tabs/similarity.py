@@ -116,7 +116,7 @@ def _two(studio: Studio, page: Page) -> None:
             hint = view("empty", {"text": "The score appears here."})
 
     def on_compare(a: str, b: str, model: str) -> tuple[Value, None]:
-        return compare(studio, a, b, model), None
+        return compare(studio, a, b, model) | {"made": page.made(model, again="similarity-compare")}, None
 
     for event in (button.click, a.submit, b.submit):
         event(guarded(on_compare), [a, b, page.model], [gauge, hint], api_visibility="private")
@@ -132,7 +132,7 @@ def _several(studio: Studio, page: Page) -> None:
             hint = view("empty", {"text": "A grid of scores appears here: darker is closer."})
 
     def on_matrix(lines: str, model: str) -> tuple[Value, None]:
-        return matrix(studio, lines, model), None
+        return matrix(studio, lines, model) | {"made": page.made(model, again="matrix-compare")}, None
 
     button.click(guarded(on_matrix), [lines, page.model], [grid, hint], api_visibility="private")
 
@@ -153,7 +153,7 @@ def _file(studio: Studio, page: Page) -> None:
         if path is None:
             return None, nothing("Each row of the file appears here with its score."), gr.update(visible=False)
         found = pairs(studio, Path(path), model, progress)
-        return page.pair_scores.put(found), pairs_table(found), gr.update(visible=True)
+        return page.pair_scores.put(found), pairs_table(found) | {"made": page.made(model)}, gr.update(visible=True)
 
     outputs = [scored, shown, save]
     long_work(file.change, "pairs", on_pairs, [file, page.model], outputs, show_progress_on=shown)

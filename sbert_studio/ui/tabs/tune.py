@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ...errors import StudioError
 from ..page import Page, guarded
 from ..tuning import data_panel, drafts, settings_form, told
 from ..tuning.data_panel import DataPanel
@@ -59,6 +61,17 @@ def replan(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -
     return drafts.planned(page.studio, draft, model, settings_form.overrides(raw, shown_of(draft), draft.overrides))
 
 
+def said(page: Page, key: str | None, model: str | None, *raw: Any) -> tuple[Any, Any]:
+    """Why the settings are as they are, and the line for a terminal, as the controls stand; both stay while something is half typed."""
+    try:
+        planned = replan(page, key, raw, model)
+    except StudioError:
+        planned = None  # Start says what is wrong with it
+    if planned is None:
+        return gr.skip(), gr.skip()
+    return told.reasons(planned), told.line(planned, model or "", page.studio.settings.default_model)
+
+
 def answered(page: Page, key: str, which: Any, raw: Sequence[Any], model: str | None) -> Draft:
     """The draft read again with the answer to a question, and with the settings as the controls hold them.
 
@@ -97,7 +110,7 @@ def build(studio: Studio, page: Page) -> None:
                     ask = gr.Button("Estimate time and memory", elem_id="tune-ask")
                 forecast = view("reasons", elem_id="tune-estimate")
             run = RunPanel(page, chosen, follow)
-            others = RunList(page, run)
+            listed = RunList(page, run)
     plan_outputs = [*form.inputs, *form.groups.values(), *form.sections, why, terminal, asking, go, forecast]
 
     def plan(draft: Draft, model: str) -> list[Any]:
@@ -150,8 +163,12 @@ def build(studio: Studio, page: Page) -> None:
         api_visibility="private",
         show_progress_on=asking,
     )
-    for control in (form.method, form.objective, form.controls["architecture"], form.controls["head"]):
+    deciding = (form.method, form.objective, form.controls["architecture"], form.controls["head"])
+    for control in deciding:
         control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **quiet)
+    # The others decide about no other control: what is said of the training follows them, and nothing that is being typed is filled anew.
+    others = [control.input for control in form.inputs if control not in deciding]
+    gr.on(others, guarded(partial(said, page)), [draft, page.model, *form.inputs], [why, terminal], trigger_mode="always_last", **quiet)
     go.click(
         guarded(on_start),
         [draft, page.model, page.owner, name, page.runs_changed, *form.inputs],
@@ -170,4 +187,4 @@ def build(studio: Studio, page: Page) -> None:
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
     page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **quiet)
-    page.on_load += [run.listen, others.listen]
+    page.on_load += [run.listen, listed.listen]

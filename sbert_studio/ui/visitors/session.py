@@ -9,7 +9,7 @@ import tempfile
 import time
 import weakref
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,12 +25,17 @@ _OWNER = re.compile(r"visitor-[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class Chosen:
-    """A visitor's corpus, the file it came from and the columns it could have been."""
+    """A visitor's corpus, the file it came from and the columns it could have been.
+
+    Attributes:
+        id: by which a link brings it back, ``sample:…`` or ``file:…``; empty of what is not kept.
+    """
 
     corpus: Corpus
     path: Path
     columns: tuple[str, ...]
     column: str
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class Drawn:
     corpus: Corpus
     view: MapView
     model: str | None
+    made: dict[str, str] = field(default_factory=dict)
 
 
 class Downloads:

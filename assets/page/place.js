@@ -1,0 +1,70 @@
+// The address: what was seen stands in it, and Back, Forward, a reload or a link lead there again.
+(() => {
+  "use strict";
+  const { views, select, el } = window.SB;
+  const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour"];
+  let host = null, visits = 0, now = null, going = 0;
+
+  const read = () => {
+    const found = new URLSearchParams(location.search);
+    return Object.fromEntries(NAMES.filter((name) => found.get(name)).map((name) => [name, found.get(name)]));
+  };
+
+  // Names that the page does not know, such as Gradio's own, stay as they are.
+  function write(change, replace) {
+    const found = new URLSearchParams(location.search);
+    for (const [name, value] of Object.entries(change)) if (value) found.set(name, value); else found.delete(name);
+    const next = location.pathname + (found.size ? `?${found}` : "") + location.hash;
+    if (next === location.pathname + location.search + location.hash) return;
+    history[replace ? "replaceState" : "pushState"](null, "", next);
+  }
+
+  // Until the page has arrived where the address leads, what it passes on its way is no place of its own; nor is what it opens with.
+  const place = (change) => { if (now && Date.now() > going) write(change, false); };
+
+  // Back to a place that names no corpus leads to the one that is there by itself; a link that names none leaves what is chosen.
+  function go(whole) {
+    const wanted = read();
+    going = Date.now() + 20000;
+    visits += 1;
+    select(host, "go", { tab: "similarity", ...wanted, whole: whole ? "1" : "", visit: String(visits) });
+  }
+
+  // A result says what it was made with; once something else is chosen it is marked, and a click makes it again.
+  const bars = new Map();
+  function mark(root, bar, made) {
+    if (!now) return;
+    const stale = [made.model !== now.model && "another model", made.corpus && made.corpus !== now.corpus && "another corpus"].filter(Boolean);
+    root.classList.toggle("sb-stale", stale.length > 0);
+    bar.classList.toggle("sb-made-stale", stale.length > 0);
+    bar.replaceChildren(el("span", {}, stale.length ? `Made with ${made.words}; ${stale.join(" and ")} ${stale.length > 1 ? "are" : "is"} chosen now.` : made.words));
+    if (stale.length && made.again) bar.append(el("button", { type: "button", class: "sb-small-button", on: { click: () => document.getElementById(made.again)?.click() } }, "Do it again"));
+  }
+  function made(root, value) {
+    if (!value || !value.made) {
+      bars.get(root)?.bar.remove();
+      bars.delete(root);
+      root.classList.remove("sb-stale");
+      return;
+    }
+    const bar = bars.get(root)?.bar || el("div", { class: "sb-made sb-dim", role: "status" });
+    bars.set(root, { bar, made: value.made });
+    if (!bar.isConnected) root.before(bar);
+    mark(root, bar, value.made);
+  }
+
+  views.place = (_root, given) => {
+    host = given;
+    return (value) => {
+      const first = now === null;
+      now = value;
+      for (const [root, { bar, made: of }] of bars) if (root.isConnected) mark(root, bar, of); else bars.delete(root);
+      if (value.visit === String(visits)) going = 0;
+      if (first && Object.keys(read()).length) go(false);
+      else if (Date.now() > going) write(value.address, first);
+    };
+  };
+
+  window.addEventListener("popstate", () => { if (host) go(true); });
+  Object.assign(window.SB, { place, made });
+})();

@@ -1,0 +1,159 @@
+"""Which texts of a corpus say nearly the same, and what stays when they are cleared away."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ...errors import StudioError
+
+if TYPE_CHECKING:
+    from ...data.corpus import Corpus
+    from ...explore.linkage import Linkage
+
+Keep = Literal["first", "longest"]
+KEEPS: tuple[Keep, ...] = ("first", "longest")
+WHY = "nearly the same as another text"
+
+
+@dataclass(frozen=True)
+class AlikeGroup:
+    """Texts that hang together.
+
+    Attributes:
+        rows: of the corpus, from 0, ascending.
+        kept: the one that stays; ``None``: all of them do.
+        scores: the cosine of each with the one that stays (with the first, where all do).
+        values: what each says in the column of categories; empty without such a column.
+    """
+
+    rows: tuple[int, ...]
+    kept: int | None
+    scores: tuple[float, ...]
+    values: tuple[str, ...] = ()
+
+    @property
+    def gone(self) -> tuple[int, ...]:
+        """The rows that go."""
+        return () if self.kept is None else tuple(row for row in self.rows if row != self.kept)
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether its texts carry different categories."""
+        return len(set(self.values)) > 1
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """The near-duplicates of a corpus at any threshold from that of the tree to 1.
+
+    Attributes:
+        linkage: which rows hang together by how much.
+        vectors: (n, d), the corpus'.
+        seconds: the comparison alone.
+        notes: what else to tell, in sentences.
+    """
+
+    corpus: Corpus
+    linkage: Linkage
+    vectors: np.ndarray
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def groups(
+        self,
+        threshold: float,
+        keep: Keep = "first",
+        *,
+        chosen: Sequence[int] = (),
+        apart: Collection[tuple[int, ...]] = (),
+        column: str | None = None,
+    ) -> tuple[AlikeGroup, ...]:
+        """The groups, the largest first, and which text of each stays.
+
+        Args:
+            threshold: the cosine from which two texts are alike.
+            keep: the first text of a group or its longest one stays,
+            chosen: unless one of these rows is among them; the last that was chosen counts.
+            apart: groups, by their rows, of which all texts stay.
+            column: the column of categories.
+
+        Raises:
+            StudioError: the threshold is below that of the tree or above 1, there is no such rule or column.
+        """
+        if keep not in KEEPS:
+            raise StudioError(f"there is no rule {keep!r}", f"choose one of {', '.join(KEEPS)}")
+        if column is not None and column not in self.corpus.fields:
+            raise StudioError(f"there is no column {column!r}", f"choose one of {', '.join(self.corpus.fields)}")
+        cells = self.corpus.fields[column] if column is not None else None
+        places = {row: place for place, row in enumerate(chosen)}
+        return tuple(self._group(rows, keep, places, rows in apart, cells) for rows in self.linkage.groups(threshold))
+
+    def clean(self, groups: Sequence[AlikeGroup]) -> Corpus:
+        """The corpus without the rows that go."""
+        gone = {row for group in groups for row in group.gone}
+        return self.corpus.part([row for row in range(len(self.corpus)) if row not in gone], self.corpus.name, WHY)
+
+    def write_clean(self, groups: Sequence[AlikeGroup], path: Path) -> None:
+        """The texts that stay, with all their columns, as a CSV without live formulas."""
+        from ...data.tables import write_csv
+
+        kept = self.clean(groups)
+        write_csv(path, {kept.column: kept.texts, **{name: cells for name, cells in kept.fields.items() if name != kept.column}})
+
+    def write_gone(self, groups: Sequence[AlikeGroup], path: Path) -> None:
+        """The texts that go, each beside the one that stays in its place, as a CSV without live formulas."""
+        from ...data.tables import write_csv
+
+        corpus = self.corpus
+        found = [
+            (row, group.kept, score)
+            for group in groups
+            if group.kept is not None
+            for row, score in zip(group.rows, group.scores, strict=True)
+            if row != group.kept
+        ]
+        found.sort()
+        columns: dict[str, list[Any]] = {
+            "row": [corpus.lines[row] for row, _, _ in found],
+            "text": [corpus.texts[row] for row, _, _ in found],
+            "cosine": [score for _, _, score in found],
+            "kept_row": [corpus.lines[kept] for _, kept, _ in found],
+            "kept_text": [corpus.texts[kept] for _, kept, _ in found],
+        }
+        for name, cells in corpus.fields.items():
+            columns[name if name not in columns else f"{name}_"] = [cells[row] for row, _, _ in found]
+        write_csv(path, columns)
+
+    def _group(self, rows: tuple[int, ...], keep: Keep, chosen: dict[int, int], all_stay: bool, cells: Sequence[str] | None) -> AlikeGroup:
+        from ...explore.products import exact_products
+
+        mine = [row for row in rows if row in chosen]
+        kept = max(mine, key=chosen.__getitem__) if mine else rows[0]
+        if not mine and keep == "longest":
+            kept = max(rows, key=lambda row: len(self.corpus.texts[row]))
+        scores = exact_products(self.vectors, np.full(len(rows), kept), np.asarray(rows)).tolist()
+        return AlikeGroup(rows, None if all_stay else kept, tuple(scores), () if cells is None else tuple(cells[row] for row in rows))
+
+    def to_json(self, groups: Sequence[AlikeGroup], threshold: float) -> dict[str, Any]:
+        """``{threshold, groups: [{rows, kept, scores}], goes, seconds, account, notes}``, rows as a spreadsheet numbers them."""
+        lines = self.corpus.lines
+        return {
+            "threshold": threshold,
+            "groups": [
+                {
+                    "rows": [lines[row] for row in group.rows],
+                    "kept": None if group.kept is None else lines[group.kept],
+                    "scores": list(group.scores),
+                }
+                for group in groups
+            ],
+            "goes": sum(len(group.gone) for group in groups),
+            "seconds": self.seconds,
+            "account": self.corpus.account.to_json(),
+            "notes": list(self.notes),
+        }

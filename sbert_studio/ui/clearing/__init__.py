@@ -1,0 +1,1 @@
+"""Clearing a corpus of texts that say nearly the same."""

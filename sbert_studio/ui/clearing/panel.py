@@ -1,0 +1,124 @@
+"""The workbench: which texts say nearly the same, which of each group stays, and the file without the rest."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from ...errors import StudioError
+from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
+from ..views import Value, nothing, view
+from .choices import Choices, alike_value, category_columns
+from .choices import told as in_words
+
+_NOTHING = "Texts that say nearly the same appear here, in groups. You decide from which likeness on, and which text of a group stays."
+_NONE = "No category"
+
+
+def look(page: Page, key: str | None, model: str | None, keep: str, progress: Any = None) -> tuple[str, str, Choices, Value, Any]:
+    """Compare every text of the corpus with every other.
+
+    Returns:
+        the corpus' key, the key of what was found, the choices, the value of the view and the update of the column's chooser.
+    """
+    key, chosen = page.corpus_of(key)
+    reading = told(progress, "Comparing every text with every other") if progress is not None else None
+    found = page.studio.explore.duplicates(chosen.corpus, model, reading)
+    columns = category_columns(found)
+    choices = Choices(column=columns[0] if columns else None).with_keep(keep)
+    shown = gr.update(choices=[(_NONE, ""), *((name, name) for name in columns)], value=choices.column or "", visible=bool(columns))
+    made = page.made(model, chosen, "alike-go")
+    return key, page.alike.put(found), choices, alike_value(found, choices) | {"made": made}, shown
+
+
+def change(page: Page, found_key: str | None, choices: Choices | None, **changed: Any) -> tuple[Choices, Value]:
+    """The choices and the view after one of the controls was changed; before anything was found there is nothing to draw."""
+    now = replace(choices or Choices(), **changed)
+    return now, nothing(_NOTHING) if found_key is None else alike_value(page.alike.get(found_key), now)
+
+
+def click(page: Page, found_key: str | None, choices: Choices | None, kind: Any, index: Any) -> tuple[Choices, Value]:
+    """The same after a click in the view."""
+    found = page.alike.get(found_key)
+    now = (choices or Choices()).after(kind, index, found)
+    return now, alike_value(found, now)
+
+
+def take(page: Page, key: str | None, found_key: str | None, choices: Choices | None) -> str:
+    """The texts that stay as the visitor's corpus: its key.
+
+    Raises:
+        StudioError: another corpus was chosen meanwhile.
+    """
+    found, (_, chosen) = page.alike.get(found_key), page.corpus_of(key)
+    if chosen.corpus.digest != found.corpus.digest:
+        raise StudioError("another file was chosen meanwhile", "find its near-duplicates first")
+    groups = (choices or Choices()).groups(found)
+    gr.Info(f"{in_words(groups)}. Search and Map work on what stays; choose the file again for all of it.", duration=8, title="Cleared")
+    return page.corpora.put(replace(chosen, corpus=found.clean(groups), id=""))  # a link would lead to the whole file
+
+
+def save(page: Page, found_key: str | None, choices: Choices | None, *, gone: bool) -> Path:
+    """The file without the texts that go, or a file of these."""
+    found = page.alike.get(found_key)
+    groups = (choices or Choices()).groups(found)
+    stem = Path(found.corpus.name).stem or "corpus"
+    target = page.downloads.path(f"{stem} {'removed' if gone else 'clean'}.csv")
+    (found.write_gone if gone else found.write_clean)(groups, target)
+    return target
+
+
+def build(page: Page) -> None:
+    """Draw it."""
+    found, choices = gr.State(None), gr.State(None)
+    with gr.Column(elem_classes=["sb-panel"]):
+        with gr.Row():
+            keep = gr.Radio(
+                [("The first", "first"), ("The longest", "longest")],
+                value="first",
+                label="Of each group stays",
+                elem_id="alike-keep",
+                min_width=240,
+            )
+            column = gr.Dropdown(
+                [(_NONE, "")],
+                value="",
+                label="Category",
+                info="Groups whose texts carry different ones are marked.",
+                visible=False,
+                elem_id="alike-column",
+                min_width=200,
+            )
+        button = gr.Button("Find near-duplicates", variant="primary", elem_id="alike-go")
+        cancel_button("alike")
+    shown = view("alike", nothing(_NOTHING), elem_id="alike-view")
+    with gr.Row(elem_classes=["sb-downloads"], visible=False) as ways:
+        download_button("Download clean file", partial(save, page, gone=False), [found, choices], elem_id="alike-clean")
+        download_button("What was removed", partial(save, page, gone=True), [found, choices], elem_id="alike-gone")
+        use = gr.Button("Go on with what stays", elem_id="alike-use")
+
+    def on_look(key: str | None, model: str, keep: str, progress: Any = PROGRESS) -> Any:
+        return (*look(page, key, model, keep, progress), gr.update(visible=True))
+
+    def on_click(found_key: str | None, choices: Choices | None, event: gr.SelectData) -> Any:
+        return click(page, found_key, choices, event.value, event.index)
+
+    def on_corpus(found_key: str | None, key: str | None) -> Any:
+        if found_key is None or (key is not None and page.corpora.get(key).corpus.digest == page.alike.get(found_key).corpus.digest):
+            return (gr.skip(),) * 4
+        return None, None, nothing(_NOTHING), gr.update(visible=False)
+
+    outputs = [page.corpus, found, choices, shown, column, ways]
+    long_work(button.click, "alike", on_look, [page.corpus, page.model, keep], outputs, show_progress_on=shown)
+    quiet = {"api_visibility": "private", "show_progress": "hidden"}
+    shown.select(guarded(on_click), [found, choices], [choices, shown], **quiet)
+    keep.input(guarded(lambda key, now, value: change(page, key, now, keep=value)), [found, choices, keep], [choices, shown], **quiet)
+    column.input(
+        guarded(lambda key, now, value: change(page, key, now, column=value or None)), [found, choices, column], [choices, shown], **quiet
+    )
+    use.click(guarded(partial(take, page)), [page.corpus, found, choices], page.corpus, api_visibility="private")
+    page.corpus.change(guarded(on_corpus), [found, page.corpus], [found, choices, shown, ways], **quiet)

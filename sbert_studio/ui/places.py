@@ -1,0 +1,152 @@
+"""Where a visitor is, as the address says it: so that a reload, a link, Back and Forward lead to what was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from ..errors import StudioError
+from .page import Page, guarded
+from .views import Value, view
+
+_LONGEST = 2_000
+_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """What an address holds, none of it to be trusted.
+
+    Attributes:
+        tab: in lower case. corpus: its id. model: its name.
+        query, mode: what is searched, and how.
+        drawn: whether the map is; colour: by what.
+        whole: whether what the address does not name stands at what is there by itself; else it is left as it is.
+        visit: a number of the browser's, different each time, so that the same place can be gone to twice.
+    """
+
+    tab: str = ""
+    corpus: str = ""
+    model: str = ""
+    query: str = ""
+    mode: str = ""
+    drawn: bool = False
+    colour: str = ""
+    whole: bool = False
+    visit: str = ""
+
+    @classmethod
+    def read(cls, sent: Any) -> Place:
+        """From the names and values of an address; unknown names and values that are no text are passed over."""
+        given = sent if isinstance(sent, Mapping) else {}
+        known = {name: value[:_LONGEST] for name, value in given.items() if name in _NAMES and isinstance(value, str)}
+        return cls(**{_NAMES[name]: value if name not in _FLAGS else value == "1" for name, value in known.items()})  # type: ignore[arg-type]
+
+
+# The words of an address, and what they stand for.
+_NAMES = {name: name for name in ("tab", "corpus", "model", "mode", "drawn", "colour", "whole", "visit")} | {"q": "query"}
+_FLAGS = ("drawn", "whole")
+
+
+def go(
+    page: Page, titles: Mapping[str, str], owner: Any, now: tuple[str | None, str | None], sent: Any
+) -> tuple[Any, Any, Any, Any, Value, Place]:
+    """Updates of the tabs, the model, the corpus and its chooser, what is here then, and the place, for an address.
+
+    Args:
+        titles: of the tabs, by the word of an address.
+        now: the key of the corpus and the model as they are.
+        sent: what the browser says that the address holds.
+
+    What a link names and is not at hand (any more) is told, and the rest is gone to all the same.
+    """
+    place = Place.read(sent)
+    tab = gr.Tabs(selected=titles[place.tab]) if place.tab in titles else gr.skip()
+    missing: list[str] = []
+    model, named = gr.skip(), gr.skip()
+    found, corpus_key = False, None
+    wanted = place.model or (page.studio.settings.default_model if place.whole else "")
+    if wanted:
+        choices = page.model_choices(owner)
+        if wanted in {name for _, name in choices}:
+            model, found = gr.update(choices=choices, value=wanted), True
+        else:
+            missing.append(f"The model {wanted[:80]!r} is not at hand here.")
+    corpus = place.corpus or (page.sample_corpus().id if place.whole else "")
+    if corpus:
+        try:
+            corpus_key = page.open_corpus(owner, corpus)
+            named = gr.update(choices=page.corpus_choices(owner), value=corpus)
+        except StudioError as error:
+            missing.append(f"{error.message[:1].upper()}{error.message[1:]}.")
+    if missing:
+        gr.Warning(" ".join(missing), duration=10, title="Not all of this address is here")
+    arrived = here(page, now[0] if corpus_key is None else corpus_key, wanted if found else now[1]) | {"visit": place.visit}
+    return tab, model, gr.skip() if corpus_key is None else corpus_key, named, arrived, place
+
+
+def here(page: Page, key: str | None, model: str | None) -> Value:
+    """What the header's choosers stand at, for the address and for results that were made with others."""
+    chosen = page.sample_corpus() if key is None or key not in page.corpora else page.corpora.get(key)
+    first = page.sample_corpus().id
+    return {
+        "model": model or "",
+        "corpus": chosen.corpus.digest,
+        "corpus_name": chosen.corpus.name,
+        "address": {
+            "model": "" if model == page.studio.settings.default_model else model or "",
+            "corpus": "" if chosen.id == first else chosen.id,
+        },
+    }
+
+
+def choose(page: Page, owner: Any, corpus_id: str) -> Any:
+    """The key of the corpus that was chosen in the header."""
+    return page.open_corpus(owner, corpus_id)
+
+
+def chooser(page: Page, owner: Any, key: str | None) -> Any:
+    """An update of the corpus chooser: what there is to choose, and what is chosen."""
+    choices = page.corpus_choices(owner)
+    chosen = page.sample_corpus() if key is None or key not in page.corpora else page.corpora.get(key)
+    if not chosen.id:  # part of a file, or too large to keep
+        choices = [(chosen.corpus.name, ""), *choices]
+    return gr.update(choices=choices, value=chosen.id)
+
+
+def corpus_chooser(page: Page) -> Any:
+    """The chooser in the header."""
+    return gr.Dropdown(
+        choices=page.corpus_choices(None),
+        value=page.sample_corpus().id,
+        label="Corpus",
+        elem_id="corpus",
+        elem_classes=["sb-model"],
+        scale=0,
+        min_width=200,
+    )
+
+
+def listen(page: Page, titles: Mapping[str, str], named: Any) -> None:
+    """Have the address follow the choosers, and the choosers the address.
+
+    Args:
+        titles: of the tabs, by the word of an address.
+        named: the event after which the visitor has a name.
+    """
+    address = view("place", elem_id="place")
+
+    def on_go(owner: Any, key: str | None, model: str, event: gr.SelectData) -> Any:
+        return go(page, titles, owner, (key, model), event.index)
+
+    arrive = {"outputs": [page.tabs, page.model, page.corpus, page.corpus_name, address, page.arrived], **_QUIET}
+    address.select(guarded(on_go), [page.owner, page.corpus, page.model], **arrive)
+    page.corpus_name.input(guarded(partial(choose, page)), [page.owner, page.corpus_name], page.corpus, **_QUIET)
+    for event in (page.corpus.change, page.model.change, named.then):
+        event(guarded(partial(here, page)), [page.corpus, page.model], address, **_QUIET)
+    for event in (page.corpus.change, named.then):
+        event(guarded(partial(chooser, page)), [page.owner, page.corpus], page.corpus_name, **_QUIET)

@@ -1,0 +1,67 @@
+"""Near-duplicates, click by click: the threshold, what stays, the files, and going on with the rest."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+from .conftest import Visitor
+
+ROWS = [
+    ("My card was swallowed by the machine", "card"),
+    ("my card was swallowed by the machine", "loss"),
+    ("My card got swallowed by the machine.", "card"),
+    ("How long does bread dough rise?", "bread"),
+    ("How long does bread dough take to rise?", "bread"),
+    ("Will it rain tomorrow?", "rain"),
+    ("The museum is closed on Mondays", "museum"),
+]
+
+
+def test_near_duplicates_are_cleared_away(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Search")
+    visitor.upload("search-file", "requests.csv", "text,topic\n" + "\n".join(f"{text},{topic}" for text, topic in ROWS) + "\n")
+    visitor.see("#search-summary dl")
+    page.get_by_role("tab", name="Near-duplicates").click()
+    page.click("#alike-go")
+    visitor.see("#alike-view .sb-alike-group")
+    said = visitor.text("#alike-view .sb-alike-count")
+    assert said.startswith("0.950: ") and "text" in said
+    assert "carry different “topic”" in visitor.text("#alike-view .sb-note")
+
+    slider = page.locator("#alike-view input[type=range]")
+    slider.focus()
+    slider.press("Home")  # 0.8
+    page.wait_for_function("document.querySelectorAll('#alike-view .sb-alike-group').length === 2")
+    assert visitor.text("#alike-view .sb-alike-count") == "0.800: 2 groups, 3 texts go"
+    assert visitor.text("#alike-view .sb-verdict") == "3 texts go as chosen, 4 stay."
+    assert page.evaluate("document.activeElement.type") == "range", "the hand stays on the slider"
+    first = page.locator("#alike-view .sb-alike-group").first
+    assert "different categories" in first.inner_text()
+
+    page.get_by_label("Keep row 4").check()
+    page.wait_for_function("document.querySelector('#alike-view .sb-stays').innerText.includes('row 4')")
+    bread = page.locator("#alike-view .sb-alike-group").nth(1)
+    bread.get_by_role("button", name="Keep all").click()
+    page.wait_for_function("document.querySelector('#alike-view .sb-verdict').innerText === '2 texts go as chosen, 5 stay.'")
+
+    with page.expect_download() as download:
+        page.click("#alike-clean")
+    assert download.value.suggested_filename == "requests clean.csv"
+    download.value.save_as(tmp_path / "clean.csv")
+    kept = list(csv.DictReader((tmp_path / "clean.csv").open(encoding="utf-8-sig", newline="")))
+    assert [row["text"] for row in kept] == [ROWS[place][0] for place in (2, 3, 4, 5, 6)]
+    with page.expect_download() as download:
+        page.click("#alike-gone")
+    download.value.save_as(tmp_path / "gone.csv")
+    gone = list(csv.DictReader((tmp_path / "gone.csv").open(encoding="utf-8-sig", newline="")))
+    assert [(row["row"], row["kept_row"], row["topic"]) for row in gone] == [("2", "4", "card"), ("3", "4", "loss")]
+
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off on a phone"
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.click("#alike-use")
+    page.wait_for_function("document.querySelector('#search-summary').innerText.match(/Texts\\s*5/)")

@@ -1,0 +1,76 @@
+"""The address: a reload, a link, Back and Forward lead to what was seen; and results of another model or corpus are marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlparse
+
+from .conftest import Visitor
+from .test_page import corpus_csv
+
+
+def address(visitor: Visitor) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlparse(visitor.page.url).query).items()}
+
+
+def test_what_was_seen_comes_back(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Search")
+    visitor.upload("search-file", "messages.csv", corpus_csv())
+    page.wait_for_function("location.search.includes('corpus=file')")
+    assert page.input_value("#corpus input") == "messages.csv"
+    page.wait_for_function("document.querySelectorAll('#search-hits tbody tr').length === 10")
+    visitor.fill("#search-query", "the ATM took my card")
+    page.click("#search-go")
+    page.wait_for_function("location.search.includes('q=the')")
+    page.wait_for_function("document.querySelector('#search-hits tbody tr').innerText.includes('card')")
+    first = visitor.text("#search-hits tbody tr:first-child .sb-main")
+    assert "all-MiniLM-L6-v2 · messages.csv" in visitor.text("#search-hits .sb-made")
+    link = page.url
+
+    visitor.tab("Map")
+    page.click("#map-draw")
+    visitor.see("#map-view [data-drawn]")
+    page.wait_for_function("location.search.includes('drawn=1')")
+    page.go_back()
+    page.wait_for_function("!location.search.includes('drawn')")
+    page.go_back()
+    page.wait_for_selector("#search-go:visible")
+    assert address(visitor)["tab"] == "search"
+    page.wait_for_function("document.querySelector('#search-hits tbody tr').innerText.includes('card')")
+    page.go_forward()
+    page.go_forward()
+    page.wait_for_selector("#map-view [data-drawn]:visible")
+
+    page.goto(link)
+    page.wait_for_selector("#search-hits tbody tr:visible")
+    assert visitor.text("#search-hits tbody tr:first-child .sb-main") == first
+    assert page.input_value("#search-query textarea, #search-query input") == "the ATM took my card"
+    assert page.input_value("#corpus input") == "messages.csv"
+    visitor.forgive()
+
+
+def test_a_result_is_marked_once_another_corpus_is_chosen_and_made_again_by_a_click(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Search")
+    page.click("#search-go")
+    visitor.see("#search-hits tbody tr")
+    assert "Support requests" in visitor.text("#search-hits .sb-made")
+    visitor.choose("#corpus", "Questions")
+    visitor.see("#search-hits .sb-made-stale")
+    assert "another corpus is chosen now" in visitor.text("#search-hits .sb-made")
+    page.get_by_role("button", name="Do it again").click()
+    page.wait_for_selector("#search-hits .sb-made:not(.sb-made-stale)")
+    assert "Support requests" not in visitor.text("#search-hits .sb-made")
+
+
+def test_a_link_to_what_is_not_here_says_so_and_leads_to_the_rest(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    page.goto(f"{visitor.url}/?tab=search&corpus=file:0123456789ab&model=run-0000000000")
+    page.wait_for_selector("#search-go:visible")
+    page.wait_for_selector("text=is not at hand here")
+    assert page.is_visible("text=no longer kept here")
+    visitor.forgive()

@@ -1,0 +1,77 @@
+"""The tree of alike texts against connected components of every pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
+
+from sbert_studio.data.progress import StoppedError, stoppable
+from sbert_studio.errors import StudioError
+from sbert_studio.explore import products
+from sbert_studio.explore.linkage import linked
+
+
+def brute_force(vectors: np.ndarray, threshold: float) -> list[tuple[int, ...]]:
+    rows = vectors.astype(np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    group = connected_components(np.round(rows @ rows.T, 12) >= threshold, directed=False)[1]
+    members = [tuple(np.flatnonzero(group == name).tolist()) for name in np.unique(group)]
+    return sorted((rows for rows in members if len(rows) > 1), key=lambda rows: (-len(rows), rows[0]))
+
+
+def blobs(seed: int, rows: int, noise: float = 0.2) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(rows // 4 + 1, 6))[rng.integers(0, rows // 4 + 1, rows)] + noise * rng.normal(size=(rows, 6))).astype(
+        np.float32
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 1000), st.integers(0, 60), st.sampled_from([0.8, 0.9, 0.97, 1.0]), st.sampled_from([40, 4_000_000]))
+def test_groups_at_any_threshold_are_the_components_of_all_pairs(seed: int, rows: int, threshold: float, cells: int) -> None:
+    vectors = blobs(seed, rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(products, "_CELLS", cells)
+        tree = linked(vectors)
+    found = tree.groups(threshold)
+    assert found == brute_force(vectors, threshold)
+    assert tree.counts([threshold]) == [(len(found), sum(map(len, found)) - len(found))]
+    assert len(tree.scores) < max(1, rows) and (np.diff(tree.scores) <= 0).all()
+
+
+def test_counts_fall_as_the_threshold_rises() -> None:
+    counts = linked(blobs(3, 200)).counts([0.8, 0.9, 0.95, 1.0])
+    assert [gone for _, gone in counts] == sorted((gone for _, gone in counts), reverse=True)
+    assert counts[0][1] > counts[2][1] > 0 == counts[3][1]
+
+
+def test_rows_of_one_text_are_joined_without_being_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, texts = blobs(5, 40), [f"text {row}" for row in range(40)]
+    for row in (7, 30):
+        texts[row], vectors[row] = texts[3], vectors[3]
+    tree = linked(vectors, texts)
+    assert tree.groups(1.0) == [(3, 7, 30)]
+    assert tree.groups(0.85) == brute_force(vectors, 0.85)
+    many = linked(np.ones((5000, 2), np.float32), ["the same"] * 5000)
+    assert many.groups(0.9) == [tuple(range(5000))]
+
+
+def test_a_vector_of_zeros_is_alike_to_nothing_and_no_rows_have_no_groups() -> None:
+    vectors = np.ones((3, 4), np.float32)
+    vectors[1] = 0
+    assert linked(vectors).groups(0.8) == [(0, 2)]
+    assert linked(vectors[:0]).groups(0.9) == []
+    assert linked(vectors[:1]).counts([0.9]) == [(0, 0)]
+
+
+def test_thresholds_that_are_none_are_refused_and_a_stop_is_heard() -> None:
+    with pytest.raises(StudioError, match="choose a cosine between 0"):
+        linked(blobs(1, 9)).groups(0.5)
+    with pytest.raises(StudioError, match="threshold"):
+        linked(blobs(1, 9), least=1.5)
+    with pytest.raises(StoppedError), stoppable(lambda: True):
+        linked(blobs(1, 9))

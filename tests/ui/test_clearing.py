@@ -1,0 +1,108 @@
+"""The workbench of near-duplicates, without a browser."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_studio import sentences
+
+from sbert_studio.errors import StudioError
+from sbert_studio.ui import picker
+from sbert_studio.ui.clearing import panel
+from sbert_studio.ui.clearing.choices import Choices, alike_value, category_columns
+from sbert_studio.ui.page import Page
+
+LINES = ["text,topic", "cat dog moon,a", "cat dog moon,b", "red blue sky,c", "cat dog moon sky,a", "red blue sky,c"]
+
+OTHERS = [text for text in dict.fromkeys(sentences(40)) if not text.startswith(("cat dog moon", "red blue sky"))][:12]
+
+
+@pytest.fixture
+def found(page: Page, tmp_path: Path) -> tuple[str, str, Choices]:
+    """The corpus' key, that of its duplicates, and the choices at the lowest threshold."""
+    path = tmp_path / "topics.csv"
+    path.write_text("\n".join([*LINES, *(f"{text},t{place % 3}" for place, text in enumerate(OTHERS))]) + "\n", encoding="utf-8")
+    key, made, choices, value, _ = panel.look(page, picker.take_file(page, str(path)), None, "first")
+    assert value["steps"][0][0] == 0.8 and value["steps"][-1][0] == 1.0
+    return key, made, choices
+
+
+def groups(page: Page, made: str, choices: Choices) -> dict[int, Any]:
+    return {group["members"][0]["line"]: group for group in alike_value(page.alike.get(made), choices)["groups"]}
+
+
+def test_copies_are_groups_whose_different_categories_stand_first(page: Page, found: tuple[str, str, Choices]) -> None:
+    _, made, choices = found
+    choices, value = panel.change(page, made, choices, threshold=1.0)
+    assert choices.column == "topic" and category_columns(page.alike.get(made)) == ["topic"]
+    assert [[one["line"] for one in group["members"]] for group in value["groups"]] == [[2, 3], [4, 6]]
+    assert [group["contradicts"] for group in value["groups"]] == [True, False]
+    assert (value["goes"], value["stays"], value["differing"]) == (2, 15, 1)
+    assert value["steps"][-1] == [1.0, 2, 2], "what the slider tells is what is drawn"
+    _, plain = panel.change(page, made, choices, column=None)
+    assert plain["differing"] == 0 and plain["groups"][0]["members"][0]["value"] == ""
+
+
+def test_a_click_chooses_the_one_that_stays_or_lets_all_stay(page: Page, found: tuple[str, str, Choices]) -> None:
+    _, made, choices = found
+    choices, _ = panel.change(page, made, choices, threshold=1.0)
+    choices, value = panel.click(page, made, choices, "keep", 1)
+    assert [(one["line"], one["kept"]) for one in value["groups"][0]["members"]] == [(3, True), (2, False)]
+    again, value = panel.click(page, made, choices, "apart", 1)
+    assert value["groups"][0]["all"] and value["goes"] == 1
+    _, value = panel.click(page, made, again, "apart", 0)
+    assert value["goes"] == 2 and value["groups"][0]["members"][0]["line"] == 3, "the choice from before"
+    _, value = panel.click(page, made, again, "keep", 0)
+    assert not value["groups"][0]["all"] and value["groups"][0]["members"][0]["line"] == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "index"), [("keep", 999), ("keep", "1"), ("keep", None), ("apart", True), ("threshold", 0.2), ("threshold", "x"), (None, [])]
+)
+def test_what_the_browser_makes_up_changes_nothing(page: Page, found: tuple[str, str, Choices], kind: Any, index: Any) -> None:
+    _, made, choices = found
+    assert panel.click(page, made, choices, kind, index)[0] == choices
+
+
+def test_the_longest_stays_where_that_is_asked(page: Page, found: tuple[str, str, Choices]) -> None:
+    _, made, choices = found
+    lowest, _ = panel.change(page, made, choices, threshold=0.8, keep="longest")
+    texts = page.alike.get(made).corpus.texts
+    for group in lowest.groups(page.alike.get(made)):
+        assert len(texts[group.kept or 0]) == max(len(texts[row]) for row in group.rows)
+
+
+def test_both_files_together_are_the_whole_and_hold_no_formula(page: Page, found: tuple[str, str, Choices]) -> None:
+    _, made, choices = found
+    choices, _ = panel.change(page, made, choices, threshold=1.0)
+    clean, gone = (panel.save(page, made, choices, gone=which) for which in (False, True))
+    kept, removed = (list(csv.DictReader(path.open(encoding="utf-8-sig", newline=""))) for path in (clean, gone))
+    assert [clean.name, gone.name] == ["topics clean.csv", "topics removed.csv"]
+    assert len(kept) == 15 and kept[0] == {"text": "cat dog moon", "topic": "a"}
+    assert [(one["row"], one["kept_row"], one["topic"], float(one["cosine"])) for one in removed] == [
+        ("3", "2", "b", 1),
+        ("6", "4", "c", 1),
+    ]
+
+
+def test_the_page_goes_on_with_what_stays_and_the_account_says_what_went(page: Page, found: tuple[str, str, Choices]) -> None:
+    key, made, choices = found
+    choices, _ = panel.change(page, made, choices, threshold=1.0)
+    corpus = page.corpora.get(panel.take(page, key, made, choices)).corpus
+    assert len(corpus) == 15 and corpus.account.left_out == 2
+    assert corpus.account.reasons[-1].rows == (3, 6)
+    with pytest.raises(StudioError, match="another file"):
+        panel.take(page, picker.take_sample(page, "support_requests"), made, choices)
+
+
+def test_scores_are_those_with_the_text_that_stays(page: Page, found: tuple[str, str, Choices]) -> None:
+    _, made, choices = found
+    duplicates = page.alike.get(made)
+    for group in panel.change(page, made, choices, threshold=0.8)[0].groups(duplicates):
+        rows = duplicates.vectors[list(group.rows)].astype(np.float64)
+        kept = duplicates.vectors[group.kept].astype(np.float64)
+        np.testing.assert_allclose(group.scores, rows @ kept / np.linalg.norm(rows, axis=1) / np.linalg.norm(kept), atol=1e-6)

@@ -1,0 +1,79 @@
+"""An address and what it leads to, without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from sbert_studio.ui import picker, places
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.places import Place
+
+TABS = {"search": "Search", "map": "Map"}
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    words: list[str] = []
+    monkeypatch.setattr(gr, "Warning", lambda text, **_: words.append(text))
+    return words
+
+
+@pytest.mark.parametrize("sent", [None, [], "tab", {"tab": 3, "evil": "x", "q": None}, {"whole": "0"}])
+def test_what_is_no_address_is_an_empty_place(sent: Any) -> None:
+    assert Place.read(sent) == Place()
+
+
+def test_an_address_is_read_word_by_word() -> None:
+    place = Place.read({"tab": "map", "corpus": "sample:questions", "q": "x" * 5000, "drawn": "1", "colour": "topic", "visit": "3"})
+    assert (place.tab, place.corpus, place.drawn, place.colour, place.visit) == ("map", "sample:questions", True, "topic", "3")
+    assert len(place.query) == 2000
+
+
+def test_a_link_brings_the_visitors_own_file_back(page: Page, corpus_file: Path, said: list[str]) -> None:
+    key = picker.take_file(page, str(corpus_file))
+    corpus = page.corpora.get(key)
+    assert corpus.id.startswith("file:") and corpus.path != corpus_file
+    corpus_file.unlink()
+    tab, _, again, chooser, here, place = places.go(page, TABS, None, (None, None), {"tab": "search", "corpus": corpus.id, "visit": "1"})
+    assert tab.selected == "Search" and page.corpora.get(again).corpus.texts == corpus.corpus.texts
+    assert chooser["value"] == corpus.id and (corpus.corpus.name, corpus.id) in chooser["choices"]
+    assert here["corpus"] == corpus.corpus.digest and here["visit"] == "1" and place.tab == "search" and not said
+
+
+def test_what_a_link_names_and_is_not_here_is_told_and_the_rest_is_gone_to(page: Page, said: list[str]) -> None:
+    sent = {"tab": "map", "corpus": "file:0123456789ab", "model": "run-0000000000"}
+    tab, model, key, _, here, _ = places.go(page, TABS, None, (None, page.studio.settings.default_model), sent)
+    assert tab.selected == "Map" and "value" not in model and not isinstance(key, str)
+    assert "run-0000000000" in said[0] and "no longer kept here" in said[0]
+    assert here["address"] == {"model": "", "corpus": ""}
+
+
+def test_back_to_an_address_without_a_corpus_is_back_to_the_first_one(page: Page, corpus_file: Path, said: list[str]) -> None:
+    key = picker.take_file(page, str(corpus_file))
+    for whole, name in (("1", page.sample_corpus().corpus.name), ("", "corpus.csv")):
+        _, _, again, _, here, _ = places.go(page, TABS, None, (key, None), {"tab": "search", "whole": whole})
+        assert here["corpus_name"] == name and isinstance(again, str) == (whole == "1")
+
+
+def test_a_corpus_that_no_link_leads_to_is_named_all_the_same(page: Page, corpus_file: Path) -> None:
+    from dataclasses import replace
+
+    chosen = page.corpora.get(picker.take_file(page, str(corpus_file)))
+    part = page.corpora.put(replace(chosen, corpus=chosen.corpus.part(range(5), "some", "for a test"), id=""))
+    shown = places.chooser(page, None, part)
+    assert shown["value"] == "" and shown["choices"][0] == ("some", "")
+    assert places.here(page, part, None)["address"]["corpus"] == ""
+
+
+def test_strangers_do_not_open_each_others_files(studio: Any, corpus_file: Path, said: list[str]) -> None:
+    shared = Page(studio, shared=True)
+    mine, theirs = ({"owner": f"visitor-{number:016x}", "job": ""} for number in (1, 2))
+    corpus = shared.corpora.get(picker.take_file(shared, str(corpus_file), mine))
+    assert corpus.id in dict(map(reversed, shared.corpus_choices(mine)))  # type: ignore[arg-type]
+    assert corpus.id not in dict(map(reversed, shared.corpus_choices(theirs)))  # type: ignore[arg-type]
+    places.go(shared, TABS, theirs, (None, None), {"corpus": corpus.id})
+    assert "somebody else" in said[0]
