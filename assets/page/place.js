@@ -3,7 +3,7 @@
   "use strict";
   const { views, select, el } = window.SB;
   const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour"];
-  let host = null, visits = 0, now = null, going = 0;
+  let host = null, visits = 0, now = null, going = 0, again = null;
 
   const read = () => {
     const found = new URLSearchParams(location.search);
@@ -24,7 +24,9 @@
 
   // Back to a place that names no corpus leads to the one that is there by itself; a link that names none leaves what is chosen.
   function go(whole) {
+    if (Date.now() < going) { again = whole; return; }  // Back pressed twice: the second place is gone to once the first is there
     const wanted = read();
+    again = null;
     going = Date.now() + 20000;
     visits += 1;
     select(host, "go", { tab: "similarity", ...wanted, whole: whole ? "1" : "", visit: String(visits) });
@@ -59,9 +61,13 @@
       const first = now === null;
       now = value;
       for (const [root, { bar, made: of }] of bars) if (root.isConnected) mark(root, bar, of); else bars.delete(root);
-      if (value.visit === String(visits)) going = 0;
+      if (value.visit === String(visits)) {
+        going = 0;
+        if (again !== null) { setTimeout(go, 100, again); return undefined; }
+      }
       if (first && Object.keys(read()).length) go(false);
       else if (Date.now() > going) write(value.address, first);
+      return undefined;
     };
   };
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -82,6 +83,25 @@ def take_column(page: Page, key: str | None, column: str, owner: Any = None) -> 
     return page.take_in(owner, chosen.path, column, chosen.corpus.name)
 
 
+def forget(page: Page, key: str | None, owner: Any) -> str:
+    """Delete the visitor's file that is kept here; the key of the first sample, which takes its place.
+
+    Raises:
+        StudioError: it is no longer kept, or somebody else's.
+    """
+    chosen = page.corpora.get(key)
+    page.kept.remove(page.visitor(owner), chosen.id.removeprefix(FILE))
+    if key is not None:
+        page.corpora.remove(key)
+    gr.Info("Your file is deleted here.", duration=6, title=html.escape(chosen.corpus.name))
+    return page.corpora.put(page.sample_corpus())
+
+
+def is_kept(page: Page, key: str | None) -> Any:
+    """Whether the button shows that deletes the visitor's file: where there is one of theirs."""
+    return gr.update(visible=key is not None and key in page.corpora and page.corpora.get(key).id.startswith(FILE))
+
+
 def describe(page: Page, key: str | None, model: str | None = None) -> tuple[Any, Value | None]:
     """The column chooser, and what became of the file's rows and whether the model knows their language; hidden while there is none."""
     if key is None:
@@ -105,11 +125,12 @@ def _foreign(page: Page, corpus: Corpus, model: str | None) -> tuple[str, ...]:
 
 def corpus_picker(page: Page, elem_id: str) -> Picked:
     """The corpus of Search and Map: an upload, samples, the column; both tabs show the same choice."""
-    file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet", f"{elem_id}-file")
+    file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet. They stay here for your next visit.", f"{elem_id}-file")
     samples = samples_of("corpus")
     buttons = sample_buttons(samples, elem_id)
     column = gr.Dropdown(label="Column with the texts", choices=[], visible=False, elem_id=f"{elem_id}-column")
     summary = view("facts", elem_id=f"{elem_id}-summary")
+    away = gr.Button("Delete this file here", size="sm", visible=False, elem_id=f"{elem_id}-forget")
 
     def on_file(path: str | None, owner: Any, progress: Any = PROGRESS) -> str | None:
         return take_file(page, path, owner, progress)
@@ -130,4 +151,6 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
             api_visibility="private",
             show_progress="hidden",
         )
+    away.click(guarded(partial(forget, page)), [page.corpus, page.owner], page.corpus, api_visibility="private")
+    page.corpus.change(guarded(partial(is_kept, page)), page.corpus, away, api_visibility="private", show_progress="hidden")
     return Picked(tuple(events), file)

@@ -112,7 +112,9 @@ def choose(page: Page, owner: Any, corpus_id: str) -> Any:
 def chooser(page: Page, owner: Any, key: str | None) -> Any:
     """An update of the corpus chooser: what there is to choose, and what is chosen."""
     choices = page.corpus_choices(owner)
-    chosen = page.sample_corpus() if key is None or key not in page.corpora else page.corpora.get(key)
+    if key is None:  # nothing was chosen yet, or a link is on its way
+        return gr.update(choices=choices)
+    chosen = page.corpora.get(key) if key in page.corpora else page.sample_corpus()
     if not chosen.id:  # part of a file, or too large to keep
         choices = [(chosen.corpus.name, ""), *choices]
     return gr.update(choices=choices, value=chosen.id)
@@ -144,7 +146,7 @@ def listen(page: Page, titles: Mapping[str, str], named: Any) -> None:
         return go(page, titles, owner, (key, model), event.index)
 
     arrive = {"outputs": [page.tabs, page.model, page.corpus, page.corpus_name, address, page.arrived], **_QUIET}
-    address.select(guarded(on_go), [page.owner, page.corpus, page.model], **arrive)
+    address.select(guarded(on_go), [page.owner, page.corpus, page.model], trigger_mode="multiple", **arrive)
     page.corpus_name.input(guarded(partial(choose, page)), [page.owner, page.corpus_name], page.corpus, **_QUIET)
     for event in (page.corpus.change, page.model.change, named.then):
         event(guarded(partial(here, page)), [page.corpus, page.model], address, **_QUIET)

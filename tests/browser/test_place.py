@@ -47,7 +47,10 @@ def test_what_was_seen_comes_back(visit: Callable[..., Visitor]) -> None:
     page.wait_for_selector("#search-hits tbody tr:visible")
     assert visitor.text("#search-hits tbody tr:first-child .sb-main") == first
     assert page.input_value("#search-query textarea, #search-query input") == "the ATM took my card"
-    assert page.input_value("#corpus input") == "messages.csv"
+    page.wait_for_function("document.querySelector('#corpus input').value === 'messages.csv'")
+    page.click("#search-forget")
+    page.wait_for_function("document.querySelector('#corpus input').value === 'Support requests'")
+    page.wait_for_selector("#search-forget", state="hidden")
     visitor.forgive()
 
 

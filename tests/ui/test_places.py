@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from sbert_studio.errors import StudioError
 from sbert_studio.ui import picker, places
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.places import Place
@@ -77,3 +78,19 @@ def test_strangers_do_not_open_each_others_files(studio: Any, corpus_file: Path,
     assert corpus.id not in dict(map(reversed, shared.corpus_choices(theirs)))  # type: ignore[arg-type]
     places.go(shared, TABS, theirs, (None, None), {"corpus": corpus.id})
     assert "somebody else" in said[0]
+
+
+def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(
+    page: Page, corpus_file: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(gr, "Info", lambda text, **_: told.append(text))
+    key = picker.take_file(page, str(corpus_file))
+    chosen = page.corpora.get(key)
+    assert picker.is_kept(page, key)["visible"] and not picker.is_kept(page, page.corpora.put(page.sample_corpus()))["visible"]
+    again = picker.forget(page, key, None)
+    assert page.corpora.get(again) is page.sample_corpus() and not chosen.path.exists() and told
+    with pytest.raises(StudioError, match="was removed, as you asked"):
+        page.corpora.get(key)
+    places.go(page, TABS, None, (None, None), {"corpus": chosen.id})
+    assert "no longer kept here" in said[0]

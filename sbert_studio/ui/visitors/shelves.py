@@ -75,6 +75,12 @@ class Shelves:
             self._items.move_to_end(key)
             return self._items[key].value
 
+    def remove(self, key: str) -> None:
+        """Let go of what ``key`` stands for, as its owner asked."""
+        with self._lock:
+            if key in self._items:
+                self._drop(key, "was removed, as you asked")
+
     def close(self, visitor: str) -> None:
         """A page was closed, or lost its connection; what it chose goes after ten minutes, or when the room is needed."""
         with self._lock:
@@ -148,6 +154,10 @@ class Shelf(Generic[T]):
             StudioError: it is no longer there.
         """
         return cast(T, self._shelves.get(key, self._what))
+
+    def remove(self, key: str) -> None:
+        """See :meth:`Shelves.remove`."""
+        self._shelves.remove(key)
 
     def __contains__(self, key: object) -> bool:
         return key in self._shelves
