@@ -42,10 +42,16 @@ def test_near_duplicates_are_cleared_away(visit: Callable[..., Visitor], tmp_pat
     first = page.locator("#alike-view .sb-alike-group").first
     assert "different categories" in first.inner_text()
 
-    page.get_by_label("Keep row 4").check()
+    # The second click in the moment in which the answer of the first is drawn, which is before its work is told as done: both count.
+    page.evaluate("""() => {
+        const root = document.querySelector('#alike-view .sb-view');
+        new MutationObserver((_, seen) => {
+            seen.disconnect();
+            root.querySelectorAll('.sb-alike-group')[1].querySelector('button').click();
+        }).observe(root, { childList: true });
+        root.querySelector('input[aria-label="Keep row 4"]').click();
+    }""")
     page.wait_for_function("document.querySelector('#alike-view .sb-stays').innerText.includes('row 4')")
-    bread = page.locator("#alike-view .sb-alike-group").nth(1)
-    bread.get_by_role("button", name="Keep all").click()
     page.wait_for_function("document.querySelector('#alike-view .sb-verdict').innerText === '2 texts go as chosen, 5 stay.'")
 
     with page.expect_download() as download:

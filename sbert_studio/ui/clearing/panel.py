@@ -115,10 +115,12 @@ def build(page: Page) -> None:
     outputs = [page.corpus, found, choices, shown, column, ways]
     long_work(button.click, "alike", on_look, [page.corpus, page.model, keep], outputs, show_progress_on=shown)
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
-    shown.select(guarded(on_click), [found, choices], [choices, shown], **quiet)
-    keep.input(guarded(lambda key, now, value: change(page, key, now, keep=value)), [found, choices, keep], [choices, shown], **quiet)
+    # A hand may be quicker than the answers: each of its clicks counts, one after the other.
+    each = {**quiet, "trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "alike-choices"}
+    shown.select(guarded(on_click), [found, choices], [choices, shown], **each)
+    keep.input(guarded(lambda key, now, value: change(page, key, now, keep=value)), [found, choices, keep], [choices, shown], **each)
     column.input(
-        guarded(lambda key, now, value: change(page, key, now, column=value or None)), [found, choices, column], [choices, shown], **quiet
+        guarded(lambda key, now, value: change(page, key, now, column=value or None)), [found, choices, column], [choices, shown], **each
     )
     use.click(guarded(partial(take, page)), [page.corpus, found, choices], page.corpus, api_visibility="private")
     page.corpus.change(guarded(on_corpus), [found, page.corpus], [found, choices, shown, ways], **quiet)

@@ -243,8 +243,8 @@ def build(studio: Studio, page: Page) -> None:
         long_work(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
     method.change(_method_controls, method, [count, threshold], api_visibility="private", show_progress="hidden", queue=False)
     colour.input(guarded(partial(shown_map, page)), [map_key, colour], [shown, colour], api_visibility="private", show_progress="hidden")
-    shown.select(guarded(on_choice), map_key, listed, api_visibility="private", show_progress="hidden")
-    listed.select(guarded(on_choice), map_key, listed, api_visibility="private", show_progress="hidden")
+    shown.select(guarded(on_choice), map_key, listed, api_visibility="private", show_progress="hidden", trigger_mode="multiple")
+    listed.select(guarded(on_choice), map_key, listed, api_visibility="private", show_progress="hidden", trigger_mode="multiple")
 
 
 def _method_controls(how: str) -> tuple[Any, Any]:

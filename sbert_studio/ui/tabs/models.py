@@ -174,7 +174,8 @@ def build(studio: Studio, page: Page) -> None:
         return [*show(owner, ""), changes + 1]
 
     private = {"api_visibility": "private", "show_progress": "hidden"}
-    cards.select(guarded(on_card), [page.owner, ids], shown, **private).then(None, js="() => SB.reveal('models-whole')")
+    picked = cards.select(guarded(on_card), [page.owner, ids], shown, trigger_mode="multiple", **private)
+    picked.then(None, js="() => SB.reveal('models-whole')")
     choose.click(
         guarded(lambda name, owner: use(page, Follow(name), owner)), [chosen, page.owner], [page.model, page.kept_model], **private
     )

@@ -140,7 +140,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         remember(long_work(event, "search", on_search, inputs, outputs, show_progress_on=hits))
     filled = page.arrived.change(guarded(on_arrive), page.arrived, [query, mode], api_visibility="private", show_progress="hidden")
     long_work(filled.success, "search", on_arrived, [page.arrived, *inputs], outputs, show_progress_on=hits)
-    hits.select(guarded(on_row), [page.corpus, k, page.model], hits, api_visibility="private")
+    hits.select(guarded(on_row), [page.corpus, k, page.model], hits, api_visibility="private", trigger_mode="multiple")
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     for event in (page.runs_changed.change, reranker.focus):
         event(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet)

@@ -85,4 +85,5 @@ class RunList:
         for event in (page.runs_timer.tick, page.runs_changed.change, panel.chosen.change):
             event(guarded(show), inputs, outputs, queue=False, trigger_mode="once", **quiet)
         loaded.then(guarded(show), inputs, outputs, **quiet)
-        self.view.select(guarded(on_select), [page.owner, panel.chosen, panel.follow], [self.view, page.owner, *panel.outputs], **quiet)
+        inputs, outputs = [page.owner, panel.chosen, panel.follow], [self.view, page.owner, *panel.outputs]
+        self.view.select(guarded(on_select), inputs, outputs, trigger_mode="multiple", **quiet)
