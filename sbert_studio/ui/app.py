@@ -17,7 +17,8 @@ from ..caches import keep_little
 from ..studio.keeping import Keeper
 from . import places, tabs, theme
 from .api.build import build as build_api
-from .page import Page, guarded, is_ours
+from .handlers import guarded
+from .page import Page, is_ours
 from .plots import plotly_folder
 from .views import view
 from .visitors.hosts import AllowedHosts, OwnHostsOnly

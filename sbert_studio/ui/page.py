@@ -1,22 +1,15 @@
-"""What the tabs share: the model chooser, the visitor's corpus and the way in which errors reach a person."""
+"""What the tabs share: the choosers in the header, the visitor's corpus, and where what visitors chose lies."""
 
 from __future__ import annotations
 
-import functools
-import html
-import itertools
-import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gradio as gr
-
-from ..data.progress import StoppedError, checkpoint
 from ..data.readers.content import SUFFIXES
-from ..errors import StudioError, ended, plainly
+from ..errors import StudioError
 from .visitors.kept import KeptFiles
 from .visitors.session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .visitors.sessions import Sessions
@@ -29,15 +22,11 @@ if TYPE_CHECKING:
     from ..studio.results import Duplicates, PairScores
     from .tuning.drafts import Draft
 
-log = logging.getLogger(__name__)
 FILE_TYPES = list(SUFFIXES)
 _EACH = 4  # visitors who may fill their part of the room at the same time
 _KEPT = 4  # the part of the disk, one in so many, that visitors' files may take together
-_NUMBERS = itertools.count()
 _OURS = ("run-", "words-")
 SAMPLE, FILE = "sample:", "file:"
-# The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.
-PROGRESS = gr.Progress()
 
 
 @dataclass
@@ -217,107 +206,3 @@ class Page:
 def is_ours(model: object) -> bool:
     """Whether a model's name is that of one that was made here, which may be deleted."""
     return isinstance(model, str) and model.startswith(_OURS)
-
-
-def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") -> Callable[..., Any]:
-    """``handler``, whose errors reach the visitor as words: what was wrong and how to mend it, never a traceback.
-
-    It ends early when the page is closed.
-
-    Args:
-        stop: end the chain of events as well; otherwise the outputs stay as they were.
-        work: what a :func:`cancel_button` calls it by.
-    """
-
-    @functools.wraps(handler)
-    def call(*args: Any, **named: Any) -> Any:
-        try:
-            with VISITS.work(work):
-                return handler(*args, **named)
-        except StoppedError:
-            if stop:
-                raise gr.Error("Cancelled.", duration=4, print_exception=False, title="Stopped") from None
-            gr.Info("Cancelled; nothing was changed.", duration=4, title="Stopped")
-            return gr.skip()
-        except StudioError as error:
-            return _say(_in_sentences(error), stop)
-        except gr.Error:
-            raise
-        except Exception as error:
-            log.exception("a handler of the page failed: %s", getattr(handler, "__name__", handler))
-            known = plainly(error)
-            words = "Something went wrong on our side; it has been logged. Please try again." if known is None else _in_sentences(known)
-            return _say(words, stop)
-
-    return call
-
-
-def _in_sentences(error: StudioError) -> str:
-    """An error as a toast shows it. Toasts read HTML, and a message may quote a cell."""
-    words = html.escape(str(error.message) + ("" if not error.rows else f" ({_rows(error)})"))
-    hint = html.escape(error.hint[:1].upper() + error.hint[1:]) if error.hint else ""
-    return ended(words[:1].upper() + words[1:]) + (f"<br>{ended(hint)}" if hint else "")
-
-
-def _rows(error: StudioError) -> str:
-    from ..errors import describe_rows
-
-    return describe_rows(error.rows)
-
-
-def _say(words: str, stop: bool) -> Any:
-    if stop:
-        raise gr.Error(words, duration=12, print_exception=False, title="That did not work")
-    gr.Warning(words, duration=12, title="That did not work")
-    return gr.skip()
-
-
-def told(progress: Any, words: str) -> Progress:
-    """A progress callback of the rooms below that moves Gradio's bar."""
-
-    def tell(done: int, total: int) -> None:
-        checkpoint()
-        progress((done, total) if total else None, desc=words)
-
-    return tell
-
-
-def cancel_button(work: str) -> Any:
-    """A button that ends the ``work`` of this page; it shows where :func:`long_work` has gone on for a second."""
-    button = gr.Button("Cancel", elem_id=f"{work}-cancel", elem_classes=["sb-cancel"], size="sm")
-    quiet = {"queue": False, "api_visibility": "private", "show_progress": "hidden"}
-
-    def on_cancel() -> None:
-        VISITS.stop(session(), work)
-
-    button.click(on_cancel, None, None, js=f"() => SB.idle('{work}-cancel')", **quiet)
-    return button
-
-
-def long_work(
-    listen: Callable[..., Any], work: str, handler: Callable[..., Any], inputs: Any, outputs: Any, *, stop: bool = False, **more: Any
-) -> Any:
-    """Have ``listen`` (a listener such as ``button.click``) call ``handler``, guarded, until :func:`cancel_button` of the same ``work``.
-
-    Returns:
-        the event, for what follows it.
-    """
-    number = next(_NUMBERS)
-    listen(None, js=f"() => SB.busy('{work}-cancel', {number}, true)")
-    event = listen(guarded(handler, stop=stop, work=work), inputs, outputs, api_visibility="private", **more)
-    for end in (event.then, event.failure):
-        end(None, js=f"() => SB.busy('{work}-cancel', {number}, false)")
-    return event
-
-
-def download_button(label: str, make: Callable[..., Path | None], inputs: list[Any], *, elem_id: str, visible: bool = True) -> Any:
-    """A button that makes a file and hands it to the browser in the same click; ``make`` returns its path.
-
-    Returns:
-        the button that is seen.
-    """
-    shown = gr.Button(label, elem_id=elem_id, visible=visible)
-    hidden = gr.DownloadButton(visible="hidden", elem_id=f"{elem_id}-file")
-    made = shown.click(guarded(make, stop=True), inputs, hidden, api_visibility="private")
-    made.success(None, js=f"() => setTimeout(() => document.querySelector('#{elem_id}-file').click(), 250)")
-    return shown

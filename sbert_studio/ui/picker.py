@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ..errors import StudioError
-from .page import FILE, FILE_TYPES, PROGRESS, Page, guarded, long_work, told
+from .controls import long_work
+from .handlers import PROGRESS, guarded, told
+from .page import FILE, FILE_TYPES, Page
 from .views import Value, facts, view
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import Any
 import gradio as gr
 
 from ..errors import StudioError
-from .page import Page, guarded
+from .handlers import guarded
+from .page import Page
 from .views import Value, view
 
 _LONGEST = 2_000

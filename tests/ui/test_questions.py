@@ -186,7 +186,7 @@ def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_
 def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gradio as gr
 
-    from sbert_studio.ui.page import guarded
+    from sbert_studio.ui.handlers import guarded
     from sbert_studio.ui.tuning.follow import sentence
 
     said: list[str] = []

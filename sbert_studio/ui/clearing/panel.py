@@ -10,7 +10,9 @@ from typing import Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
+from ..controls import cancel_button, download_button, long_work
+from ..handlers import PROGRESS, guarded, told
+from ..page import Page
 from ..views import Value, nothing, view
 from .choices import Choices, alike_value, category_columns
 from .choices import told as in_words

@@ -13,8 +13,9 @@ from ...registry import Field
 from ...studio.fitting.fitting import STATIC
 from ...wordvectors import WEIGHTINGS
 from .. import forms
+from ..handlers import guarded
 from ..jobs import job_view
-from ..page import Page, guarded
+from ..page import Page
 from ..picker import sample_buttons, samples_of, upload
 from ..tuning.follow import Follow
 from ..tuning.run_panel import use

@@ -12,7 +12,9 @@ import gradio as gr
 from ...errors import StudioError
 from ...evaluation.in_words import metric_in_words
 from ...studio.judging.leaderboard import set_key, set_names, write_leaderboard
-from ..page import Page, download_button, guarded
+from ..controls import download_button
+from ..handlers import guarded
+from ..page import Page
 from ..views import Value, column, nothing, table, view
 
 if TYPE_CHECKING:

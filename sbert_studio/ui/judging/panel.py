@@ -12,8 +12,9 @@ import gradio as gr
 from ...errors import StudioError
 from ...evaluation.tasks import SCORED_KINDS, all_tasks
 from ...studio.tuning.questions import Unanswered
+from ..handlers import guarded
 from ..jobs import job_view
-from ..page import Page, guarded, is_ours
+from ..page import Page, is_ours
 from ..picker import sample_buttons, samples_of, upload
 from ..questions import as_view
 from ..views import Value, nothing, view

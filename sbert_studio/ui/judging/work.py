@@ -11,7 +11,8 @@ from ...data.choices.column_choices import ColumnChoices
 from ...data.public import parsed
 from ...errors import StudioError
 from ...studio.tuning.questions import Unanswered, answered
-from ..page import Page, told
+from ..handlers import told
+from ..page import Page
 from ..questions import as_view
 from ..views import Value
 from .results import all_table, conclusion, main_table, reports_of, speeds

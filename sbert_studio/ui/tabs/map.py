@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 import numpy as np
 
-from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
+from ..controls import cancel_button, download_button, long_work
+from ..handlers import PROGRESS, guarded, told
+from ..page import Page
 from ..picker import corpus_picker
 from ..plots import CLUSTERS, map_html, map_value
 from ..views import Value, column, nothing, plain, table, view

@@ -10,9 +10,11 @@ import gradio as gr
 
 from ...errors import StudioError
 from ...objectives import title_of
+from ..controls import download_button
 from ..fitting.panel import FittingPanel
 from ..forms import shown_number
-from ..page import Page, download_button, guarded, is_ours
+from ..handlers import guarded
+from ..page import Page, is_ours
 from ..tuning.follow import Follow, before_after, method_in_words, sentence
 from ..tuning.run_panel import look, use, write_zip
 from ..views import Value, facts, nothing, plain, view

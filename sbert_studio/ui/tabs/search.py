@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ..clearing.panel import build as clearing
-from ..page import PROGRESS, Page, cancel_button, guarded, is_ours, long_work, told
+from ..controls import cancel_button, long_work
+from ..handlers import PROGRESS, guarded, told
+from ..page import Page, is_ours
 from ..picker import corpus_picker
 from ..views import Value, column, nothing, table, view
 

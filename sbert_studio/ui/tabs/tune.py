@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..page import Page, guarded
+from ..handlers import guarded
+from ..page import Page
 from ..tuning import data_panel, drafts, settings_form, told
 from ..tuning.data_panel import DataPanel
 from ..tuning.drafts import Draft

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...data.choices.column_choices import ColumnChoices
-from ..page import PROGRESS, Page, cancel_button, download_button, guarded, long_work, told
+from ..controls import cancel_button, download_button, long_work
+from ..handlers import PROGRESS, guarded, told
+from ..page import Page
 from ..picker import sample_buttons, samples_of, upload
 from ..views import Value, column, nothing, table, view
 from . import changes, drafts

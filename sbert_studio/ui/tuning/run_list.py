@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..page import Page, guarded
+from ..handlers import guarded
+from ..page import Page
 from ..views import Value, plain, view
 from .follow import Follow
 from .run_panel import RunPanel

@@ -12,7 +12,9 @@ import gradio as gr
 
 from ...errors import StudioError
 from ...studio.tuning.accounting import in_sentences
-from ..page import Page, download_button, guarded
+from ..controls import download_button
+from ..handlers import guarded
+from ..page import Page
 from ..views import Value, plain, view
 from . import settled
 from .follow import Follow, no_run

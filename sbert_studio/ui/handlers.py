@@ -1,0 +1,85 @@
+"""The handlers of the page: their errors reach a person as words, their progress moves Gradio's bar."""
+
+from __future__ import annotations
+
+import functools
+import html
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ..data.progress import StoppedError, checkpoint
+from ..errors import StudioError, ended, plainly
+from .visitors.visits import VISITS
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress
+
+log = logging.getLogger(__name__)
+# The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.
+PROGRESS = gr.Progress()
+
+
+def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") -> Callable[..., Any]:
+    """``handler``, whose errors reach the visitor as words: what was wrong and how to mend it, never a traceback.
+
+    It ends early when the page is closed.
+
+    Args:
+        stop: end the chain of events as well; otherwise the outputs stay as they were.
+        work: what a :func:`cancel_button` calls it by.
+    """
+
+    @functools.wraps(handler)
+    def call(*args: Any, **named: Any) -> Any:
+        try:
+            with VISITS.work(work):
+                return handler(*args, **named)
+        except StoppedError:
+            if stop:
+                raise gr.Error("Cancelled.", duration=4, print_exception=False, title="Stopped") from None
+            gr.Info("Cancelled; nothing was changed.", duration=4, title="Stopped")
+            return gr.skip()
+        except StudioError as error:
+            return _say(_in_sentences(error), stop)
+        except gr.Error:
+            raise
+        except Exception as error:
+            log.exception("a handler of the page failed: %s", getattr(handler, "__name__", handler))
+            known = plainly(error)
+            words = "Something went wrong on our side; it has been logged. Please try again." if known is None else _in_sentences(known)
+            return _say(words, stop)
+
+    return call
+
+
+def _in_sentences(error: StudioError) -> str:
+    """An error as a toast shows it. Toasts read HTML, and a message may quote a cell."""
+    words = html.escape(str(error.message) + ("" if not error.rows else f" ({_rows(error)})"))
+    hint = html.escape(error.hint[:1].upper() + error.hint[1:]) if error.hint else ""
+    return ended(words[:1].upper() + words[1:]) + (f"<br>{ended(hint)}" if hint else "")
+
+
+def _rows(error: StudioError) -> str:
+    from ..errors import describe_rows
+
+    return describe_rows(error.rows)
+
+
+def _say(words: str, stop: bool) -> Any:
+    if stop:
+        raise gr.Error(words, duration=12, print_exception=False, title="That did not work")
+    gr.Warning(words, duration=12, title="That did not work")
+    return gr.skip()
+
+
+def told(progress: Any, words: str) -> Progress:
+    """A progress callback of the rooms below that moves Gradio's bar."""
+
+    def tell(done: int, total: int) -> None:
+        checkpoint()
+        progress((done, total) if total else None, desc=words)
+
+    return tell
