@@ -22,6 +22,15 @@
 
   views.note = (root) => (value) => root.replaceChildren(el("p", { class: "sb-fineprint sb-dim" }, value.text));
 
+  // What stands above every tab, with what to do about it.
+  views.banner = (root, host) => (value) => root.replaceChildren(
+    el("div", { class: "sb-banner", role: "status" },
+      el("p", {}, el("strong", {}, value.text)),
+      value.advice.map((words) => el("p", {}, words)),
+      el("div", { class: "sb-banner-ways" },
+        value.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, `Use ${one.title}`)),
+        value.fit ? el("button", { type: "button", class: "sb-small-button", on: { click: () => document.querySelector("#tab-models-button")?.click() } }, "To the Models tab") : null)));
+
   views.facts = (root) => (value) => {
     if (value.empty) return root.replaceChildren(empty(value.empty));
     root.replaceChildren(

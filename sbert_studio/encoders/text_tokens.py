@@ -27,5 +27,8 @@ class TextTokens(Protocol):
     def counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has when nothing is cut."""
 
+    def unread(self, texts: Sequence[str]) -> float:
+        """The share of the tokens of ``texts`` that stand for something unknown, in [0, 1]."""
+
     def words(self) -> list[str]:
         """The whole words of the vocabulary, in its order."""

@@ -82,6 +82,11 @@ class WordIds:
         """How many known words each text has."""
         return [len(self._embeddings.words.ids(text)) for text in texts]
 
+    def unread(self, texts: Sequence[str]) -> float:
+        """The share of the words of ``texts`` that the table does not hold, in [0, 1]."""
+        found = self._embeddings.words.coverage(texts)
+        return found.unknown / max(1, found.known + found.unknown)
+
     def words(self) -> list[str]:
         """The words of the table but padding, in its order."""
         return list(self._embeddings.words.words[1:])

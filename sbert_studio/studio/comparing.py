@@ -15,7 +15,7 @@ from ..data.progress import checkpoint
 from ..data.values.no_answer import kept_as_texts
 from ..encoders.base import finite
 from ..errors import StudioError
-from .languages import foreign_notes, unknown_notes
+from .languages import HardlyRead, foreign_notes, hardly_read, unknown_notes
 from .part import Part
 from .results import Agreement, Encoded, PairScore, PairScores, Similarity
 
@@ -96,6 +96,19 @@ class Comparing(Part):
 
         found = languages_in(texts) if isinstance(texts, Sequence) else texts.languages
         return foreign_notes(self.catalog, model or self.settings.default_model, found, what)
+
+    def hardly_reads(self, corpus: Corpus, at_hand: Sequence[str], model: str | None = None) -> HardlyRead | None:
+        """What is to be known before the model is asked anything about the corpus; ``None`` where it reads it.
+
+        Args:
+            at_hand: models that may be proposed. The model itself is asked for its tokens where that fetches nothing from a hub.
+
+        Raises:
+            StudioError: there is no such model.
+        """
+        name = model or self.settings.default_model
+        here = self.catalog.resolve(name).path is not None
+        return hardly_read(self.catalog, name, corpus, at_hand, self.catalog.load(name) if here else None)
 
     def reading_notes(self, texts: Sequence[str] | Corpus, model: str | None = None) -> tuple[str, ...]:
         """:meth:`language_notes`, and a sentence where the model is a table that does not know all their words."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .cards import languages_of
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
+    from ..encoders.base import Encoder
     from ..encoders.catalog import Catalog
     from ..wordvectors.tokens import Coverage
 
@@ -46,3 +50,56 @@ def unknown_notes(found: Coverage | None, texts: int, what: str = "the texts") -
         said.append(f"{which} no word that it knows: a vector of zeros, whose scores say nothing")
     note = "; ".join(said)
     return (f"{note[:1].upper()}{note[1:]}.",)
+
+
+_READ = 200
+_HARDLY = 0.5
+_AT_MOST = 3
+
+
+@dataclass(frozen=True)
+class HardlyRead:
+    """Most of a corpus is in a language or script that a model hardly reads.
+
+    Attributes:
+        words: what is wrong, in a sentence.
+        readers: models at hand that were trained on the language, at most three.
+        by_words: whether it is about words that a table lacks, which one made from these texts would hold.
+    """
+
+    words: str
+    readers: tuple[str, ...] = ()
+    by_words: bool = False
+
+
+def hardly_read(catalog: Catalog, model: str, corpus: Corpus, at_hand: Iterable[str], encoder: Encoder | None = None) -> HardlyRead | None:
+    """What is to be said above everything that the model makes of the corpus, or ``None``.
+
+    Args:
+        at_hand: names of models that could be chosen instead.
+        encoder: the model where it may be asked for its tokens; where not, its card alone is.
+    """
+    from ..data.language import NAMES
+
+    told = Counter({code: times for code, times in corpus.languages.items() if code})
+    code, times = told.most_common(1)[0] if told else ("", 0)
+    known = languages_of(catalog, model)
+    foreign = sum(many for one, many in told.items() if known and one not in known)
+    others = [name for name in at_hand if name != model]
+    readers = tuple(name for name in others if code and code in (languages_of(catalog, name) or ()))[:_AT_MOST]
+    if known and times and 2 * foreign > corpus.languages.total():
+        return HardlyRead(
+            f"Most texts of {corpus.name} look like {NAMES.get(code, code)}, which this model was not trained on: "
+            "its scores say little about them.",
+            readers,
+        )
+    texts = corpus.texts[:: max(1, len(corpus.texts) // _READ)]
+    share = 0.0 if encoder is None or encoder.tokens is None else encoder.tokens.unread(texts)
+    if share <= _HARDLY:
+        return None
+    what = "words" if encoder is not None and encoder.coverage(()) is not None else "tokens"
+    return HardlyRead(
+        f"This model does not know {share:.0%} of the {what} of {corpus.name}: what it says is about the rest.",
+        readers,
+        by_words=what == "words",
+    )

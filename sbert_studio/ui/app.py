@@ -15,7 +15,7 @@ from starlette.middleware import Middleware
 
 from ..caches import keep_little
 from ..studio.keeping import Keeper
-from . import places, tabs, theme
+from . import banner, places, tabs, theme
 from .api.build import build as build_api
 from .handlers import guarded
 from .page import Page, is_ours
@@ -75,6 +75,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
                 scale=0,
                 min_width=200,
             )
+        above = banner.build(page)
         modules = {module.TITLE.lower(): module for module in _tabs()}
         with gr.Tabs(elem_classes=["sb-tabs"]) as page.tabs:
             for word, module in modules.items():
@@ -87,6 +88,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")
         _keep_model(page, named)
         places.listen(page, {word: module.TITLE for word, module in modules.items()}, named)
+        banner.listen(page, above, named)
         for listen in page.on_load:
             listen(named)
         for event in (named.then, page.runs_changed.change):

@@ -78,6 +78,12 @@ class Tokens:
         whole.no_truncation()
         return [len(encoding.ids) for encoding in whole.encode_batch_fast(texts)]
 
+    def unread(self, texts: Sequence[str]) -> float:
+        """The share of the tokens of ``texts`` that stand for something unknown, in [0, 1]; special tokens are not counted."""
+        unknown, special = self.tokenizer.unk_token_id, set(self.tokenizer.all_special_ids)
+        found = [one for row in self.ids(texts) for one in row if one == unknown or one not in special]
+        return 0.0 if unknown is None else found.count(unknown) / max(1, len(found))
+
     def words(self) -> list[str]:
         """The whole words of the vocabulary, in its order: pieces that begin a word, as WordPiece, unigram and byte-level BPE mark them."""
         vocabulary = sorted(self.tokenizer.get_vocab().items(), key=lambda item: item[1])
