@@ -27,6 +27,7 @@
       const value = host.props.value;
       root.hidden = !value;
       if (value) draw(value);
+      if (value && value.live) window.SB.stir?.();
       window.SB.made?.(root, value);
     };
     host.watch("value", update);
@@ -71,6 +72,14 @@
   const number = (value, digits = 3) => (value === null || value === undefined || Number.isNaN(value) ? "–" : Number(value).toFixed(digits));
   const grouped = (value) => Number(value).toLocaleString("en-US");
 
+  function duration(seconds) {
+    if (seconds === null || seconds === undefined) return "–";
+    const whole = Math.max(0, Math.round(seconds));
+    const minutes = Math.floor(whole / 60), hours = Math.floor(minutes / 60);
+    if (hours) return `${hours} h ${minutes % 60} min`;
+    return minutes ? `${minutes} min ${String(whole % 60).padStart(2, "0")} s` : `${whole} s`;
+  }
+
   // A Cancel button shows once its work has gone on for a moment, so that quick answers do not make the page jump.
   // Several events may be one work, such as an upload and the search after it: each has a number.
   const works = {}, waiting = {};
@@ -79,6 +88,7 @@
     if (on) document.getElementById(`${id}led`)?.remove();
     if (on) under.add(number);
     else under.delete(number);
+    window.SB.stir?.();
     clearTimeout(waiting[id]);
     const show = () => document.getElementById(id)?.classList.toggle("sb-on", under.size > 0);
     if (under.size) waiting[id] = setTimeout(show, 800);
@@ -93,6 +103,14 @@
     button.after(el("p", { id: `${id}led`, class: "sb-cancelled sb-dim", role: "status" }, "Cancelled. What was there before is unchanged."));
   }
 
+  // Stop was pressed: said at once, for the answer may wait for a step of the training.
+  function stopping(id) {
+    const button = document.getElementById(id);
+    if (!button) return;
+    button.classList.add("sb-stopping");
+    setTimeout(() => button.classList.remove("sb-stopping"), 60000);
+  }
+
   // What a choice has changed lies out of sight, below a long list on a phone or above it: go there.
   function reveal(id) {
     const place = document.getElementById(id);
@@ -101,7 +119,7 @@
     place.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
-  window.SB = { busy, idle, reveal, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  window.SB = { busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
     watchTheme();

@@ -1,15 +1,7 @@
 // A run while it trains: where it stands, its curves, and the scores before and after.
 (() => {
   "use strict";
-  const { views, el, select, token, number, grouped, plotly, onTheme } = window.SB;
-
-  function duration(seconds) {
-    if (seconds === null || seconds === undefined) return "–";
-    const whole = Math.max(0, Math.round(seconds));
-    const minutes = Math.floor(whole / 60), hours = Math.floor(minutes / 60);
-    if (hours) return `${hours} h ${minutes % 60} min`;
-    return minutes ? `${minutes} min ${String(whole % 60).padStart(2, "0")} s` : `${whole} s`;
-  }
+  const { views, el, select, token, number, grouped, duration, plotly, onTheme } = window.SB;
 
   views.run = (root) => (value) => {
     if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));

@@ -131,10 +131,15 @@ class Jobs:
 
     def latest(self, owner: str) -> JobView | None:
         """The owner's: the one that runs, else the one that waits, else the last."""
+        own = self.of(owner)
+        running = [view for view in own if view.status == "running"] or [view for view in own if view.active][:1] or own
+        return running[-1] if running else None
+
+    def of(self, owner: str) -> list[JobView]:
+        """All of the owner's that are under way, or can still be looked at, in the order in which they were asked for."""
         with self._lock:
             own = [job for job in self._jobs.values() if job.view.owner == owner]
-        running = [job for job in own if job.view.status == "running"] or [job for job in own if job.view.active][:1] or own
-        return self._seen(running[-1]) if running else None
+        return [self._seen(job) for job in own]
 
     def stop(self, owner: str, job_id: str) -> JobView:
         """Ask a job to end; it does at its next step, and nothing of it is kept.

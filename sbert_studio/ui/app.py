@@ -20,6 +20,7 @@ from .api.build import build as build_api
 from .handlers import guarded
 from .page import Page, is_ours
 from .plots import plotly_folder
+from .tray import panel as tray
 from .views import view
 from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
@@ -64,6 +65,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.kept_model = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
         with gr.Row(elem_classes=["sb-header"]):
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
+            in_tray = tray.draw(page, NAME)
             page.corpus_name = places.corpus_chooser(page)
             page.model = gr.Dropdown(
                 choices=page.model_choices(None),
@@ -86,6 +88,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         blocks.unload(page.leave)
         blocks.load(page.come, None, None, queue=False, api_visibility="private", show_progress="hidden")
         named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")
+        tray.listen(page, in_tray, NAME, named)
         _keep_model(page, named)
         places.listen(page, {word: module.TITLE for word, module in modules.items()}, named)
         banner.listen(page, above, named)

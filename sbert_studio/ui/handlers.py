@@ -76,10 +76,13 @@ def _say(words: str, stop: bool) -> Any:
 
 
 def told(progress: Any, words: str) -> Progress:
-    """A progress callback of the rooms below that moves Gradio's bar."""
+    """A progress callback of the rooms below that moves Gradio's bar, and tells the work that the caller is part of."""
+    work = VISITS.current()
 
     def tell(done: int, total: int) -> None:
         checkpoint()
+        if work is not None:
+            work.tell(words, done, total)
         progress((done, total) if total else None, desc=words)
 
     return tell

@@ -27,8 +27,8 @@ def view(
     """A component that draws JSON.
 
     Args:
-        name: a view of ``assets/page``: place, header, banner, intro, note, facts, gauge, matrix, table, alike, findings, questions,
-            reasons, command, cards, run, runs, job, strength, curves, map, said, speeds.
+        name: a view of ``assets/page``: place, header, tray, banner, intro, note, facts, gauge, matrix, table, alike, findings,
+            questions, reasons, command, cards, run, runs, job, strength, curves, map, said, speeds.
         value: what it draws; ``None`` hides it.
         server: functions that its JavaScript may call; each takes one argument from the browser, not to be trusted.
     """

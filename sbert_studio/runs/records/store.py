@@ -26,6 +26,7 @@ from .scores import Scores
 from .statements import NUMBER, insert, plain, write
 
 _LOST = "the program ended while this run was under way; resume it to go on from its last checkpoint"
+_LAST_FEW = 20
 log = logging.getLogger(__name__)
 
 
@@ -137,6 +138,12 @@ class Store:
         query = "SELECT seq, time, body FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
         found = self._database.ask(lambda db: db.execute(query, (run_id, after, limit)).fetchall())
         return [(seq, {**json.loads(body), "time": moment}) for seq, moment, body in found]
+
+    def last(self, run_id: str, kind: str) -> dict[str, Any] | None:
+        """The newest event of a kind among the last few of a run; ``None`` where there is none among them."""
+        query = "SELECT body FROM events WHERE run = ? ORDER BY seq DESC LIMIT ?"
+        found = self._database.ask(lambda db: db.execute(query, (run_id, _LAST_FEW)).fetchall())
+        return next((event for (body,) in found if (event := json.loads(body)).get("type") == kind), None)
 
     def take(self, run_id: str) -> Run:
         """Make this process the one that goes on with a run that ended early; it is queued again. Of several, one alone succeeds.

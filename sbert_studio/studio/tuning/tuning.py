@@ -149,6 +149,10 @@ class Tuning(Planning):
         """The runs (of one owner) that wait or train, in the order of their turns, each with its place among everybody's; no events."""
         return [self._seen(run) for run in reversed(self.runs(owner)) if run.active]
 
+    def last_step(self, run_id: str) -> dict[str, Any]:
+        """What a run told last of its steps; empty before the first."""
+        return self.store.last(run_id, "step") or {}
+
     def _seen(self, run: Run, events: tuple[tuple[int, dict[str, Any]], ...] = ()) -> RunView:
         due = kept_until(self.settings, self.workspace, run)
         stopping = run.active and self.store.asked_to_stop(run.id)

@@ -133,6 +133,7 @@ class FittingPanel:
         page.fits_timer.tick(
             guarded(on_tick), [page.owner, self.shown], [*self.outputs, self.ended], queue=False, trigger_mode="once", **quiet
         )
+        self.stop.click(None, js="() => SB.stopping('fit-stop')")
         self.stop.click(guarded(on_stop), [page.owner, self.job], self.outputs, queue=False, **quiet)
         self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
         self.use.click(

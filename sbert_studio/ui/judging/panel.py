@@ -171,6 +171,7 @@ class JudgingPanel:
         page.evaluations_timer.tick(
             guarded(on_tick), [page.owner, self.shown], [*self.outputs, self.ended], queue=False, trigger_mode="once", **quiet
         )
+        self.stop.click(None, js="() => SB.stopping('evaluate-stop')")
         self.stop.click(guarded(on_stop), [page.owner, self.job_id], self.outputs, queue=False, **quiet)
         loaded.then(guarded(self.look), page.owner, self.outputs, **quiet)
         self._listen_to_models(loaded, quiet)

@@ -30,7 +30,7 @@ def listing(found: list[RunView], chosen: str) -> Value | None:
         return None
     rows = [_row(seen, chosen) for seen in found[:_MOST]]
     more = len(found) - len(rows)
-    return plain({"rows": rows, "note": f"{more} more wait." if more else ""})  # type: ignore[no-any-return]
+    return plain({"live": True, "rows": rows, "note": f"{more} more wait." if more else ""})  # type: ignore[no-any-return]
 
 
 def _row(seen: RunView, chosen: str) -> Value:

@@ -149,6 +149,7 @@ class RunPanel:
         )
         self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
         loaded.then(guarded(on_load), page.owner, self.outputs, **quiet)
+        self.stop.click(None, js="() => SB.stopping('tune-stop')")
         self.stop.click(guarded(on_stop), self.follow, self.outputs, queue=False, **quiet)
         answered = [*self.outputs, page.owner]
         self.asking.select(guarded(on_answer), [self.follow, page.owner], answered, **private, show_progress_on=self.asking)

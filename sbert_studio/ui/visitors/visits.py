@@ -1,14 +1,20 @@
-"""Who asks, and what of theirs is under way: so that Cancel, or closing the page, ends it."""
+"""Who asks, and what of theirs is under way: how far it is, and so that Cancel, or closing the page, ends it."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
-from ...data.progress import stoppable
+from ...data.progress import StoppedError, stoppable
+
+_KEPT = 120.0  # seconds that work which has ended can still be looked at
+_MOST_KEPT = 1000
 
 
 def _request() -> Any:
@@ -27,38 +33,107 @@ def address() -> str:
     return str(getattr(getattr(_request(), "client", None), "host", None) or "")
 
 
+@dataclass
+class Work:
+    """A piece of work that a page waits for.
+
+    Attributes:
+        number: by which it is named, of all work of this process; session: of the page it is done for.
+        kind: what a cancel button names it by; empty of what a page does besides, such as looking after a run.
+        status: running, finished, stopped or failed.
+        phase: what goes on, in words; done, total: how far that is, a total of 0 is not known.
+        began, ended: seconds of :func:`time.monotonic`.
+    """
+
+    number: int
+    session: str
+    kind: str
+    status: str = "running"
+    phase: str = ""
+    done: int = 0
+    total: int = 0
+    began: float = field(default_factory=time.monotonic)
+    ended: float = 0.0
+    stop: threading.Event = field(default_factory=threading.Event)
+    _since: tuple[float, int] = (0.0, 0)
+
+    def tell(self, phase: str, done: int, total: int) -> None:
+        """It is so far."""
+        if phase != self.phase or done < self.done or not self._since[0]:
+            self._since = (time.monotonic(), done)
+        self.phase, self.done, self.total = phase, done, total
+
+    @property
+    def seconds(self) -> float:
+        """Since it began, or of the whole of it."""
+        return (self.ended or time.monotonic()) - self.began
+
+    @property
+    def rate(self) -> float:
+        """What is counted, a second, in this phase; 0 before it can be told."""
+        moment, first = self._since
+        elapsed = time.monotonic() - moment
+        return (self.done - first) / elapsed if moment and elapsed > 1 else 0.0
+
+
+_CURRENT: ContextVar[Work | None] = ContextVar("work", default=None)
+
+
 class Visits:
     """The work that goes on, by the session it is done for. A training is none of it: it outlives its page."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way: dict[tuple[str, str], set[threading.Event]] = {}
+        self._numbers = itertools.count(1)
+        self._under_way: dict[int, Work] = {}
+        self._over: list[Work] = []
 
     @contextmanager
-    def work(self, kind: str = "") -> Iterator[None]:
+    def work(self, kind: str = "") -> Iterator[Work]:
         """Do the work of the ``with`` for the session that asks; it ends with ``StoppedError`` once that is wished.
 
         Args:
             kind: what :meth:`stop` names it by.
         """
-        key, stop = (session(), kind), threading.Event()
+        work = Work(next(self._numbers), session(), kind)
         with self._lock:
-            self._under_way.setdefault(key, set()).add(stop)
+            self._under_way[work.number] = work
+        token, status = _CURRENT.set(work), "failed"
         try:
-            with stoppable(stop.is_set):
-                yield
+            with stoppable(work.stop.is_set):
+                yield work
+            status = "finished"
+        except StoppedError:
+            status = "stopped"
+            raise
         finally:
+            _CURRENT.reset(token)
             with self._lock:
-                self._under_way[key].discard(stop)
-                if not self._under_way[key]:
-                    del self._under_way[key]
+                work.status, work.ended = status, time.monotonic()
+                del self._under_way[work.number]
+                if kind:
+                    fresh = [one for one in self._over if work.ended - one.ended < _KEPT]
+                    self._over = [*fresh[1 - _MOST_KEPT :], work]
 
-    def stop(self, of: str, kind: str | None = None) -> int:
-        """End the work of a session, that of one kind or all; how many pieces of it there are."""
+    def current(self) -> Work | None:
+        """The work that the caller is part of."""
+        return _CURRENT.get()
+
+    def of(self, session: str) -> list[Work]:
+        """The work of a session that a cancel button can name, what has ended a while ago left out, in the order in which it began."""
+        now = time.monotonic()
         with self._lock:
-            found = [stop for key, stops in self._under_way.items() if key[0] == of and kind in (None, key[1]) for stop in stops]
-        for stop in found:
-            stop.set()
+            found = [*self._over, *self._under_way.values()]
+        own = [work for work in found if work.session == session and work.kind and not (work.ended and now - work.ended > _KEPT)]
+        return sorted(own, key=lambda work: work.number)
+
+    def stop(self, of: str, kind: str | None = None, number: int | None = None) -> int:
+        """End the work of a session: all, that of one kind, or the one piece of a number; how many pieces it is."""
+        with self._lock:
+            own = [work for work in self._under_way.values() if work.session == of]
+        found = [work for work in own if kind in (None, work.kind) and number in (None, work.number)]
+        for work in found:
+            work.stop.set()
         return len(found)
 
     def idle(self, seconds: float) -> bool:
