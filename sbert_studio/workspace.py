@@ -71,6 +71,11 @@ class Workspace:
         """The folder of the files that visitors chose, one folder an owner."""
         return self._folder("uploads")
 
+    @property
+    def baskets(self) -> Path:
+        """The folder of the pairs that visitors have judged, one file an owner."""
+        return self._folder("baskets")
+
     def run(self, run_id: str) -> Path:
         """``runs/<id>``, made if absent."""
         return self._folder("runs", key(run_id))

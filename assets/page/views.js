@@ -117,13 +117,13 @@
         on: value.action ? { click: () => act(index) } : {} },
         value.columns.map((column, at) => el("td", { class: `sb-cell-${column.kind}` + (column.main ? " sb-main" : "") + (rightAligned.has(column.kind) ? " sb-right" : ""), "data-name": column.name },
           cells[column.kind](value.rows[index][at], column))),
-        value.action ? el("td", { class: "sb-act" }, el("button", { type: "button", "aria-label": value.action.label, title: value.action.label,
+        value.action || value.pairs ? el("td", { class: "sb-act" }, value.pairs ? window.SB.thumbs(host, value.ids[index], ...value.pairs[index]) : null, value.action && el("button", { type: "button", "aria-label": value.action.label, title: value.action.label,
           on: { click: (event) => { event.stopPropagation(); act(index); } } }, value.action.mark || "→")) : null));
       root.replaceChildren(
         ...(value.caption ? [el("p", { class: "sb-caption" }, value.caption)] : []),
         ...(stacked && order.length > 1 ? [sorter(value.columns, sorted, sort)] : []),
         el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" + (stacked ? " sb-stack" : "") },
-          el("thead", {}, el("tr", {}, head, value.action ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action.label)) : null)),
+          el("thead", {}, el("tr", {}, head, value.action || value.pairs ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action ? value.action.label : "Into the basket")) : null)),
           el("tbody", {}, body))),
         ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
     };

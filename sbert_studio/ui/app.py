@@ -17,6 +17,7 @@ from ..caches import keep_little
 from ..studio.keeping import Keeper
 from . import banner, places, tabs, theme
 from .api.build import build as build_api
+from .basket import panel as basket
 from .handlers import guarded
 from .page import Page, is_ours
 from .plots import plotly_folder
@@ -57,6 +58,8 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.corpus = gr.State(None)
         page.arrived = gr.State(None)
         page.runs_changed = gr.State(0)
+        page.basket_changed = gr.State(0)
+        page.teach = gr.State(None)
         page.timer = gr.Timer(1.0, active=False)
         page.runs_timer = gr.Timer(4.0)
         page.fits_timer = gr.Timer(1.0, active=False)
@@ -66,6 +69,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         with gr.Row(elem_classes=["sb-header"]):
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
             in_tray = tray.draw(page, NAME)
+            pairs = basket.button()
             page.corpus_name = places.corpus_chooser(page)
             page.model = gr.Dropdown(
                 choices=page.model_choices(None),
@@ -84,6 +88,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
                 with gr.Tab(module.TITLE, id=module.TITLE, elem_id=f"tab-{word}") as tab:
                     module.build(studio, page)
                 tab.select(None, js=f"() => SB.place({{ tab: '{word}' }})")
+        basket.build(page, pairs)
         build_api(page)
         blocks.unload(page.leave)
         blocks.load(page.come, None, None, queue=False, api_visibility="private", show_progress="hidden")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.readers.content import SUFFIXES
 from ..errors import StudioError
+from .basket.baskets import Baskets
 from .visitors.kept import KeptFiles
 from .visitors.session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .visitors.sessions import Sessions
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..studio import Studio
     from ..studio.results import Duplicates, PairScores
+    from .basket.pairs import Basket
     from .tuning.drafts import Draft
 
 FILE_TYPES = list(SUFFIXES)
 _EACH = 4  # visitors who may fill their part of the room at the same time
+_A_DAY = 86_400.0
+_BASKETS = 64  # the part of the disk, one in so many, that visitors' baskets may take together
 _KEPT = 4  # the part of the disk, one in so many, that visitors' files may take together
 _OURS = ("run-", "words-")
 SAMPLE, FILE = "sample:", "file:"
@@ -42,6 +46,8 @@ class Page:
         kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
+        basket_changed: a ``gr.State`` counter that rises when a pair is put into the visitor's basket or taken out.
+        teach: a ``gr.State``; the :class:`~sbert_studio.ui.teaching.Lesson` that is put there opens Fine-tune with it.
         runs_timer: ticks always, for the runs that wait or train elsewhere.
         fits_timer: ticks while word vectors are made; evaluations_timer: while models are judged.
         timer: ticks while a run is followed; it stands at the root, where it is always mounted.
@@ -59,12 +65,15 @@ class Page:
     arrived: Any = None
     owner: Any = None
     runs_changed: Any = None
+    basket_changed: Any = None
+    teach: Any = None
     timer: Any = None
     runs_timer: Any = None
     fits_timer: Any = None
     evaluations_timer: Any = None
     on_load: list[Callable[[Any], None]] = field(default_factory=list)
     downloads: Downloads = field(default_factory=Downloads)
+    lessons: Downloads = field(default_factory=lambda: Downloads(_A_DAY))
     sessions: Sessions = field(default_factory=Sessions)
     shelves: Shelves = field(init=False)
     corpora: Shelf[Chosen] = field(init=False)
@@ -73,6 +82,7 @@ class Page:
     drafts: Shelf[Draft] = field(init=False)
     alike: Shelf[Duplicates] = field(init=False)
     kept: KeptFiles = field(init=False)
+    baskets: Baskets = field(init=False)
     _samples: dict[str, Chosen] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -81,10 +91,10 @@ class Page:
         self.corpora, self.maps = Shelf("corpus", self.shelves), Shelf("map", self.shelves)
         self.pair_scores, self.drafts = Shelf("table of pairs", self.shelves), Shelf("file of examples", self.shelves)
         self.alike = Shelf("list of near-duplicates", self.shelves)
-        disk = self.studio.settings.disk_mb << 20
-        self.kept = KeptFiles(
-            self.studio.workspace, disk // _KEPT // (_EACH if self.shared else 1), disk // _KEPT, self.studio.settings.limits.keep_days
-        )
+        disk, days = self.studio.settings.disk_mb << 20, self.studio.settings.limits.keep_days
+        self.kept = KeptFiles(self.studio.workspace, disk // _KEPT // (_EACH if self.shared else 1), disk // _KEPT, days)
+        shelf: Shelf[Basket] = Shelf("basket", self.shelves)
+        self.baskets = Baskets(self.studio.workspace, shelf, disk // _BASKETS, days)
 
     def come(self) -> None:
         """The page that asks was opened."""
@@ -101,6 +111,7 @@ class Page:
         self.shelves.sweep()
         self.sessions.sweep()
         self.kept.sweep()
+        self.baskets.sweep()
 
     def visitor(self, owner: Any) -> str:
         """Whose runs these are: everybody's on a machine of one's own, the visitor's on a shared page."""

@@ -27,8 +27,7 @@ def view(
     """A component that draws JSON.
 
     Args:
-        name: a view of ``assets/page``: place, header, tray, banner, intro, note, facts, gauge, matrix, table, alike, findings,
-            questions, reasons, command, cards, run, runs, job, strength, curves, map, said, speeds.
+        name: a view that a file of ``assets/page`` defines as ``views.NAME``.
         value: what it draws; ``None`` hides it.
         server: functions that its JavaScript may call; each takes one argument from the browser, not to be trusted.
     """
@@ -69,6 +68,7 @@ def table(
     ids: Sequence[Any] = (),
     action: str = "",
     event: str = "row",
+    pairs: Sequence[tuple[str, str]] = (),
     caption: str = "",
     note: str = "",
     empty: str = "Nothing to show.",
@@ -78,10 +78,13 @@ def table(
     Args:
         ids: what a row sends when it is chosen, as the ``index`` of a ``select`` event.
         action: what that choice does, in words; event: the ``value`` of its event.
+        pairs: two texts a row, beside which thumbs stand; their events are named in :data:`sbert_studio.ui.basket.gather.SAID`.
     """
     value: Value = {"columns": list(columns), "rows": [list(row) for row in rows], "caption": caption, "note": note, "empty": empty}
     if action:
         value |= {"ids": list(ids), "action": {"label": action, "value": event}}
+    if pairs:
+        value |= {"ids": list(ids), "pairs": [list(pair) for pair in pairs]}
     return plain(value)  # type: ignore[no-any-return]
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ...errors import StudioError
+from ..basket.gather import SAID, mark
+from ..basket.pairs import Pair
 from ..clearing.panel import build as clearing
 from ..controls import cancel_button, long_work
 from ..handlers import PROGRESS, guarded, told
@@ -30,8 +34,16 @@ _SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked
 _NOT_AGAIN = ("Not again", "")
 
 
-def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str) -> Value:
-    """Hits as a table; choosing one asks for its neighbours."""
+@dataclass(frozen=True)
+class Asked:
+    """What the hits that are shown were asked for by: the key of their corpus, and a query or one of its texts."""
+
+    corpus: str
+    text: str
+
+
+def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str, asked: str = "") -> Value:
+    """Hits as a table; choosing one asks for its neighbours. Thumbs say whether they belong to the text that was ``asked`` for."""
     names = list(corpus.fields)[:_FIELDS]
     best = max((hit.score for hit in result.hits), default=1.0)
     bar = "number" if mode == "reranked" and any(hit.score < 0 for hit in result.hits) else "bar"  # a logit has no beginning
@@ -42,6 +54,7 @@ def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str) ->
         rows,
         ids=[hit.row for hit in result.hits],
         action="More like this",
+        pairs=[(asked, hit.text) for hit in result.hits] if asked else (),
         caption=caption,
         note=" ".join(result.notes),
         empty="Nothing was found. Words must occur in the corpus to be found by words; try by meaning.",
@@ -57,7 +70,8 @@ def find(
     again = reranker or False
     result = page.studio.explore.search(chosen.corpus, query, int(k), mode, rerank=again, model=model, progress=reading)  # type: ignore[arg-type]
     caption = f"{len(result.hits)} of {len(chosen.corpus.texts):,} texts of {chosen.corpus.name} · {result.milliseconds:.0f} ms"
-    return key, hits_table(chosen.corpus, result, "reranked" if again else mode, caption) | {"made": page.made(model, chosen, "search-go")}
+    shown = hits_table(chosen.corpus, result, "reranked" if again else mode, caption, query)
+    return key, shown | {"made": page.made(model, chosen, "search-go")}
 
 
 def rerankers(page: Page, owner: Any, chosen: str | None) -> Any:
@@ -72,8 +86,20 @@ def more_like(page: Page, key: str | None, row: Any, k: int, model: str | None) 
     chosen = page.corpora.get(key)
     row = row if isinstance(row, int) and not isinstance(row, bool) else -1
     result = page.studio.explore.neighbours(chosen.corpus, row, int(k), model)
-    shown = hits_table(chosen.corpus, result, "semantic", f"Nearest to: {_short(chosen.corpus.texts[row])}")
+    shown = hits_table(chosen.corpus, result, "semantic", f"Nearest to: {_short(chosen.corpus.texts[row])}", chosen.corpus.texts[row])
     return shown | {"made": page.made(model, chosen, "search-go")}
+
+
+def judge(page: Page, asked: Asked | None, row: Any, said: str, owner: Any, changes: int) -> int:
+    """Put a hit into the basket beside what was asked for, as the thumbs say; ``row`` and ``said`` come from the browser.
+
+    Raises:
+        StudioError: there is no such row.
+    """
+    texts = page.corpora.get(asked.corpus).corpus.texts if asked is not None else ()
+    if asked is None or not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(texts):
+        raise StudioError("there is no such row", "search once more")
+    return mark(page, owner, Pair(asked.text, texts[row], SAID[said], TITLE), changes)
 
 
 def _short(text: str) -> str:
@@ -113,17 +139,22 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         )
         button = gr.Button("Search", variant="primary", elem_id="search-go")
         cancel_button("search")
+    asked = gr.State(None)
     hits = view("table", nothing("Results appear here, the closest first."), elem_id="search-hits")
 
     def on_search(
         key: str | None, query: str, k: int, mode: str, model: str, reranker: str | None, progress: Any = PROGRESS
-    ) -> tuple[str, Value]:
-        return find(page, key, query, k, mode, model, reranker, progress)
+    ) -> tuple[str, Value, Asked]:
+        key, shown = find(page, key, query, k, mode, model, reranker, progress)
+        return key, shown, Asked(key, query)
 
-    def on_row(key: str | None, k: int, model: str, event: gr.SelectData) -> Value:
-        return more_like(page, key, event.index, k, model)
+    def on_row(key: str | None, k: int, model: str, asked: Asked | None, owner: Any, changes: int, event: gr.SelectData) -> Any:
+        if event.value in SAID:
+            return gr.skip(), gr.skip(), judge(page, asked, event.index, event.value, owner, changes)
+        shown = more_like(page, key, event.index, k, model)
+        return shown, Asked(str(key), page.corpora.get(key).corpus.texts[event.index]), gr.skip()
 
-    inputs, outputs = [page.corpus, query, k, mode, page.model, reranker], [page.corpus, hits]
+    inputs, outputs = [page.corpus, query, k, mode, page.model, reranker], [page.corpus, hits, asked]
 
     def on_arrive(place: Place | None) -> Any:
         if place is None or not place.query:
@@ -142,8 +173,9 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         remember(long_work(event, "search", on_search, inputs, outputs, show_progress_on=hits))
     filled = page.arrived.change(guarded(on_arrive), page.arrived, [query, mode], api_visibility="private", show_progress="hidden")
     long_work(filled.success, "search", on_arrived, [page.arrived, *inputs], outputs, show_progress_on=hits)
-    hits.select(guarded(on_row), [page.corpus, k, page.model], hits, api_visibility="private", trigger_mode="multiple")
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
+    row_inputs, row_outputs = [page.corpus, k, page.model, asked, page.owner, page.basket_changed], [hits, asked, page.basket_changed]
+    hits.select(guarded(on_row), row_inputs, row_outputs, trigger_mode="multiple", **quiet)
     for event in (page.runs_changed.change, reranker.focus):
         event(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet)
     page.on_load.append(lambda loaded: loaded.then(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet))

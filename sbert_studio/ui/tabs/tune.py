@@ -11,6 +11,7 @@ import gradio as gr
 from ...errors import StudioError
 from ..handlers import guarded
 from ..page import Page
+from ..teaching import TAB
 from ..tuning import data_panel, drafts, settings_form, told
 from ..tuning.data_panel import DataPanel
 from ..tuning.drafts import Draft
@@ -22,7 +23,7 @@ from ..views import Value, view
 if TYPE_CHECKING:
     from ...studio import Studio
 
-TITLE = "Fine-tune"
+TITLE = TAB
 ORDER = 4
 
 

@@ -13,6 +13,7 @@ from ..controls import cancel_button, download_button, long_work
 from ..handlers import PROGRESS, guarded, told
 from ..page import Page
 from ..picker import sample_buttons, samples_of, upload
+from ..teaching import TAB, Lesson
 from ..views import Value, column, nothing, table, view
 from . import changes, drafts
 from . import told as words
@@ -128,6 +129,21 @@ class DataPanel:
             gr.update(visible=bool(draft.changes)),
         ]
 
+    def _take_lessons(self, plan: Any, plan_outputs: list[Any]) -> None:
+        """What another tab hands over: the tab opens at once, and the file is read as an upload is."""
+        page, outputs = self.page, [*self.outputs, *plan_outputs]
+        quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        opened = page.teach.change(lambda: gr.Tabs(selected=TAB), None, page.tabs, **quiet)
+
+        def on_lesson(lesson: Lesson | None, model: str, progress: Any = PROGRESS) -> Any:
+            if lesson is None:
+                return gr.skip()
+            draft = take(page, lesson.path, model, lesson.name, progress)
+            return [*self.show(page.drafts.put(draft), draft), *plan(draft, model)]
+
+        shown = long_work(opened.then, "tune", on_lesson, [page.teach, page.model], outputs, show_progress_on=self.preview)
+        shown.success(None, js="() => SB.reveal('tune-preview')")
+
     def listen(self, plan: Any, plan_outputs: list[Any]) -> None:
         """Bind the events; ``plan(draft, model)`` gives the updates of ``plan_outputs``."""
         page, model = self.page, self.page.model
@@ -170,6 +186,7 @@ class DataPanel:
                 return gr.skip()
             return shown(drafts.with_first(page.studio, page.drafts.get(key), Path(path) if path else None, model), model)
 
+        self._take_lessons(plan, plan_outputs)
         long_work(self.file.change, "tune", on_file, [self.file, model], self.outputs + plan_outputs, show_progress_on=self.preview)
         for item, button in zip(self.samples, self.buttons, strict=True):
             button.click(guarded(partial(on_sample, item)), model, **common)

@@ -49,10 +49,15 @@ class Drawn:
 
 
 class Downloads:
-    """Files made for one visitor, in the system's temporary folder; those of an hour ago go when another is made, all at the end."""
+    """Files made for one visitor, in the system's temporary folder; those of an hour ago go when another is made, all at the end.
 
-    def __init__(self) -> None:
+    Args:
+        seconds: how long, where not an hour.
+    """
+
+    def __init__(self, seconds: float = _AN_HOUR) -> None:
         self._folder: Path | None = None
+        self._seconds = seconds
 
     def path(self, name: str) -> Path:
         """A path for a new file of that name, in a folder of its own."""
@@ -62,7 +67,7 @@ class Downloads:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         for old in folder.iterdir():
             with suppress(FileNotFoundError):  # gone, for another visitor's file
-                if time.time() - old.stat().st_mtime > _AN_HOUR:
+                if time.time() - old.stat().st_mtime > self._seconds:
                     shutil.rmtree(old, ignore_errors=True)
         return Path(tempfile.mkdtemp(dir=folder)) / file_name(name)
 

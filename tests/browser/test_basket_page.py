@@ -1,0 +1,62 @@
+"""The basket: thumbs beside texts, the drawer, undo, a reload, and Fine-tune opened with it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+from .conftest import Visitor
+from .test_page import corpus_csv
+
+
+def test_pairs_gather_and_fine_tune_opens_with_them(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Search")
+    visitor.upload("search-file", "messages.csv", corpus_csv())
+    visitor.see("#search-summary dl")
+    visitor.fill("#search-query", "the ATM took my card")
+    page.click("#search-go")
+    page.wait_for_function("document.querySelector('#search-hits tbody tr')?.innerText.includes('card')")
+    rows = page.locator("#search-hits tbody tr")
+    for place in range(6):
+        rows.nth(place).get_by_role("button", name="Belong together", exact=True).click()
+    for place in range(6, 9):
+        rows.nth(place).get_by_role("button", name="Do not belong together").click()
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '9'")
+    assert rows.nth(0).get_by_role("button", name="Belong together", exact=True).get_attribute("aria-pressed") == "true"
+    rows.nth(5).get_by_role("button", name="Belong together", exact=True).click()  # once more: taken back
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '8'")
+
+    visitor.reload()
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '8'")
+    page.click("#basket-open button")
+    visitor.see("#basket-list .sb-pair")
+    assert "5 belong together, 3 do not" in visitor.text("#basket-list")
+    page.locator("#basket-list .sb-flip").first.click()
+    page.wait_for_function("document.querySelector('#basket-list').innerText.includes('6 belong together, 2 do not')")
+    page.locator("#basket-list .sb-pair").first.get_by_role("button", name="Edit").click()
+    page.locator("#basket-list textarea").first.fill("<b>the machine ate it</b>")
+    page.locator("#basket-list").get_by_role("button", name="Save").click()
+    page.wait_for_function("document.querySelector('#basket-list .sb-pair').innerText.includes('<b>the machine ate it</b>')")
+    page.locator("#basket-list").get_by_role("button", name="Empty it").click()
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '0'")
+    page.locator("#basket-list").get_by_role("button", name="Undo").click()
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '8'")
+    with page.expect_download() as download:
+        page.click("#basket-save")
+    download.value.save_as(tmp_path / "pairs.csv")
+    kept = list(csv.DictReader((tmp_path / "pairs.csv").open(encoding="utf-8-sig", newline="")))
+    assert [row["label"] for row in kept] == ["1"] * 5 + ["0"] * 2 + ["1"]
+
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off on a phone"
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.click("#basket-train")
+    visitor.see("#tune-preview .sb-caption:visible")
+    page.wait_for_function("document.querySelector('#tune-preview').innerText.includes('my pairs.csv · 8 rows')")
+    assert "tab=fine-tune" in page.url
+    assert "Pairs with a label" in page.input_value("#tune-kind input")
+    page.keyboard.press("Escape")
+    assert not page.locator("#basket").is_visible()

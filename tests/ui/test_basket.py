@@ -1,0 +1,172 @@
+"""The basket of pairs, its file, and what Fine-tune is handed, without a browser."""
+
+from __future__ import annotations
+
+import csv
+import os
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import sentences
+
+from sbert_studio.errors import StudioError
+from sbert_studio.studio import Studio
+from sbert_studio.ui.basket import gather, pairs, panel
+from sbert_studio.ui.basket.pairs import Basket, Pair
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.tuning import data_panel
+
+ONE, OTHER = Pair("cat dog", "moon star", True, "Search"), Pair("red blue", "bread milk", False, "Map")
+NOBODY = {"owner": "visitor-0123456789abcdef", "job": ""}
+
+
+def test_what_was_said_last_of_two_texts_counts_whichever_stands_first() -> None:
+    basket = Basket().add([ONE, OTHER, Pair(" MOON  star", "Cat dog", False), Pair("a", " A ", True), Pair("", "b", True)])
+    assert [(pair.a, pair.together) for pair in basket.pairs] == [("MOON  star", False), ("red blue", False)]
+
+
+def test_a_second_click_on_the_same_thumb_takes_the_pair_back() -> None:
+    once = Basket().mark(ONE)
+    assert len(once) == 1 and len(once.mark(ONE)) == 0
+    assert once.mark(Pair(ONE.b, ONE.a, False)).pairs[0].together is False
+    with pytest.raises(StudioError, match="the same"):
+        once.mark(Pair("cat", "CAT", True))
+
+
+def test_undo_leads_back_step_by_step_and_nothing_changes_a_basket_that_was() -> None:
+    steps = [Basket().add([ONE, OTHER])]
+    steps += [steps[-1].flip(ONE.id)]
+    steps += [steps[-1].edit(OTHER.id, "red blue sky", "bread")]
+    steps += [steps[-1].remove(ONE.id)]
+    steps += [steps[-1].clear()]
+    assert [len(one) for one in steps] == [2, 2, 2, 1, 0]
+    assert steps[2].pairs[1] == Pair("red blue sky", "bread", False, "Map") and not steps[2].pairs[0].together
+    for before, after in pairwise(steps):
+        assert after.undo() == before
+    assert steps[0].undo().undo() == Basket()
+    assert steps[0].flip("no such").edit("none", "a", "b").remove(None) is steps[0]
+
+
+def test_an_edit_that_meets_another_pair_takes_its_place_and_an_empty_one_is_refused() -> None:
+    basket = Basket().add([ONE, OTHER])
+    assert [pair.id for pair in basket.edit(OTHER.id, ONE.b, ONE.a).pairs] == [ONE.id]
+    for a, b in (("", "x"), ("x", " X")):
+        with pytest.raises(StudioError):
+            basket.edit(ONE.id, a, b)
+
+
+def test_a_basket_is_bounded_in_pairs_length_and_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "MOST", 3)
+    full = Basket().add([Pair(f"cat {n}", "x" * 9_000, True) for n in range(3)])
+    assert len(full.pairs[0].b) == 4_000
+    with pytest.raises(StudioError, match="3 at most"):
+        full.add([ONE])
+    assert len(full.add([Pair("cat 1", "x" * 4_000, False)])) == 3
+    for _ in range(100):
+        full = full.flip(full.pairs[0].id)
+    assert len(full.past) == 30
+
+
+def test_a_reload_and_a_restart_find_the_basket_and_a_damaged_file_is_an_empty_one(page: Page, studio: Studio) -> None:
+    assert gather.add(page, None, [ONE, OTHER], 3) == 4
+    assert [pair.a for pair in Page(studio).baskets.of("local").pairs] == ["cat dog", "red blue"]
+    page.shelves.remove("basket of local")
+    assert len(page.baskets.of("local")) == 2
+    (file,) = studio.workspace.baskets.glob("*.json")
+    file.write_text('[["only one"]]', encoding="utf-8")
+    assert Page(studio).baskets.of("local") == Basket()
+
+
+def test_visitors_have_baskets_of_their_own_and_names_that_are_none_get_an_empty_one(studio: Studio) -> None:
+    page = Page(studio, shared=True)
+    gather.add(page, NOBODY, [ONE], 0)
+    assert panel.show(page, NOBODY)[0] == {"count": 1}
+    for other in (None, {"owner": "visitor-ffffffffffffffff"}, {"owner": "../local"}, {"owner": "local"}, []):
+        assert panel.show(page, other)[0] == {"count": 0}
+
+
+def test_old_files_go(studio: Studio) -> None:
+    page = Page(studio)
+    gather.add(page, None, [ONE], 0)
+    page.baskets._days = 2
+    (file,) = studio.workspace.baskets.glob("*.json")
+    page.sweep()
+    assert file.exists()
+    os.utime(file, (1, 1))
+    page.sweep()
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "index"),
+    [(None, None), ("edit", "x"), ("edit", {"id": ONE.id, "a": 3, "b": []}), ("flip", {}), ("remove", 0), ("drop table", ONE.id)],
+)
+def test_what_the_browser_makes_up_changes_nothing(page: Page, kind: Any, index: Any) -> None:
+    gather.add(page, None, [ONE], 0)
+    before = page.baskets.of("local")
+    panel.click(page, None, kind, index, 1)
+    assert page.baskets.of("local") == before
+
+
+def test_the_drawer_follows_its_clicks(page: Page) -> None:
+    gather.add(page, None, [ONE, OTHER], 0)
+    panel.click(page, None, "flip", OTHER.id, 1)
+    button, value = panel.show(page, None)
+    assert button == {"count": 2} and (value["together"], value["apart"], value["undo"]) == (2, 0, True)
+    assert [one["a"] for one in value["pairs"]] == ["red blue", "cat dog"], "the newest first"
+    panel.click(page, None, "undo", 0, 2)
+    panel.click(page, None, "edit", {"id": ONE.id, "a": "cat", "b": "dog"}, 3)
+    assert panel.show(page, None)[1]["pairs"][1]["a"] == "cat"
+
+
+def test_the_file_to_download_holds_no_formula_and_that_to_train_on_every_cell(page: Page) -> None:
+    gather.add(page, None, [Pair("=1+1", "cat dog", True), OTHER], 0)
+    saved, taught = panel.save(page, None), panel.teach(page, None)
+    shown, exact = (list(csv.reader(path.open(encoding="utf-8-sig", newline=""))) for path in (saved, taught.path))
+    assert shown == [["text_a", "text_b", "label"], ["'=1+1", "cat dog", "1"], ["red blue", "bread milk", "0"]]
+    assert exact[1] == ["=1+1", "cat dog", "1"]
+
+
+def test_an_empty_basket_and_one_of_strangers_teach_nothing(page: Page) -> None:
+    for act in (panel.save, panel.teach):
+        with pytest.raises(StudioError, match="empty"):
+            act(page, None)
+    gather.add(page, None, [OTHER], 0)
+    with pytest.raises(StudioError, match="no pair in the basket belongs together"):
+        panel.teach(page, None)
+    with pytest.raises(StudioError, match="no pair of two different texts"):
+        gather.add(page, None, gather.chained(["cat", "cat"], "Map"), 0)
+
+
+@pytest.mark.parametrize(("labels", "kind"), [((True, False), "labelled_pairs"), ((True,), "positive_pairs")])
+def test_fine_tune_reads_the_basket_as_what_it_is(page: Page, labels: tuple[bool, ...], kind: str) -> None:
+    texts = list(dict.fromkeys(sentences(60)))
+    made = [Pair(a, b, labels[place % len(labels)], "Search") for place, (a, b) in enumerate(zip(texts[::2], texts[1::2], strict=False))]
+    gather.add(page, None, made, 0)
+    lesson = panel.teach(page, None)
+    draft = data_panel.take(page, lesson.path, None, lesson.name)
+    assert draft.diagnosis is not None and draft.diagnosis.roles.kind == kind, draft.problem
+    assert draft.name == "my pairs.csv" and len(draft.table) == len(made)
+
+
+def test_texts_that_belong_together_are_held_by_as_few_pairs_as_need_be() -> None:
+    found = gather.chained(["a", "b", "a", "c"], "Map")
+    assert [(pair.a, pair.b, pair.together, pair.source) for pair in found] == [("a", "b", True, "Map"), ("b", "c", True, "Map")]
+
+
+def test_a_hit_goes_into_the_basket_beside_its_query(page: Page, corpus_file: Path) -> None:
+    from sbert_studio.ui import picker
+    from sbert_studio.ui.tabs import search
+
+    key = picker.take_file(page, str(corpus_file))
+    _, value = search.find(page, key, "cat dog", 3, "semantic", None)
+    asked, row = search.Asked(str(key), "cat dog"), value["ids"][0]
+    assert value["pairs"][0] == ["cat dog", page.corpora.get(key).corpus.texts[row]]
+    search.judge(page, asked, row, "apart", None, 0)
+    (pair,) = page.baskets.of("local").pairs
+    assert (pair.a, pair.b, pair.together, pair.source) == ("cat dog", page.corpora.get(key).corpus.texts[row], False, "Search")
+    for none in (-1, 99, "0", True, None):
+        with pytest.raises(StudioError, match="no such row"):
+            search.judge(page, asked, none, "together", None, 0)
