@@ -70,7 +70,7 @@ def test_a_basket_is_bounded_in_pairs_length_and_steps(monkeypatch: pytest.Monke
 
 
 def test_a_reload_and_a_restart_find_the_basket_and_a_damaged_file_is_an_empty_one(page: Page, studio: Studio) -> None:
-    assert gather.add(page, None, [ONE, OTHER], 3) == 4
+    assert gather.add(page, None, [ONE, OTHER]) != gather.add(page, None, [ONE])
     assert [pair.a for pair in Page(studio).baskets.of("local").pairs] == ["cat dog", "red blue"]
     page.shelves.remove("basket of local")
     assert len(page.baskets.of("local")) == 2
@@ -81,7 +81,7 @@ def test_a_reload_and_a_restart_find_the_basket_and_a_damaged_file_is_an_empty_o
 
 def test_visitors_have_baskets_of_their_own_and_names_that_are_none_get_an_empty_one(studio: Studio) -> None:
     page = Page(studio, shared=True)
-    gather.add(page, NOBODY, [ONE], 0)
+    gather.add(page, NOBODY, [ONE])
     assert panel.show(page, NOBODY)[0] == {"count": 1}
     for other in (None, {"owner": "visitor-ffffffffffffffff"}, {"owner": "../local"}, {"owner": "local"}, []):
         assert panel.show(page, other)[0] == {"count": 0}
@@ -89,7 +89,7 @@ def test_visitors_have_baskets_of_their_own_and_names_that_are_none_get_an_empty
 
 def test_old_files_go(studio: Studio) -> None:
     page = Page(studio)
-    gather.add(page, None, [ONE], 0)
+    gather.add(page, None, [ONE])
     page.baskets._days = 2
     (file,) = studio.workspace.baskets.glob("*.json")
     page.sweep()
@@ -104,25 +104,25 @@ def test_old_files_go(studio: Studio) -> None:
     [(None, None), ("edit", "x"), ("edit", {"id": ONE.id, "a": 3, "b": []}), ("flip", {}), ("remove", 0), ("drop table", ONE.id)],
 )
 def test_what_the_browser_makes_up_changes_nothing(page: Page, kind: Any, index: Any) -> None:
-    gather.add(page, None, [ONE], 0)
+    gather.add(page, None, [ONE])
     before = page.baskets.of("local")
-    panel.click(page, None, kind, index, 1)
+    panel.click(page, None, kind, index)
     assert page.baskets.of("local") == before
 
 
 def test_the_drawer_follows_its_clicks(page: Page) -> None:
-    gather.add(page, None, [ONE, OTHER], 0)
-    panel.click(page, None, "flip", OTHER.id, 1)
+    gather.add(page, None, [ONE, OTHER])
+    panel.click(page, None, "flip", OTHER.id)
     button, value = panel.show(page, None)
     assert button == {"count": 2} and (value["together"], value["apart"], value["undo"]) == (2, 0, True)
     assert [one["a"] for one in value["pairs"]] == ["red blue", "cat dog"], "the newest first"
-    panel.click(page, None, "undo", 0, 2)
-    panel.click(page, None, "edit", {"id": ONE.id, "a": "cat", "b": "dog"}, 3)
+    panel.click(page, None, "undo", 0)
+    panel.click(page, None, "edit", {"id": ONE.id, "a": "cat", "b": "dog"})
     assert panel.show(page, None)[1]["pairs"][1]["a"] == "cat"
 
 
 def test_the_file_to_download_holds_no_formula_and_that_to_train_on_every_cell(page: Page) -> None:
-    gather.add(page, None, [Pair("=1+1", "cat dog", True), OTHER], 0)
+    gather.add(page, None, [Pair("=1+1", "cat dog", True), OTHER])
     saved, taught = panel.save(page, None), panel.teach(page, None)
     shown, exact = (list(csv.reader(path.open(encoding="utf-8-sig", newline=""))) for path in (saved, taught.path))
     assert shown == [["text_a", "text_b", "label"], ["'=1+1", "cat dog", "1"], ["red blue", "bread milk", "0"]]
@@ -133,18 +133,18 @@ def test_an_empty_basket_and_one_of_strangers_teach_nothing(page: Page) -> None:
     for act in (panel.save, panel.teach):
         with pytest.raises(StudioError, match="empty"):
             act(page, None)
-    gather.add(page, None, [OTHER], 0)
+    gather.add(page, None, [OTHER])
     with pytest.raises(StudioError, match="no pair in the basket belongs together"):
         panel.teach(page, None)
     with pytest.raises(StudioError, match="no pair of two different texts"):
-        gather.add(page, None, gather.chained(["cat", "cat"], "Map"), 0)
+        gather.add(page, None, gather.chained(["cat", "cat"], "Map"))
 
 
 @pytest.mark.parametrize(("labels", "kind"), [((True, False), "labelled_pairs"), ((True,), "positive_pairs")])
 def test_fine_tune_reads_the_basket_as_what_it_is(page: Page, labels: tuple[bool, ...], kind: str) -> None:
     texts = list(dict.fromkeys(sentences(60)))
     made = [Pair(a, b, labels[place % len(labels)], "Search") for place, (a, b) in enumerate(zip(texts[::2], texts[1::2], strict=False))]
-    gather.add(page, None, made, 0)
+    gather.add(page, None, made)
     lesson = panel.teach(page, None)
     draft = data_panel.take(page, lesson.path, None, lesson.name)
     assert draft.diagnosis is not None and draft.diagnosis.roles.kind == kind, draft.problem
@@ -164,9 +164,9 @@ def test_a_hit_goes_into_the_basket_beside_its_query(page: Page, corpus_file: Pa
     _, value = search.find(page, key, "cat dog", 3, "semantic", None)
     asked, row = search.Asked(str(key), "cat dog"), value["ids"][0]
     assert value["pairs"][0] == ["cat dog", page.corpora.get(key).corpus.texts[row]]
-    search.judge(page, asked, row, "apart", None, 0)
+    search.judge(page, asked, row, "apart", None)
     (pair,) = page.baskets.of("local").pairs
     assert (pair.a, pair.b, pair.together, pair.source) == ("cat dog", page.corpora.get(key).corpus.texts[row], False, "Search")
     for none in (-1, 99, "0", True, None):
         with pytest.raises(StudioError, match="no such row"):
-            search.judge(page, asked, none, "together", None, 0)
+            search.judge(page, asked, none, "together", None)

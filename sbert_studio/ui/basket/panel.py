@@ -16,6 +16,7 @@ from ..handlers import guarded
 from ..page import Page
 from ..teaching import Lesson, lesson
 from ..views import Value, plain, view
+from .gather import changed
 from .pairs import Basket
 
 _SHOWN = 300
@@ -46,8 +47,8 @@ def show(page: Page, owner: Any) -> tuple[Value, Value]:
     return {"count": value["count"]}, value
 
 
-def click(page: Page, owner: Any, kind: Any, index: Any, changes: int) -> int:
-    """The next value of ``page.basket_changed`` after a click in the list; what the browser sends is not trusted.
+def click(page: Page, owner: Any, kind: Any, index: Any) -> int:
+    """A new value of ``page.basket_changed`` after a click in the list; what the browser sends is not trusted.
 
     Raises:
         StudioError: a pair was given a text that is empty, or the same one twice.
@@ -67,7 +68,7 @@ def click(page: Page, owner: Any, kind: Any, index: Any, changes: int) -> int:
         return basket
 
     page.baskets.change(page.visitor(owner), act)
-    return int(changes or 0) + 1
+    return changed()
 
 
 def save(page: Page, owner: Any) -> Path:
@@ -119,11 +120,11 @@ def build(page: Page, opener: Any) -> None:
             train = gr.Button("Train on these", variant="primary", elem_id="basket-train")
             download_button("Download CSV", partial(save, page), [page.owner], elem_id="basket-save")
 
-    def on_click(owner: Any, changes: int, event: gr.SelectData) -> int:
-        return click(page, owner, event.value, event.index, changes)
+    def on_click(owner: Any, event: gr.SelectData) -> int:
+        return click(page, owner, event.value, event.index)
 
     each = {**_QUIET, "trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "basket"}
-    listed.select(guarded(on_click), [page.owner, page.basket_changed], page.basket_changed, **each)
+    listed.select(guarded(on_click), page.owner, page.basket_changed, **each)
     page.basket_changed.change(guarded(partial(show, page)), page.owner, [opener, listed], **_QUIET)
     page.on_load.append(lambda named: named.then(guarded(partial(show, page)), page.owner, [opener, listed], **_QUIET))
     taught = train.click(guarded(partial(teach, page), stop=True), page.owner, page.teach, **_QUIET)

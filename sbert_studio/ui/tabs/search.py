@@ -90,7 +90,7 @@ def more_like(page: Page, key: str | None, row: Any, k: int, model: str | None) 
     return shown | {"made": page.made(model, chosen, "search-go")}
 
 
-def judge(page: Page, asked: Asked | None, row: Any, said: str, owner: Any, changes: int) -> int:
+def judge(page: Page, asked: Asked | None, row: Any, said: str, owner: Any) -> int:
     """Put a hit into the basket beside what was asked for, as the thumbs say; ``row`` and ``said`` come from the browser.
 
     Raises:
@@ -99,7 +99,7 @@ def judge(page: Page, asked: Asked | None, row: Any, said: str, owner: Any, chan
     texts = page.corpora.get(asked.corpus).corpus.texts if asked is not None else ()
     if asked is None or not isinstance(row, int) or isinstance(row, bool) or not 0 <= row < len(texts):
         raise StudioError("there is no such row", "search once more")
-    return mark(page, owner, Pair(asked.text, texts[row], SAID[said], TITLE), changes)
+    return mark(page, owner, Pair(asked.text, texts[row], SAID[said], TITLE))
 
 
 def _short(text: str) -> str:
@@ -148,9 +148,9 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         key, shown = find(page, key, query, k, mode, model, reranker, progress)
         return key, shown, Asked(key, query)
 
-    def on_row(key: str | None, k: int, model: str, asked: Asked | None, owner: Any, changes: int, event: gr.SelectData) -> Any:
+    def on_row(key: str | None, k: int, model: str, asked: Asked | None, owner: Any, event: gr.SelectData) -> Any:
         if event.value in SAID:
-            return gr.skip(), gr.skip(), judge(page, asked, event.index, event.value, owner, changes)
+            return gr.skip(), gr.skip(), judge(page, asked, event.index, event.value, owner)
         shown = more_like(page, key, event.index, k, model)
         return shown, Asked(str(key), page.corpora.get(key).corpus.texts[event.index]), gr.skip()
 
@@ -174,7 +174,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
     filled = page.arrived.change(guarded(on_arrive), page.arrived, [query, mode], api_visibility="private", show_progress="hidden")
     long_work(filled.success, "search", on_arrived, [page.arrived, *inputs], outputs, show_progress_on=hits)
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
-    row_inputs, row_outputs = [page.corpus, k, page.model, asked, page.owner, page.basket_changed], [hits, asked, page.basket_changed]
+    row_inputs, row_outputs = [page.corpus, k, page.model, asked, page.owner], [hits, asked, page.basket_changed]
     hits.select(guarded(on_row), row_inputs, row_outputs, trigger_mode="multiple", **quiet)
     for event in (page.runs_changed.change, reranker.focus):
         event(guarded(partial(rerankers, page)), [page.owner, reranker], reranker, **quiet)
