@@ -33,10 +33,12 @@
   }
 
   // A result says what it was made with; once something else is chosen it is marked, and a click makes it again.
-  const bars = new Map();
+  // Where its models stand in a form of their own, the form tells by a key what it says now.
+  const bars = new Map(), forms = {};
   function mark(root, bar, made) {
     if (!now) return;
-    const stale = [made.model !== now.model && "another model", made.corpus && made.corpus !== now.corpus && "another corpus"].filter(Boolean);
+    const otherwise = made.form ? forms[made.form] !== undefined && forms[made.form] !== made.key : made.model !== now.model && "another model";
+    const stale = [otherwise === true ? "something else" : otherwise, made.corpus && made.corpus !== now.corpus && "another corpus"].filter(Boolean);
     root.classList.toggle("sb-stale", stale.length > 0);
     bar.classList.toggle("sb-made-stale", stale.length > 0);
     bar.replaceChildren(el("span", {}, stale.length ? `Made with ${made.words}; ${stale.join(" and ")} ${stale.length > 1 ? "are" : "is"} chosen now.` : made.words));
@@ -55,12 +57,19 @@
     mark(root, bar, value.made);
   }
 
+  const markAll = () => { for (const [root, { bar, made: of }] of bars) if (root.isConnected) mark(root, bar, of); else bars.delete(root); };
+
+  views.form = () => (value) => {
+    forms[value.form] = value.key;
+    markAll();
+  };
+
   views.place = (_root, given) => {
     host = given;
     return (value) => {
       const first = now === null;
       now = value;
-      for (const [root, { bar, made: of }] of bars) if (root.isConnected) mark(root, bar, of); else bars.delete(root);
+      markAll();
       if (value.visit === String(visits)) {
         going = 0;
         if (again !== null) { setTimeout(go, 100, again); return undefined; }

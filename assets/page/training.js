@@ -82,6 +82,8 @@
       ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
   }
 
+  window.SB.scores = scores;
+
   // How much of the tuning the model has: a slider from untuned to tuned, with the scores where they were measured.
   views.strength = (root, host) => (value) => {
     const marks = value.marks, list = "strength-" + Math.random().toString(36).slice(2);

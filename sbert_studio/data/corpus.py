@@ -18,6 +18,8 @@ from .tables import Table
 from .values.no_answer import quoted, unanswered
 from .values.profile import ColumnProfile, no_text, profile_table
 
+_FEW, _SHARE = 20, 0.5
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -66,6 +68,14 @@ class Corpus:
         places = np.empty(len(numbers), dtype=np.int64)
         places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
         return places[: len(self.lines)], len(numbers)
+
+    def category_columns(self) -> list[str]:
+        """The columns that could hold categories, in the file's order: some of their cells are the same.
+
+        At most 20 of them are different, or half as many as there are texts.
+        """
+        most = min(len(self) - 1, max(_FEW, len(self) * _SHARE))
+        return [name for name, cells in self.fields.items() if 1 < len(set(cells)) <= most]
 
     def part(self, rows: Sequence[int], name: str, why: str) -> Corpus:
         """Some of the texts, called ``name``; in the account the others are left out, because of ``why``.

@@ -38,6 +38,7 @@ def layout(
     min_dist: float,
     metric: str = "cosine",
     seed: int = -1,
+    start: np.ndarray | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
     """Coordinates, (n, dimensions) float32, finite.
@@ -50,12 +51,13 @@ def layout(
         n_neighbors: how many rows a neighbourhood has; n - 1 at most.
         metric: ``cosine`` or ``euclidean``.
         seed: below zero: unseeded, on all processors; otherwise repeatable, on one.
+        start: (n, dimensions) where the points are laid first; by their principal components where it is not given.
         progress: told the epochs done and their number.
     """
     points = principal_components(unit(vectors) if metric == "cosine" else np.asarray(vectors, np.float32), max(_KEPT, dimensions))
-    start = points[:, :dimensions]
+    plain = points[:, :dimensions]
     if len(points) < _FEW or np.ptp(points, axis=0).max() < 1e-6:
-        return np.ascontiguousarray(start if len(points) < _FEW else np.zeros_like(start))
+        return np.ascontiguousarray(plain if len(points) < _FEW else np.zeros_like(plain))
     while not _ONE_AT_A_TIME.acquire(timeout=_PATIENCE):
         checkpoint()
     try:
@@ -66,11 +68,12 @@ def layout(
             n_neighbors=min(n_neighbors, len(points) - 1),
             min_dist=min_dist,
             seed=seed,
+            start=start,
             progress=progress,
         )
     finally:
         _ONE_AT_A_TIME.release()
-    return np.ascontiguousarray(found if np.isfinite(found).all() else start, np.float32)
+    return np.ascontiguousarray(found if np.isfinite(found).all() else plain, np.float32)
 
 
 def warm_up(cache: Path) -> None:
@@ -79,7 +82,15 @@ def warm_up(cache: Path) -> None:
 
 
 def _fit(
-    points: np.ndarray, cache: Path, *, dimensions: int, n_neighbors: int, min_dist: float, seed: int, progress: Progress | None
+    points: np.ndarray,
+    cache: Path,
+    *,
+    dimensions: int,
+    n_neighbors: int,
+    min_dist: float,
+    seed: int,
+    start: np.ndarray | None,
+    progress: Progress | None,
 ) -> np.ndarray:
     _keep_compiled_code(cache)
     from umap import UMAP
@@ -92,7 +103,7 @@ def _fit(
             n_components=dimensions,
             min_dist=min_dist,
             metric="euclidean",
-            init="pca",
+            init="pca" if start is None or not np.ptp(start) else np.array(start, np.float32),
             random_state=seed if seed >= 0 else None,
             n_jobs=1 if seed >= 0 else -1,
             precomputed_knn=neighbours(points, n_neighbors),

@@ -9,16 +9,20 @@ import numpy as np
 _CELLS = 4_000_000  # of a block of products: 16 MB
 
 
-def upper_blocks(rows: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+def upper_blocks(rows: np.ndarray, others: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray]]:
     """The products of row i with row j for all i < j, as blocks of whole rows.
+
+    Args:
+        others: (n, d) too: those that the rows are multiplied by, where they are not the rows themselves.
 
     Yields:
         (start, products): ``products[i, j]`` is that of rows ``start + i`` and ``start + j``; cells with j ≤ i are -inf.
     """
     start, total = 0, len(rows)
+    others = rows if others is None else others
     while start < total - 1:
         height = min(max(1, _CELLS // (total - start)), total - start)
-        products = rows[start : start + height] @ rows[start:].T
+        products = rows[start : start + height] @ others[start:].T
         products[:, :height][np.tril_indices(height)] = -np.inf
         yield start, products
         start += height

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..registry import setting
-from ..workspace import Workspace
+from ..workspace import Workspace, digest_texts
 from . import layout
 from .arrays import KeyLocks, keep_below, load_array, store_array
 from .settings_key import KeyedSettings
@@ -51,7 +51,12 @@ class Projection:
 
 
 def project(
-    vectors: np.ndarray, params: ProjectionParams, key_base: str, workspace: Workspace, progress: Progress | None = None
+    vectors: np.ndarray,
+    params: ProjectionParams,
+    key_base: str,
+    workspace: Workspace,
+    progress: Progress | None = None,
+    start: Projection | None = None,
 ) -> Projection:
     """Lay vectors out by UMAP, or take the layout from disk where these settings were used before.
 
@@ -59,8 +64,9 @@ def project(
         vectors: (n, d).
         key_base: names the vectors: ``<text digest>-<encoder fingerprint>``.
         progress: told the epochs done and their number.
+        start: another map of the same texts, which this one grows out of: what did not change stays where it was.
     """
-    key = f"{key_base}-{params.key}"
+    key = f"{key_base}-{params.key}" + ("" if start is None else f"-{digest_texts([start.key])[:16]}")
     path = workspace.projection(key)
     shape = (len(vectors), params.dimensions)
     with _LOCKS[str(path)]:
@@ -74,6 +80,7 @@ def project(
                 min_dist=params.min_dist,
                 metric=params.metric,
                 seed=params.seed,
+                start=None if start is None else start.xy,
                 progress=progress,
             )
             xy.flags.writeable = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..settings import Settings
 from .benching import Benching
-from .exploring import Exploring
+from .changing import Changing
 from .fitting.fitting import Fitting
 from .judging.evaluating import Evaluating
 from .reading import Reading
@@ -32,7 +32,7 @@ class Studio(Services):
     def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
         super().__init__(settings, allow_folders=allow_folders)
         self.read = Reading(self)
-        self.explore = Exploring(self, self.read)
+        self.explore = Changing(self, self.read)
         self.words = Fitting(self, self.read)
         self.tune = Tuning(self, self.read)
         self.settle = Settling(self, self.tune)

@@ -57,6 +57,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
     with PlainBlocks(title=NAME, analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_FOR), fill_width=True) as blocks:
         page.corpus = gr.State(None)
         page.arrived = gr.State(None)
+        page.compare = gr.State(None)
         page.runs_changed = gr.State(0)
         page.basket_changed = gr.State(0)
         page.teach = gr.State(None)

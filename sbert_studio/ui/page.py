@@ -18,9 +18,10 @@ from .visitors.shelves import Shelf, Shelves
 from .visitors.visits import VISITS, address, session
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..data.progress import Progress
     from ..studio import Studio
-    from ..studio.results import Duplicates, PairScores
+    from ..studio.results import Changes, Duplicates, PairScores
     from .basket.pairs import Basket
     from .tuning.drafts import Draft
 
@@ -43,6 +44,7 @@ class Page:
         corpus: a ``gr.State`` with the key of the visitor's :class:`Chosen` corpus, or ``None``.
         corpus_name: the chooser of it in the header; its value is the corpus' id.
         tabs: the ``gr.Tabs``; arrived: a ``gr.State`` with the :class:`~sbert_studio.ui.places.Place` that a link or Back led to.
+        compare: a ``gr.State`` with the two models of which is to be shown what changed (see :mod:`sbert_studio.ui.changing.handover`).
         kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
@@ -52,7 +54,7 @@ class Page:
         fits_timer: ticks while word vectors are made; evaluations_timer: while models are judged.
         timer: ticks while a run is followed; it stands at the root, where it is always mounted.
         on_load: told the page's load event, once all tabs are drawn.
-        shelves: where what visitors chose lies; corpora, maps, pair_scores, drafts, alike: what the keys to it stand for.
+        shelves: where what visitors chose lies; corpora, maps, pair_scores, drafts, alike, changes: what the keys to it stand for.
     """
 
     studio: Studio
@@ -63,6 +65,7 @@ class Page:
     corpus_name: Any = None
     tabs: Any = None
     arrived: Any = None
+    compare: Any = None
     owner: Any = None
     runs_changed: Any = None
     basket_changed: Any = None
@@ -81,6 +84,7 @@ class Page:
     pair_scores: Shelf[PairScores] = field(init=False)
     drafts: Shelf[Draft] = field(init=False)
     alike: Shelf[Duplicates] = field(init=False)
+    changes: Shelf[Changes] = field(init=False)
     kept: KeptFiles = field(init=False)
     baskets: Baskets = field(init=False)
     _samples: dict[str, Chosen] = field(default_factory=dict)
@@ -90,7 +94,7 @@ class Page:
         self.shelves = Shelves(room, room // _EACH if self.shared else room)
         self.corpora, self.maps = Shelf("corpus", self.shelves), Shelf("map", self.shelves)
         self.pair_scores, self.drafts = Shelf("table of pairs", self.shelves), Shelf("file of examples", self.shelves)
-        self.alike = Shelf("list of near-duplicates", self.shelves)
+        self.alike, self.changes = Shelf("list of near-duplicates", self.shelves), Shelf("comparison of two models", self.shelves)
         disk, days = self.studio.settings.disk_mb << 20, self.studio.settings.limits.keep_days
         self.kept = KeptFiles(self.studio.workspace, disk // _KEPT // (_EACH if self.shared else 1), disk // _KEPT, days)
         shelf: Shelf[Basket] = Shelf("basket", self.shelves)
@@ -186,6 +190,16 @@ class Page:
         chosen = self.choose(path, column, name, progress)
         kept = self.kept.keep(self.visitor(owner), path, chosen.corpus.name, chosen.column)
         return self.corpora.put(chosen if kept is None else replace(chosen, path=kept.path, id=f"{FILE}{kept.id}"))
+
+    def made_by_form(self, form: str, key: str, words: str, again: str, corpus: Corpus | None = None) -> dict[str, str]:
+        """What a result was made with whose models stand in a form of its own, and not in the header.
+
+        Args:
+            form: the name of a ``form`` view, which holds ``key`` as long as the form says what the result was made with.
+            corpus: where it was made of the corpus in the header.
+        """
+        digest = "" if corpus is None else corpus.digest
+        return {"model": "", "corpus": digest, "form": form, "key": key, "words": words, "again": again}
 
     def made(self, model: str | None, chosen: Chosen | None = None, again: str = "") -> dict[str, str]:
         """What a result was made with, for the page to say, and to mark it by once another model or corpus is chosen.

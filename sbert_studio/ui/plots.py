@@ -3,8 +3,6 @@ that knows plotly."""
 
 from __future__ import annotations
 
-import base64
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..workspace import atomic_file
-from .theme import PAGE, css, scripts
+from .standalone import one_file, packed
 from .views import Value, plain
 
 if TYPE_CHECKING:
@@ -45,7 +42,7 @@ def map_value(view: MapView, fields: Mapping[str, Sequence[str]], *, colour: str
         "key": key,
         "n": len(points),
         "dims": int(points.shape[1]),
-        "points": _packed(points),
+        "points": packed(points),
         "layout_key": f"{view.projection_key}-{points.shape[1]}",
     }
     return base | (colouring_by_cluster(view) if colour == CLUSTERS else colouring_by_column(colour, fields[colour]))
@@ -55,7 +52,7 @@ def colouring_by_cluster(view: MapView) -> Value:
     """Groups of a map by its clusters, with labels on the map itself."""
     names = [{"id": info.id, "label": info.label, "size": info.size} for info in view.clusters]
     return {
-        "groups": _packed(view.ids.astype("<i4")),
+        "groups": packed(view.ids.astype("<i4")),
         "names": names,
         "shades": None,
         "shade_name": "",
@@ -69,9 +66,9 @@ def colouring_by_column(name: str, cells: Sequence[str]) -> Value:
     numbers = _numbers(cells)
     if numbers is not None:
         everything = [{"id": 0, "label": f"{np.nanmin(numbers):g} to {np.nanmax(numbers):g}", "size": len(cells)}]
-        shades = _packed(np.nan_to_num(numbers, nan=float(np.nanmin(numbers))).astype("<f4"))
+        shades = packed(np.nan_to_num(numbers, nan=float(np.nanmin(numbers))).astype("<f4"))
         zero = np.zeros(len(cells), dtype="<i4")
-        return {"groups": _packed(zero), "names": everything, "shades": shades, "shade_name": name, "labels": False, "legend_title": name}
+        return {"groups": packed(zero), "names": everything, "shades": shades, "shade_name": name, "labels": False, "legend_title": name}
     counts = Counter(cells)
     kept = [value for value, _ in counts.most_common(_MOST_GROUPS)]
     ids = {value: number for number, value in enumerate(kept)}
@@ -80,7 +77,7 @@ def colouring_by_column(name: str, cells: Sequence[str]) -> Value:
     rest = int((groups < 0).sum())
     if rest:
         names.append({"id": -1, "label": _OTHERS, "size": rest})
-    return {"groups": _packed(groups), "names": names, "shades": None, "shade_name": "", "labels": False, "legend_title": name}
+    return {"groups": packed(groups), "names": names, "shades": None, "shade_name": "", "labels": False, "legend_title": name}
 
 
 def speed_value(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value:
@@ -108,26 +105,7 @@ def map_html(
         *({"name": name, **colouring_by_column(name, fields[name])} for name in shown),
     ]
     data = plain({"title": title, "map": map_value(view, fields), "texts": list(texts), "colourings": colourings})
-    parts = {
-        "css": css(),
-        "plotly": (plotly_folder() / "plotly.min.js").read_text(encoding="utf-8"),
-        "scripts": scripts(),
-        "start": (PAGE / "export.js").read_text(encoding="utf-8"),
-        "data": json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"),
-    }
-    page = (PAGE / "export.html").read_text(encoding="utf-8")
-    head, *rest = page.split("{{")
-    pieces = [head]
-    for piece in rest:
-        name, after = piece.split("}}", 1)
-        pieces += [parts[name] if name in ("css", "data") else parts[name].replace("</script", "<\\/script"), after]
-    with atomic_file(path) as part:
-        part.write_text("".join(pieces), encoding="utf-8")
-    return path
-
-
-def _packed(array: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+    return one_file(path, "export", data, plotly=(plotly_folder() / "plotly.min.js").read_text(encoding="utf-8"))
 
 
 def _numbers(cells: Sequence[str]) -> np.ndarray | None:

@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).resolve().parents[2] / "assets" / "page"
-SCRIPTS = ("core.js", "place.js", "tray.js", "views.js", "training.js", "evaluation.js", "alike.js", "basket.js", "scene.js", "map.js")
+SCRIPTS = (
+    *("core.js", "place.js", "tray.js", "views.js", "training.js", "evaluation.js", "alike.js", "basket.js"),
+    *("morph.js", "changed.js", "scene.js", "map.js"),
+)
 
 
 def theme() -> Any:

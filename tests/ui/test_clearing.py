@@ -13,7 +13,7 @@ from tiny_studio import sentences
 from sbert_studio.errors import StudioError
 from sbert_studio.ui import picker
 from sbert_studio.ui.clearing import panel
-from sbert_studio.ui.clearing.choices import Choices, alike_value, category_columns
+from sbert_studio.ui.clearing.choices import Choices, alike_value
 from sbert_studio.ui.page import Page
 
 LINES = ["text,topic", "cat dog moon,a", "cat dog moon,b", "red blue sky,c", "cat dog moon sky,a", "red blue sky,c"]
@@ -38,7 +38,7 @@ def groups(page: Page, made: str, choices: Choices) -> dict[int, Any]:
 def test_copies_are_groups_whose_different_categories_stand_first(page: Page, found: tuple[str, str, Choices]) -> None:
     _, made, choices = found
     choices, value = panel.change(page, made, choices, threshold=1.0)
-    assert choices.column == "topic" and category_columns(page.alike.get(made)) == ["topic"]
+    assert choices.column == "topic" and page.alike.get(made).corpus.category_columns() == ["topic"]
     assert [[one["line"] for one in group["members"]] for group in value["groups"]] == [[2, 3], [4, 6]]
     assert [group["contradicts"] for group in value["groups"]] == [True, False]
     assert (value["goes"], value["stays"], value["differing"]) == (2, 15, 1)

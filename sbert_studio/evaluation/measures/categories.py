@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...data.progress import checkpoint
 from ...data.splits.splitting import plain
 from ...encoders.unit import unit
 from ..bootstrap import interval, resampled_mean
@@ -80,6 +81,19 @@ def evaluate_categories(vectors: np.ndarray, labels: Sequence[str], texts: Seque
     return Report("categories", len(truth), scores, resampled=drawn)
 
 
+def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Each text's category and that of its nearest other text, by the rules of :func:`evaluate_categories`.
+
+    Returns:
+        the two as (n,) int64 places, -1 where nothing is near, and the names that they are places in.
+    """
+    names = sorted(set(labels))
+    places = {name: place for place, name in enumerate(names)}
+    truth = np.fromiter((places[label] for label in labels), np.int64, len(labels))
+    rows, same = unit(vectors), [plain(text) for text in texts]
+    return truth, _nearest(rows, truth, same, rows, truth, same), names
+
+
 def _nearest(
     new: np.ndarray, truth: np.ndarray, texts: Sequence[str], old: np.ndarray, theirs: np.ndarray, known: Sequence[str]
 ) -> np.ndarray:
@@ -90,6 +104,7 @@ def _nearest(
     found = np.full(len(new), -1, np.int64)
     at_once = max(1, _BLOCK // max(1, len(old)))
     for start in range(0, len(new), at_once):
+        checkpoint()
         cosines = new[start : start + at_once] @ old.T
         for offset, row in enumerate(cosines):
             place = start + offset

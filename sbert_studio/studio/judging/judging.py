@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import StudioError, ended
 from ..fitting.fitted import fitted_models
 from ..languages import foreign_notes, unknown_notes
+from ..learned import learned_by
 from ..part import Part
 from ..results import ModelCard
 from ..tuning.questions import Unanswered
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ...data.progress import Progress
     from ...data.tables import Table
     from ...encoders.base import Encoder
-    from ...runs.records.record import Run
     from ..reading import Reading
     from ..services import Services
 
@@ -172,19 +172,8 @@ class Judging(Part):
 
     def _learned(self, model: str, table: Table) -> list[str]:
         """A note where rows of the table lie in the file that a run was tuned on, or a run that it began from."""
-        from ...runs.run_files import RunFiles
-
         notes: list[str] = []
-        known: dict[str, Run] = {}
-        if model.startswith("run-"):
-            with contextlib.suppress(StudioError):
-                known = {run.id: run for run in self.store.runs()}
-        while (run := known.pop(model, None)) is not None:
-            materials, model = RunFiles(self.workspace.run(run.id)), run.model
-            try:
-                files = materials.learned()
-            except StudioError:
-                continue  # Its folder was tidied by hand; what it learned can no longer be told.
+        for run, files in learned_by(self.store, self.workspace, model):
             for names, learned in files:
                 if not set(names) <= set(table.columns):
                     continue

@@ -1,6 +1,7 @@
 """What the verbs return: frozen data that a page can draw and ``to_json`` can send."""
 
 from .alike import KEEPS, AlikeGroup, Duplicates, Keep
+from .changed import CategoryChange, Changes, QueryChange
 from .comparing import Agreement, PairScore, PairScores, Similarity
 from .finding import ClusterInfo, Encoded, MapView, Mined, MinedPair, SearchResult, TextHit
 from .judged import Evaluation, LeftOut, SuiteHere
@@ -10,6 +11,8 @@ __all__ = [
     "KEEPS",
     "Agreement",
     "AlikeGroup",
+    "CategoryChange",
+    "Changes",
     "ClusterInfo",
     "Duplicates",
     "Encoded",
@@ -24,6 +27,7 @@ __all__ = [
     "ModelCard",
     "PairScore",
     "PairScores",
+    "QueryChange",
     "RunView",
     "SearchResult",
     "Similarity",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _STEPS = tuple(round(LEAST + step / 200, 3) for step in range(round((1 - LEAST) * 200) + 1))
 _AT_ONCE, _MEMBERS = 40, 12
-# A column holds categories where some cells are the same: at most 20 different ones, or half as many as there are texts.
-_FEW, _SHARE = 20, 0.5
 
 
 @dataclass(frozen=True)
@@ -57,13 +55,6 @@ class Choices:
     def with_keep(self, keep: str) -> Choices:
         """With another rule; what was chosen by hand stays."""
         return replace(self, keep=keep if keep in KEEPS else "first")
-
-
-def category_columns(found: Duplicates) -> list[str]:
-    """The columns that could hold categories, in the file's order."""
-    total = len(found.corpus)
-    most = min(total - 1, max(_FEW, total * _SHARE))
-    return [name for name, cells in found.corpus.fields.items() if 1 < len(set(cells)) <= most]
 
 
 def alike_value(found: Duplicates, choices: Choices) -> Value:

@@ -14,7 +14,7 @@ from ..controls import cancel_button, download_button, long_work
 from ..handlers import PROGRESS, guarded, told
 from ..page import Page
 from ..views import Value, nothing, view
-from .choices import Choices, alike_value, category_columns
+from .choices import Choices, alike_value
 from .choices import told as in_words
 
 _NOTHING = "Texts that say nearly the same appear here, in groups. You decide from which likeness on, and which text of a group stays."
@@ -30,7 +30,7 @@ def look(page: Page, key: str | None, model: str | None, keep: str, progress: An
     key, chosen = page.corpus_of(key)
     reading = told(progress, "Comparing every text with every other") if progress is not None else None
     found = page.studio.explore.duplicates(chosen.corpus, model, reading)
-    columns = category_columns(found)
+    columns = found.corpus.category_columns()
     choices = Choices(column=columns[0] if columns else None).with_keep(keep)
     shown = gr.update(choices=[(_NONE, ""), *((name, name) for name in columns)], value=choices.column or "", visible=bool(columns))
     made = page.made(model, chosen, "alike-go")

@@ -1,9 +1,13 @@
-"""Evaluate: one or several models judged on the same rows, side by side, and what models have got so far."""
+"""Evaluate: one or several models judged on the same rows, side by side; what models have got so far; and what changed from one
+to another."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import gradio as gr
+
+from ..changing.panel import SUBTAB, ChangesPanel
 from ..judging.board import BoardPanel
 from ..judging.panel import TASKS, JudgingPanel
 from ..judging.results import verdict
@@ -25,7 +29,12 @@ def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
     text = "Judge models on sentences that people have judged: which is better, by how much, and could that be chance?"
     view("intro", {"title": "How good is it?", "text": text})
-    judging = JudgingPanel(page)
-    board = BoardPanel(page)
+    with gr.Tabs(elem_classes=["sb-subtabs"]) as parts:
+        with gr.Tab("Which is better", id="judge"):
+            judging = JudgingPanel(page)
+            board = BoardPanel(page)
+        with gr.Tab("What changed", id=SUBTAB):
+            changes = ChangesPanel(page, parts)
     page.on_load.append(judging.listen)
     page.on_load.append(lambda loaded: board.listen(loaded, judging.ended))
+    page.on_load.append(changes.listen)

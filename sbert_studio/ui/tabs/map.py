@@ -14,6 +14,7 @@ from ..handlers import PROGRESS, guarded, told
 from ..page import Page
 from ..picker import corpus_picker
 from ..plots import CLUSTERS, map_html, map_value
+from ..texts import part_of
 from ..views import Value, column, nothing, plain, table, view
 from ..visitors.session import Drawn
 
@@ -28,8 +29,6 @@ TITLE = "Map"
 ORDER = 3
 _LISTED = 300
 _NEIGHBOURS = 12
-_TIP_LENGTH = 240
-_MOST_TEXTS_AT_ONCE = 8000
 _MOST_POINTS = 100_000
 _FIELDS = 3
 _CHOOSE = "Draw a lasso around points to list them here, or click one to see what lies nearest."
@@ -113,10 +112,7 @@ def texts(page: Page, request: Any) -> list[str]:
     Only who was sent the map knows its key.
     """
     request = request if isinstance(request, dict) else {}
-    corpus = page.maps.get(request.get("key")).corpus
-    start, count = (max(0, value) if isinstance(value := request.get(name), int) else 0 for name in ("start", "count"))
-    part = corpus.texts[start : start + min(count, _MOST_TEXTS_AT_ONCE)]
-    return [text if len(text) <= _TIP_LENGTH else text[: _TIP_LENGTH - 1] + "…" for text in part]
+    return part_of(page.maps.get(request.get("key")).corpus, request)
 
 
 def write_html(page: Page, map_key: str | None) -> Path:

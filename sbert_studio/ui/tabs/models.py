@@ -10,6 +10,7 @@ import gradio as gr
 
 from ...errors import StudioError
 from ...objectives import title_of
+from ..changing.handover import compare
 from ..controls import download_button
 from ..fitting.panel import FittingPanel
 from ..forms import shown_number
@@ -146,21 +147,23 @@ def build(studio: Studio, page: Page) -> None:
             curves = view("curves", elem_id="models-curves")
             with gr.Row(elem_classes=["sb-buttons"]):
                 choose = gr.Button("Use this model", variant="primary", visible=False, elem_id="models-use")
+                changes = gr.Button("Show what changed", visible=False, elem_id="models-changes")
                 save = download_button("Download zip", partial(zip_of, page), [chosen], elem_id="models-zip", visible=False)
                 delete = gr.Button("Delete", variant="stop", visible=False, elem_id="models-delete")
                 sure = gr.Button("Yes, delete it", variant="stop", visible=False, elem_id="models-sure")
 
-    shown = [chosen, cards, ids, known, run, curves, choose, save, delete, sure]
+    shown = [chosen, cards, ids, known, run, curves, choose, changes, save, delete, sure]
 
     def show(owner: Any, name: str) -> list[Any]:
         listed, value = listing(page, owner, name)
         if name not in listed:
-            return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 4]
+            return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 5]
         known, panel, lines = details(page, owner, name)
         status = panel["status"] if panel else "own" if is_ours(name) else "built in"
         damaged = any(card["id"] == name and card["badge"] == "damaged" for card in value["cards"])
         usable = status in ("built in", "own", "finished", "stopped") and not damaged
-        visible = (usable, usable and status != "built in", status not in ("built in", "queued", "running"), False)
+        comparable = bool(panel) and usable and name in {one for _, one in page.model_choices(owner)}
+        visible = (usable, comparable, usable and status != "built in", status not in ("built in", "queued", "running"), False)
         return [name, value, listed, known, panel, lines, *(gr.update(visible=one) for one in visible)]
 
     def on_card(owner: Any, listed: list[str], event: gr.SelectData) -> list[Any]:
@@ -181,6 +184,7 @@ def build(studio: Studio, page: Page) -> None:
     choose.click(
         guarded(lambda name, owner: use(page, Follow(name), owner)), [chosen, page.owner], [page.model, page.kept_model], **private
     )
+    changes.click(guarded(partial(compare, page)), chosen, page.compare, **private)
     delete.click(lambda: (gr.update(visible=False), gr.update(visible=True)), None, [delete, sure], queue=False, **private)
     sure.click(guarded(on_delete), [page.owner, chosen, page.runs_changed], [*shown, page.runs_changed], **private)
     page.runs_changed.change(guarded(show), [page.owner, chosen], shown, **private)

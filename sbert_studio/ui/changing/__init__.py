@@ -1,0 +1,1 @@
+"""Showing what changed from one model to another."""

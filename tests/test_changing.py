@@ -1,0 +1,101 @@
+"""What changed from one model to another, by the verb: real models, a real run, and the plain definitions beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
+
+from sbert_studio.data.corpus import Corpus
+from sbert_studio.encoders.unit import unit
+from sbert_studio.errors import StudioError
+from sbert_studio.studio import Studio, TrainRequest
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    folder = tmp_path_factory.mktemp("changing")
+    with studio_at(folder / "home", write_model(folder / "tiny")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def run(studio: Studio, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.csv", 80)
+    run = studio.tune.train(TrainRequest(path, overrides=quick(epochs=3)))
+    return studio.settle.set_strength(run.id, 1.0).id  # whether or not that is better
+
+
+@pytest.fixture(scope="module")
+def corpus(studio: Studio, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Sixty texts of which the first six are among those that the run was tuned on; their topic is their first word."""
+    texts = list(dict.fromkeys([*sentences(80)[:6], *sentences(60, seed=9)]))[:60]
+    path = tmp_path_factory.mktemp("corpus") / "corpus.csv"
+    path.write_text("text,topic\n" + "\n".join(f"{text},{text.split()[0]}" for text in texts) + "\n", encoding="utf-8")
+    return studio.read.corpus(studio.read.table(path))
+
+
+def test_changes_are_those_of_the_models_vectors(studio: Studio, run: str, corpus: Corpus) -> None:
+    base = str(studio.settings.default_model)
+    phases: list[str] = []
+    found = studio.explore.changes(corpus, base, run, queries=["cat dog", "  ", "red moon"], column="topic", begin=phases.append)
+    assert len(phases) == 7 and phases[0] == "Encoding by model 1 of 2"
+    vectors = [unit(studio.explore.vectors_of(corpus, name)).astype(np.float64) for name in (base, run)]
+    cosines = [own @ own.T for own in vectors]
+    for one in (*found.closer, *found.apart):
+        assert (one.before, one.after) == pytest.approx((cosines[0][one.a, one.b], cosines[1][one.a, one.b]), abs=1e-5)
+    assert (found.closer or found.apart) and found.moved.shape == (60,) and 0 < found.moved.mean() <= 1
+    assert found.points_before.shape == found.points_after.shape == (60, 2)
+
+    assert [query.text for query in found.queries] == ["cat dog", "red moon"]
+    for query in found.queries:
+        for name, near in ((base, query.before), (run, query.after)):
+            hits = studio.explore.search(corpus, query.text, 10, model=name).hits
+            assert [row for row, _ in near] == [hit.row for hit in hits]
+        assert query.lost == {row for row, _ in query.before} - {row for row, _ in query.after}
+        assert len(query.lost) == len(query.gained)
+
+    groups = found.categories
+    assert groups is not None and groups.texts == 54, "the six that the run was tuned on are not judged"
+    assert any("6 of these 60 texts" in note for note in found.notes)
+    for share, own in ((groups.before, cosines[0]), (groups.after, cosines[1])):
+        near = np.argmax(own - 2 * np.eye(60), axis=1)
+        topics = corpus.fields["topic"]
+        plain = np.mean([topics[near[row]] == topics[row] for row in range(6, 60)])
+        assert share == pytest.approx(plain)
+    told = json.loads(json.dumps(found.to_json()))
+    assert told["texts"] == 60 and told["categories"]["column"] == "topic" and len(told["queries"]) == 2
+
+
+def test_where_nothing_is_asked_the_texts_that_moved_most_are_the_queries(studio: Studio, run: str, corpus: Corpus) -> None:
+    found = studio.explore.changes(corpus, str(studio.settings.default_model), run)
+    assert [query.row is not None and found.moved[query.row] for query in found.queries] == sorted(found.moved.tolist(), reverse=True)[:3]
+    assert all(query.row not in {row for row, _ in (*query.before, *query.after)} for query in found.queries)
+    assert found.categories is None
+
+
+def test_what_cannot_be_compared_is_said(studio: Studio, run: str, corpus: Corpus) -> None:
+    with pytest.raises(StudioError, match="the same model"):
+        studio.explore.changes(corpus, run, run)
+    with pytest.raises(StudioError, match="2 texts"):
+        studio.explore.changes(corpus.part([0, 1], "two", "the rest"), str(studio.settings.default_model), run)
+    with pytest.raises(StudioError, match="no column 'mood'"):
+        studio.explore.changes(replace(corpus), str(studio.settings.default_model), run, column="mood")
+
+
+def test_the_first_map_is_that_of_the_map_tab_and_the_second_grew_out_of_it(
+    studio: Studio, run: str, corpus: Corpus, tmp_path: Path
+) -> None:
+    from sbert_studio.explore.projection import ProjectionParams
+
+    base = str(studio.settings.default_model)
+    found = studio.explore.changes(corpus, base, run)
+    drawn = studio.explore.map(corpus, ProjectionParams(seed=12), model=base)
+    np.testing.assert_array_equal(found.points_before, drawn.points)
+    alone = studio.explore.map(corpus, ProjectionParams(seed=12), model=run)
+    assert not np.array_equal(found.points_after, alone.points)

@@ -1,0 +1,133 @@
+"""What changed from one model to another, on the page and as a file, without a browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
+
+from sbert_studio.errors import StudioError
+from sbert_studio.studio import TrainRequest
+from sbert_studio.studio.results import CategoryChange
+from sbert_studio.ui import picker
+from sbert_studio.ui.changing import panel
+from sbert_studio.ui.changing.handover import base_of, compare
+from sbert_studio.ui.changing.panel import Shown
+from sbert_studio.ui.changing.value import categories_said, changed_value
+from sbert_studio.ui.page import Page
+
+HOSTILE = "cat </script><script>alert(1)</script> dog ${alert(2)}"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    folder = tmp_path_factory.mktemp("changing")
+    with studio_at(folder / "home", write_model(folder / "tiny")) as studio:
+        yield Page(studio)
+
+
+@pytest.fixture(scope="module")
+def run(page: Page, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.csv", 80)
+    run = page.studio.tune.train(TrainRequest(path, overrides=quick(epochs=2)))
+    return page.studio.settle.set_strength(run.id, 1.0).id  # whether or not that is better
+
+
+@pytest.fixture(scope="module")
+def seen(page: Page, run: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Shown, dict[str, Any]]:
+    path = tmp_path_factory.mktemp("corpus") / "requests.csv"
+    rows = [f"{text},{'ab'[number % 2]}" for number, text in enumerate(sentences(40, seed=9))]
+    path.write_text("text,topic\n" + "\n".join([*rows, f'"{HOSTILE}",a']) + "\n", encoding="utf-8")
+    base = str(page.studio.settings.default_model)
+    return panel.look(page, picker.take_file(page, str(path)), base, run, "cat dog\n\nred moon\n", "topic")
+
+
+def test_the_view_holds_what_was_found_and_says_what_it_was_made_with(
+    page: Page, run: str, seen: tuple[str, Shown, dict[str, Any]]
+) -> None:
+    key, shown, value = seen
+    found = page.changes.get(shown.key)
+    moved = np.frombuffer(base64.b64decode(value["moved"]), "<f4")
+    np.testing.assert_array_equal(moved, found.moved)
+    assert [len(base64.b64decode(one)) for one in (*value["points"], *value["near"], *value["changed"])] == [328, 328, 1640, 1640, 410, 410]
+    assert [one["text"] for one in value["queries"]] == ["cat dog", "red moon"] and value["typed"]
+    assert value["most"][0] == int(np.argmax(found.moved))
+    assert f"keeps {10 * (1 - float(moved.mean())):.1f} of its 10 nearest" in value["said"]
+    assert value["outcome"]["before"] == page.studio.store.get(run).before["score"], "the run's own scores, with their verdict"
+    assert "out of" not in json.dumps(value) and HOSTILE not in value["said"]
+    base = str(page.studio.settings.default_model)
+    assert value["made"]["corpus"] == page.corpora.get(key).corpus.digest and value["made"]["again"] == "changed-go"
+    assert value["made"]["key"] == panel.form_value(base, run, "cat dog\nred moon", "topic")["key"]
+    assert value["made"]["key"] != panel.form_value(base, run, "cat dog", "topic")["key"]
+
+
+def test_the_saved_file_needs_nothing_and_holds_no_markup_of_a_visitor(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:
+    path = panel.save(page, seen[1])
+    text = path.read_text(encoding="utf-8")
+    assert path.suffix == ".html" and "<script>alert(1)" not in text
+    assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=", text), "nothing is fetched"
+    data = json.loads(text.split('<script type="application/json" id="data">')[1].split("</script>")[0])
+    assert data["value"]["texts"][40] == HOSTILE and len(data["value"]["texts"]) == 41
+    assert "requests.csv · 41 texts" in data["made"]
+    with pytest.raises(StudioError, match="nothing was compared"):
+        panel.save(page, None)
+
+
+def test_texts_are_sent_to_who_knows_the_key(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:
+    key = seen[1].key
+    assert panel.texts(page, {"key": key, "start": 39, "count": 10}) == [page.changes.get(key).corpus.texts[39], HOSTILE]
+    assert panel.texts(page, {"key": key, "start": -5, "count": "all"}) == []
+    for made_up in (None, {"key": "guess", "start": 0, "count": 1}):
+        with pytest.raises(StudioError, match="no longer in memory"):
+            panel.texts(page, made_up)
+
+
+def test_a_run_is_compared_with_what_it_began_from(page: Page, run: str) -> None:
+    base = str(page.studio.settings.default_model)
+    assert base_of(page, run) == base and base_of(page, "run-0000000000") == base
+    one, two = compare(page, run), compare(page, run)
+    assert (one.before, one.after) == (base, run) and one != two, "asked again, it is shown again"
+    assert compare(page, run, "other").before == "other"
+    with pytest.raises(StudioError, match="no model to compare"):
+        compare(page, "")
+    with pytest.raises(StudioError, match="two models"):
+        panel.look(page, None, base, None, "", "")
+    assert panel.outcome_of(page, "other", run) is None and panel.outcome_of(page, run, base) is None
+
+
+def test_the_chooser_of_categories_follows_the_corpus(page: Page, seen: tuple[str, Shown, dict[str, Any]], tmp_path: Path) -> None:
+    corpus = page.corpora.get(seen[0]).corpus
+    assert panel.column_update(corpus, "gone")["value"] == "topic"
+    plain = tmp_path / "plain.txt"
+    plain.write_text("\n".join(sentences(20)), encoding="utf-8")
+    found = panel.column_update(page.corpora.get(picker.take_file(page, str(plain)) or "").corpus, "topic")
+    assert found["value"] == "" and not found["visible"]
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        ((0.01, 0.09), "Of 100 texts, 80 → 85 lie nearest to one of their own category: better, by more than chance"),
+        ((-0.01, 0.09), "that could be chance (95% interval of the gain −0.010 to +0.090, 400 texts"),
+        (None, "too few to tell a gain from chance"),
+    ],
+)
+def test_the_sentence_on_categories_has_its_verdict(interval: tuple[float, float] | None, words: str) -> None:
+    assert words in categories_said(CategoryChange("topic", 400, 0.8, 0.85, interval, ()))
+
+
+def test_a_difference_of_less_than_one_in_a_hundred_is_told_in_thousands() -> None:
+    assert "Of 1,000 texts, 801 → 803" in categories_said(CategoryChange("topic", 4000, 0.801, 0.803, (-0.01, 0.02), ()))
+
+
+def test_of_many_categories_those_that_changed_are_shown(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:
+    found = page.changes.get(seen[1].key)
+    rows = changed_value(found, ("a", "b"), "key", typed=False)["categories"]["rows"]
+    assert all(row["before"] != row["after"] and "such as" in row["example"] for row in rows)
