@@ -63,8 +63,31 @@
       ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
   };
 
+  // A table as a file and as what a spreadsheet takes from the clipboard: every cell whole, and none of them a live formula.
+  const NUMBER = /^\s*[+-]?(\d+([.,]\d+)*|\.\d+)([eE][+-]?\d+)?\s*$/, LIVE = /^\s*[=+\-@\t\r\n＝＋－＠]/;
+  const whole = (cell) => (cell === null || cell === undefined ? "" : Array.isArray(cell) ? cell.join(typeof cell[0] === "string" ? "" : " ") : String(cell));
+  const safe = (text) => (LIVE.test(text) && !NUMBER.test(text) ? `'${text}` : text);
+  const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const asCsv = (names, rows) => [names, ...rows].map((row) => row.map((cell) => quoted(safe(whole(cell)))).join(",")).join("\r\n") + "\r\n";
+  const asLines = (names, rows) => [names, ...rows].map((row) => row.map((cell) => safe(whole(cell)).replace(/[\t\r\n]+/g, " ")).join("\t")).join("\n");
+  function download(name, text) {
+    const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+    el("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 10000);
+  }
+  const takeaway = (name, names, rows) => {
+    const copy = el("button", { type: "button", class: "sb-plain-button", title: "Copy the table, for a spreadsheet", on: { click: () => {
+      navigator.clipboard?.writeText(asLines(names, rows())).then(() => { copy.textContent = "Copied"; setTimeout(() => { copy.textContent = "Copy"; }, 1500); });
+    } } }, "Copy");
+    return el("span", { class: "sb-takeaway" }, el("button", { type: "button", class: "sb-plain-button", title: "Download the table as a CSV", on: { click: () => download(`${name}.csv`, asCsv(names, rows())) } }, "CSV"),
+      navigator.clipboard ? copy : null);
+  };
+  window.SB.takeaway = takeaway;
+
   const cells = {
+    marked: (cell) => el("span", { class: "sb-text" }, cell.map((part, place) => (place % 2 ? el("mark", {}, part) : part))),
     text: (cell) => el("span", { class: "sb-text" }, String(cell ?? "")),
+    place: (cell) => (typeof cell === "number" ? el("span", { class: "sb-dim" }, `#${cell}`) : el("span", { class: "sb-badge sb-own" }, "only here")),
     row: (cell) => el("span", { class: "sb-dim" }, String(cell ?? "")),
     number: (cell, column) => (typeof cell === "number" ? number(cell, column.digits ?? 3) : String(cell ?? "–")),
     count: (cell) => (typeof cell === "number" ? grouped(cell) : String(cell ?? "–")),
@@ -120,7 +143,8 @@
         value.action || value.pairs ? el("td", { class: "sb-act" }, value.pairs ? window.SB.thumbs(host, value.ids[index], ...value.pairs[index]) : null, value.action && el("button", { type: "button", "aria-label": value.action.label, title: value.action.label,
           on: { click: (event) => { event.stopPropagation(); act(index); } } }, value.action.mark || "→")) : null));
       root.replaceChildren(
-        ...(value.caption ? [el("p", { class: "sb-caption" }, value.caption)] : []),
+        el("div", { class: "sb-table-head" }, el("p", { class: "sb-caption" }, value.caption || ""),
+          takeaway(root.closest("[id]:not([id^=html-])")?.id || "table", value.columns.map((column) => column.name), () => order.map((index) => value.rows[index]))),
         ...(stacked && order.length > 1 ? [sorter(value.columns, sorted, sort)] : []),
         el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" + (stacked ? " sb-stack" : "") },
           el("thead", {}, el("tr", {}, head, value.action || value.pairs ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action ? value.action.label : "Into the basket")) : null)),

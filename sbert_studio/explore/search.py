@@ -46,20 +46,29 @@ class SemanticIndex:
         """What the index holds in memory."""
         return int(self._index.ntotal) * int(self._index.d) * 4
 
-    def search(self, query: np.ndarray, k: int = 10) -> list[Hit]:
+    def search(self, query: np.ndarray, k: int = 10, among: np.ndarray | None = None) -> list[Hit]:
         """The ``k`` rows of largest cosine with a (d,) vector, best first, equal cosines by row."""
-        return self.search_many(query[None], k)[0]
+        return self.search_many(query[None], k, among)[0]
 
-    def search_many(self, queries: np.ndarray, k: int = 10) -> list[list[Hit]]:
+    def search_many(self, queries: np.ndarray, k: int = 10, among: np.ndarray | None = None) -> list[list[Hit]]:
         """:meth:`search` for each row of (q, d). All rows where there are fewer than ``k``.
+
+        Args:
+            among: the rows that count, int64, each once; all where not given.
 
         Raises:
             StudioError: ``k`` is below one.
         """
-        k = min(_positive(k), len(self))
+        import faiss
+
+        k = min(_positive(k), len(self) if among is None else len(among))
         if k == 0:
             return [[] for _ in queries]
-        scores, rows = self._index.search(unit(queries), k)
+        only: Any = None
+        if among is not None:
+            only = faiss.SearchParameters()
+            only.sel = faiss.IDSelectorBatch(np.ascontiguousarray(among, np.int64))
+        scores, rows = self._index.search(unit(queries), k, params=only)
         return [_ranked(found, of) for found, of in zip(rows, np.clip(scores, -1, 1), strict=True)]
 
 
@@ -88,8 +97,11 @@ class LexicalIndex:
         """About what the index holds in memory."""
         return bytes_of([self._index.scores, self._index.vocab_dict]) if self._index is not None else 0
 
-    def search(self, query: str, k: int = 10) -> list[Hit]:
+    def search(self, query: str, k: int = 10, among: np.ndarray | None = None) -> list[Hit]:
         """The ``k`` best rows that share a word with the query, best first, equal weights by row.
+
+        Args:
+            among: the rows that count; all where not given. How rare a word is, is counted over all rows.
 
         Raises:
             StudioError: ``k`` is below one.
@@ -99,7 +111,7 @@ class LexicalIndex:
         if not known:
             return []
         scores = np.asarray(self._index.get_scores(known))
-        found = np.flatnonzero(scores > 0)
+        found = np.flatnonzero(scores > 0) if among is None else np.sort(among)[scores[np.sort(among)] > 0]
         return _ranked(found, scores[found])[:k]
 
 

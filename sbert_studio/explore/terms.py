@@ -57,3 +57,25 @@ def words(text: str, *, singles: bool = False) -> list[str]:
             found += list(run)
         found += [run[place : place + 2] for place in range(len(run) - 1)]
     return found
+
+
+def marked(text: str, query: str) -> list[str]:
+    """A text in parts of which every second one is a word of the query, as a search by words reads both; joined they are the text.
+
+    The first part is no word of the query, and may be empty. In a script without spaces single characters count.
+    """
+    wanted, parts, at = set(words(query, singles=True)), [""], 0
+    for match in _token().finditer(text):
+        whole = [match.span()]
+        spans = whole if match.lastgroup != "unspaced" else [(place, place + 1) for place in range(*match.span())]
+        for start, end in spans:
+            if wanted.isdisjoint(words(text[start:end], singles=True)):
+                continue
+            if start == at and len(parts) > 2:  # the next character of the same run
+                parts[-2] += text[start:end]
+            else:
+                parts[-1] = text[at:start]
+                parts += [text[start:end], ""]
+            at = end
+    parts[-1] = text[at:]
+    return parts

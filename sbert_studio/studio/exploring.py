@@ -46,10 +46,12 @@ class Exploring(Comparing):
         rerank: bool | str = False,
         model: str | None = None,
         progress: Progress | None = None,
+        among: Sequence[int] | None = None,
     ) -> SearchResult:
         """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused.
 
         Args:
+            among: the rows of the corpus, from 0, of which the ``k`` are found; all where not given.
             rerank: rank the best hits again by this model's score of the query with each (``True``: by that of the settings). A
                 cross-encoder reads every pair whole; a poly-encoder reads the corpus once, and then the query alone.
         """
@@ -58,6 +60,9 @@ class Exploring(Comparing):
         query, k = given(query, "query"), _at_least_one(k, "k")
         if mode not in MODES:
             raise StudioError(f"there is no search mode {mode!r}", f"choose one of {', '.join(MODES)}")
+        only = None if among is None else np.unique(np.asarray(among, np.int64))
+        if only is not None and len(only) and not (only[0] >= 0 and only[-1] < len(corpus)):
+            raise StudioError("a row is not in the corpus", f"choose rows from 0 to {len(corpus) - 1}")
         encoder = None if mode == "lexical" else self._encoder(model)
         semantic = None if encoder is None else self._semantic(corpus, encoder, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus)
@@ -67,9 +72,9 @@ class Exploring(Comparing):
         depth = max(k, _POOL) if mode == "hybrid" or again else k
         rankings = []
         if encoder is not None and semantic is not None:
-            rankings.append(semantic.search(finite(encoder.encode([query]))[0], depth))
+            rankings.append(semantic.search(finite(encoder.encode([query]))[0], depth, only))
         if lexical:
-            rankings.append(lexical.search(query, depth))
+            rankings.append(lexical.search(query, depth, only))
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
         found = _result(corpus, again(query, hits[:depth]) if again else hits, k, start)
         foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if encoder is not None else ()

@@ -57,7 +57,12 @@ def plain(value: Any) -> Any:
 
 
 def column(name: str, kind: str = "text", **more: Any) -> Value:
-    """A column of :func:`table`; ``kind``: text, row, number, count, bar, badge, delta, change (as delta, without a colour) or interval."""
+    """A column of :func:`table`.
+
+    Args:
+        kind: text, marked (a list of parts of which every second one is marked), place (in another list, or ``None``), row, number, count,
+            bar, badge, delta, change (as delta, without a colour) or interval.
+    """
     return {"name": name, "kind": kind, **more}
 
 

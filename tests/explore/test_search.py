@@ -96,3 +96,23 @@ def test_fusion_adds_reciprocal_ranks_and_breaks_ties_by_row() -> None:
     assert [hit.row for hit in fused] == [1, 4, 9, 7]
     assert [hit.row for hit in fuse([[Hit(5, 1.0)], [Hit(2, 1.0)]])] == [2, 5]
     assert fuse([]) == fuse([[], []]) == []
+
+
+def test_a_search_among_some_rows_is_the_search_of_these_alone() -> None:
+    random = np.random.default_rng(3)
+    vectors, query = random.normal(size=(200, 8)).astype(np.float32), random.normal(size=8).astype(np.float32)
+    index, among = SemanticIndex(vectors), np.sort(random.choice(200, 40, replace=False))
+    alone = SemanticIndex(vectors[among])
+    for k in (1, 7, 100):
+        found = index.search(query, k, among)
+        assert [hit.row for hit in found] == [int(among[hit.row]) for hit in alone.search(query, k)]
+        assert [hit.score for hit in found] == pytest.approx([hit.score for hit in alone.search(query, k)], abs=1e-6)
+    assert index.search(query, 3, np.empty(0, np.int64)) == []
+
+
+def test_a_search_by_words_among_some_rows_keeps_their_weights() -> None:
+    lexical = LexicalIndex(["cat dog", "cat", "moon", "cat moon", "dog dog cat"])
+    everywhere = {hit.row: hit.score for hit in lexical.search("cat dog", 5)}
+    among = lexical.search("cat dog", 5, np.array([4, 1, 2]))
+    assert {hit.row: hit.score for hit in among} == {row: everywhere[row] for row in (1, 4)}
+    assert [hit.score for hit in among] == sorted((hit.score for hit in among), reverse=True)

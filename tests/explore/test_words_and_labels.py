@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.explore.groups.keywords import c_tf_idf, label_clusters
-from sbert_studio.explore.terms import words
+from sbert_studio.explore.terms import marked, words
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,21 @@ def test_noise_has_no_label_and_none_is_fine() -> None:
     assert label_clusters(["a b", "c d"], np.array([-1, -1])) == ()
     assert label_clusters([], np.array([], np.int64)) == ()
     assert label_clusters(["the of", "12 345"], np.array([0, 1]), top=1) == ("of", "12")
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "hits"),
+    [
+        ("My CARD's lost: the card!", "card", ["CARD's", "card"]),
+        ("Ｃａｒｄ 卡", "card", ["Ｃａｒｄ"]),
+        ("我的银行卡什么时候到", "银行卡", ["银行卡"]),
+        ("今天天气很好", "气", ["气"]),
+        ("nothing here", "card", []),
+        ("", "card", []),
+        ("card", "", []),
+    ],
+)
+def test_the_words_of_a_query_are_marked_where_they_stand(text: str, query: str, hits: list[str]) -> None:
+    parts = marked(text, query)
+    assert "".join(parts) == text
+    assert parts[1::2] == hits and len(parts) == 2 * len(hits) + 1

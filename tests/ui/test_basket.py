@@ -158,15 +158,16 @@ def test_texts_that_belong_together_are_held_by_as_few_pairs_as_need_be() -> Non
 
 def test_a_hit_goes_into_the_basket_beside_its_query(page: Page, corpus_file: Path) -> None:
     from sbert_studio.ui import picker
+    from sbert_studio.ui.searching import hits
     from sbert_studio.ui.tabs import search
 
     key = picker.take_file(page, str(corpus_file))
-    _, value = search.find(page, key, "cat dog", 3, "semantic", None)
-    asked, row = search.Asked(str(key), "cat dog"), value["ids"][0]
+    _, value, _ = search.find(page, key, "cat dog", 3, "semantic", None)
+    asked, row = hits.Asked(str(key), "cat dog"), value["ids"][0]
     assert value["pairs"][0] == ["cat dog", page.corpora.get(key).corpus.texts[row]]
-    search.judge(page, asked, row, "apart", None)
+    hits.judge(page, asked, row, "apart", None)
     (pair,) = page.baskets.of("local").pairs
     assert (pair.a, pair.b, pair.together, pair.source) == ("cat dog", page.corpora.get(key).corpus.texts[row], False, "Search")
     for none in (-1, 99, "0", True, None):
         with pytest.raises(StudioError, match="no such row"):
-            search.judge(page, asked, none, "together", None)
+            hits.judge(page, asked, none, "together", None)

@@ -55,7 +55,7 @@ def test_it_cannot_be_chosen_for_every_tab(tuned: tuple[Page, str, Path]) -> Non
 
 def test_hits_are_ranked_again(tuned: tuple[Page, str, Path]) -> None:
     page, run, _ = tuned
-    key, value = search.find(page, None, "refund", 4, "semantic", None, run)
+    key, value, _ = search.find(page, None, "refund", 4, "semantic", None, run)
     texts = page.corpora.get(key).corpus.texts
     scores = load_cross(page.studio.workspace.run(run) / "model").predict([("refund", texts[row]) for row in value["ids"]])
     assert [row[2] for row in value["rows"]] == pytest.approx(scores.tolist(), abs=1e-5)
@@ -113,7 +113,7 @@ def test_a_poly_encoder_is_offered_and_ranks_again(tuned: tuple[Page, str, Path]
     page, cross, data = tuned
     run = page.studio.tune.train(TrainRequest(data, overrides=quick(architecture="poly", objective="auto", codes=4))).id
     assert run not in names(page.model_choices(None)) and set(names(page.model_choices(None, "pairs"))) == {cross, run}
-    _, value = search.find(page, None, "refund", 4, "semantic", None, run)
+    _, value, _ = search.find(page, None, "refund", 4, "semantic", None, run)
     scores = [row[2] for row in value["rows"]]
     assert len(scores) == 4 and scores == sorted(scores, reverse=True) and max(scores) <= 1
     _, details = evaluate.judge(page.studio, [page.studio.settings.default_model, run], data, "auto", "pairs")

@@ -87,7 +87,7 @@ def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_doe
     notes = " ".join(shown["notes"])
     assert "(row 2)" in notes and "1 text repeats an earlier one" in notes and "look like Chinese" in notes
     assert not any("Chinese" in note for note in picker.describe(page, key, "no such model")[1]["notes"])
-    _, value = search.find(page, key, "银行卡", 2, "semantic", "all-MiniLM-L6-v2")
+    _, value, _ = search.find(page, key, "银行卡", 2, "semantic", "all-MiniLM-L6-v2")
     assert "look like Chinese" in value["note"]
 
 
@@ -112,7 +112,7 @@ def test_scored_pairs_are_written_without_live_formulas(page: Page, tmp_path: Pa
 
 
 def test_a_search_without_a_corpus_takes_the_sample(page: Page) -> None:
-    key, value = search.find(page, None, "refund", 3, "lexical", None)
+    key, value, _ = search.find(page, None, "refund", 3, "lexical", None)
     assert len(value["rows"]) == 3
     assert page.corpora.get(key).corpus.name == page.sample_corpus().corpus.name
 
@@ -120,7 +120,7 @@ def test_a_search_without_a_corpus_takes_the_sample(page: Page) -> None:
 def test_hits_carry_rows_of_the_spreadsheet_and_ids_of_the_corpus(page: Page, corpus_file: Path) -> None:
     key = picker.take_file(page, str(corpus_file))
     corpus = page.corpora.get(key).corpus
-    _, value = search.find(page, key, corpus.texts[7], 5, "semantic", None)
+    _, value, _ = search.find(page, key, corpus.texts[7], 5, "semantic", None)
     assert value["rows"][0][0] == corpus.lines[value["ids"][0]]
     assert corpus.texts[value["ids"][0]] == corpus.texts[7] == value["rows"][0][1]
     more = search.more_like(page, key, value["ids"][0], 4, None)

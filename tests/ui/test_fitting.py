@@ -120,7 +120,7 @@ def test_what_is_made_is_listed_searched_with_chosen_and_deleted(page: Page, tex
     found, _, _ = models.details(page, None, job.model)
     assert found is not None and ["Dimensions", 8] in found["facts"]
     key = page.corpora.put(page.choose(texts))
-    _, hits = search.find(page, key, "cat unheard", 3, "semantic", job.model)
+    _, hits, _ = search.find(page, key, "cat unheard", 3, "semantic", job.model)
     assert len(hits["rows"]) == 3 and "1 of 2 words of your query" in hits["note"]
     pairs = write_pairs(texts.with_name("pairs.csv"))
     pairs.write_text(pairs.read_text(encoding="utf-8") + "unheard,cat dog,2.5\n", encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The parts of the Search tab: filters on columns, the hits, and another model beside."""
