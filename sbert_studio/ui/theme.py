@@ -10,6 +10,7 @@ SCRIPTS = (
     *("core.js", "place.js", "tray.js", "views.js", "training.js", "evaluation.js", "alike.js", "basket.js"),
     *("morph.js", "changed.js", "scene.js", "map.js"),
 )
+STYLES = ("studio.css", "pairs.css")
 
 
 def theme() -> Any:
@@ -138,7 +139,7 @@ def theme() -> Any:
 
 def css() -> str:
     """The style sheet of the page."""
-    return (PAGE / "studio.css").read_text(encoding="utf-8")
+    return "\n".join((PAGE / name).read_text(encoding="utf-8") for name in STYLES)
 
 
 def scripts() -> str:

@@ -147,7 +147,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         button = gr.Button("Search", variant="primary", elem_id="search-go")
         cancel_button("search")
     asked = gr.State(None)
-    with gr.Row(elem_classes=["sb-sides"]):
+    with gr.Row(elem_classes=["sb-beside"]):
         hits = view("table", nothing("Results appear here, the closest first."), elem_id="search-hits")
         others = view("table", elem_id="search-others")
 
