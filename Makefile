@@ -27,7 +27,7 @@ setup: .venv/.runtime
 	@touch $@
 
 run: setup
-	$(BIN)/sbert-studio app $(ARGS)
+	$(BIN)/sbert-studio app --open $(ARGS)
 
 test: .venv/.dev
 	$(BIN)/python tests/browser/chromium.py

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from .errors import StudioError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
+_YES = ("1", "yes", "true", "on")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -71,6 +73,7 @@ class Settings:
         max_upload_mb: the largest accepted upload, in MiB.
         memory_mb: what all caches in memory may hold together, in MiB: models, indexes, and what visitors have chosen.
         disk_mb: what vectors, maps and zips may take on disk, in MiB; they are made again when they are asked for.
+        mcp: whether the endpoints are served to MCP clients as well.
         allowed_hosts: further names under which the page may be asked for; ``*.example.org`` for all below one, ``*`` for any.
         limits: what a visitor may ask for; by default only a shared page has any.
     """
@@ -86,6 +89,7 @@ class Settings:
     max_upload_mb: int = 512
     memory_mb: int = 3072
     disk_mb: int = 10_240
+    mcp: bool = False
     allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
@@ -96,7 +100,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Read ``SBERT_STUDIO_{HOME,HOST,PORT,DEVICE,MODEL,RERANKER,MAX_UPLOAD_MB,MEMORY_MB,DISK_MB,ALLOWED_HOSTS}``, those of
+        """Read ``SBERT_STUDIO_{HOME,HOST,PORT,DEVICE,MODEL,RERANKER,MAX_UPLOAD_MB,MEMORY_MB,DISK_MB,MCP,ALLOWED_HOSTS}``, those of
         :class:`Limits`, and Spaces' own variables.
 
         Raises:
@@ -115,6 +119,7 @@ class Settings:
             max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", 512),
             memory_mb=_whole_number(env, "SBERT_STUDIO_MEMORY_MB", 3072),
             disk_mb=_whole_number(env, "SBERT_STUDIO_DISK_MB", 10_240),
+            mcp=(env.get("SBERT_STUDIO_MCP") or "").lower() in _YES,
             allowed_hosts=tuple(name for name in re.split(r"[\s,]+", env.get("SBERT_STUDIO_ALLOWED_HOSTS") or "") if name)
             + ((env["SPACE_HOST"],) if space and env.get("SPACE_HOST") else ()),
         )
@@ -135,6 +140,14 @@ def launched_alone(environ: Mapping[str, str] | None = None) -> bool:
     env = os.environ if environ is None else environ
     counts = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
     return "ACCELERATE_USE_CPU" in env and "MASTER_PORT" in env and not any(name in env for name in counts)
+
+
+def has_screen(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether somebody sits before this machine's screen: else a browser that is opened would be a program in the terminal, or none."""
+    env = os.environ if environ is None else environ
+    if sys.platform in ("darwin", "win32"):
+        return not env.get("SSH_CONNECTION")
+    return bool(env.get("DISPLAY") or env.get("WAYLAND_DISPLAY"))
 
 
 def _default_home(env: Mapping[str, str], space: bool) -> Path:

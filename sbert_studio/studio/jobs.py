@@ -141,6 +141,12 @@ class Jobs:
             own = [job for job in self._jobs.values() if job.view.owner == owner]
         return [self._seen(job) for job in own]
 
+    def under_way(self, owner: str | None = None) -> list[JobView]:
+        """Those that run or wait, of everybody where no owner is given."""
+        with self._lock:
+            active = [job for job in self._jobs.values() if job.view.active and owner in (None, job.view.owner)]
+        return [self._seen(job) for job in active]
+
     def stop(self, owner: str, job_id: str) -> JobView:
         """Ask a job to end; it does at its next step, and nothing of it is kept.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 import threading
 from dataclasses import replace
@@ -105,12 +104,13 @@ def _drawn(studio: Studio, page: Page) -> Any:
     return blocks
 
 
-def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = True) -> tuple[Any, str]:
+def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = True, mcp: bool = False) -> tuple[Any, str]:
     """Serve the page until it is interrupted (or, not ``block``, from a background thread).
 
     Args:
         host, port: what to listen on; port 0 takes a free one.
         share: ask Gradio for a public tunnel.
+        mcp: serve the endpoints to MCP clients as well, at ``/gradio_api/mcp/``.
 
     Returns:
         the running ``gr.Blocks`` and its local URL.
@@ -135,7 +135,7 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         state_session_capacity=_SESSIONS,
         ssr_mode=False,
         i18n=gr.I18n(en=_WORDS),
-        mcp_server=_has_mcp(),
+        mcp_server=mcp,
         show_error=False,
         prevent_thread_lock=True,
         app_kwargs={"middleware": [Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share))]},
@@ -203,7 +203,3 @@ def _warm_up(studio: Studio) -> None:
 
     studio.catalog.load(studio.settings.default_model)
     warm_up(studio.workspace)
-
-
-def _has_mcp() -> bool:
-    return importlib.util.find_spec("mcp") is not None

@@ -19,7 +19,7 @@ from sbert_studio.ui.visitors.hosts import AllowedHosts
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     folder = tmp_path_factory.mktemp("hosts")
     with studio_at(folder / "home", write_model(folder / "tiny")) as studio:
-        blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
+        blocks, url = launch(studio, "127.0.0.1", 0, False, block=False, mcp=True)
         yield urlsplit(url).port or 0
         blocks.close()
 

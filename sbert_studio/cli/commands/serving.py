@@ -8,8 +8,10 @@ import signal
 import socket
 import sys
 import threading
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from types import FrameType
 from typing import Annotated
 
@@ -23,20 +25,37 @@ def app(
     host: Annotated[str | None, typer.Option(help="The address to bind.", show_default="127.0.0.1")] = None,
     port: Annotated[int | None, typer.Option(help="The TCP port.", min=0, max=65535, show_default="7860")] = None,
     share: Annotated[bool, typer.Option("--share", help="Ask Gradio for a public address.")] = False,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Serve the endpoints to MCP clients as well.")] = False,
+    opened: Annotated[bool, typer.Option("--open", help="Open the page in your browser.")] = False,
+    desktop: Annotated[bool, typer.Option("--desktop", help="Open a window of its own (needs the extra 'desktop').")] = False,
 ) -> None:
     """Open the studio in the browser."""
     closed = threading.Event()
     atexit.register(_leave_at_once, closed)  # before what is imported here registers its own: the first comes last
-    from ...settings import Settings
+    from ...settings import Settings, has_screen
     from ...studio import Studio
     from ...ui.app import launch
 
     settings = Settings.from_env()
     settings = settings.served(host or settings.host, settings.port if port is None else port, share or settings.share)
+    if desktop:
+        from ...ui.desktop import require
+
+        require()
+    if desktop and port is None and not _is_free(settings.host, settings.port):
+        settings = replace(settings, port=0)  # a window needs no address that anybody remembers
     _require_free(settings.host, settings.port)
     say("opening the studio; stop it with Ctrl-C")
     with Studio(settings) as studio, _ending_politely():
-        launch(studio, settings.host, settings.port, settings.share)
+        blocks, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp)
+        if desktop:
+            from ...ui.desktop import show
+
+            show(studio, url)
+        else:
+            if opened and not (has_screen() and webbrowser.open(url)):
+                say(f"no browser could be opened from here: open {url} in one")
+            blocks.block_thread()
     closed.set()
 
 
@@ -66,6 +85,14 @@ def _ending_politely() -> Iterator[None]:
     finally:
         if signal.getsignal(signal.SIGTERM) is end:
             signal.signal(signal.SIGTERM, before)
+
+
+def _is_free(host: str, port: int) -> bool:
+    try:
+        _require_free(host, port)
+    except StudioError:
+        return False
+    return True
 
 
 def _require_free(host: str, port: int) -> None:

@@ -1,0 +1,141 @@
+"""The endpoints for programs, docs/api.md, from the code: ``python docs/make_api.py`` writes it, a test compares it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tempfile
+import typing
+from pathlib import Path
+from typing import Any
+
+from sbert_studio.settings import Settings
+from sbert_studio.studio import Studio
+from sbert_studio.ui.api.answers import ANSWERS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "api.md"
+EXAMPLES = ROOT / "docs" / "api"
+_HEAD = """\
+# The studio for programs
+
+Written from the code by `python docs/make_api.py`; `tests/test_api_docs.py` holds it against the code, runs every example, and holds every
+answer against the fields that are listed here.
+
+The page serves nine verbs under the names below, to [gradio_client](https://www.gradio.app/docs/python-client), to anything that speaks
+HTTP, and with `sbert-studio app --mcp` (or `SBERT_STUDIO_MCP=1`) to MCP clients, at `http://127.0.0.1:7860/gradio_api/mcp/`. An argument
+that is left out has the default of its table. Files are sent (`handle_file`), never named by a path of the server.
+
+An error says what was wrong and how to mend it, in the message of `gradio_client.exceptions.AppError`:
+
+```python
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+
+studio = Client("http://127.0.0.1:7860")
+try:
+    studio.predict(file=handle_file("assets/samples/support_requests.csv"), query="", api_name="/search")
+except AppError as error:
+    print(error)  # the query is empty. hint: …
+```
+
+Over HTTP a call is two requests, one that asks and one that waits for the answer:
+
+```sh
+curl -s http://127.0.0.1:7860/gradio_api/call/similarity -H "Content-Type: application/json" -d '{"data": ["a cat", "a dog", ""]}'
+curl -s http://127.0.0.1:7860/gradio_api/call/similarity/EVENT_ID
+```
+"""
+
+
+def drawn() -> str:
+    """The page."""
+    parts, answers = [_HEAD], {}
+    for name, info in _endpoints().items():
+        words, arguments, returns = _told(name)
+        parts.append(f"## `/{name}`\n\n{words}\n")
+        rows = ["| argument | type | default | |", "| --- | --- | --- | --- |"]
+        for one in info["parameters"]:
+            default = repr(one["parameter_default"]) if one["parameter_has_default"] else "—"
+            rows.append(
+                f"| `{one['parameter_name']}` | {_sent(one)} | `{default}` | {arguments[one['parameter_name']]} |".replace("`—`", "—")
+            )
+        parts.append("\n".join(rows) + "\n")
+        kinds = " or ".join(f"[{kind.__name__}](#{kind.__name__.lower()}-object)" for kind in ANSWERS[name])
+        parts.append(f"Answers {kinds}: {returns}\n")
+        parts.append(f"```python\n{(EXAMPLES / f'{name}.py').read_text(encoding='utf-8')}```\n")
+        for kind in ANSWERS[name]:
+            _gather(kind, answers)
+    parts.append("## What is answered\n")
+    for kind in answers.values():
+        rows = ["| field | type | |", "| --- | --- | --- |"]
+        optional = getattr(kind, "__optional_keys__", frozenset())
+        for field, hint in typing.get_type_hints(kind, include_extras=True).items():
+            inner, note = _unwrapped(hint)
+            rows.append(f"| `{field}` | {_typed(inner)} | {note}{' (only where there is any)' if field in optional else ''} |")
+        parts.append(f"### {kind.__name__} object\n\n{inspect.getdoc(kind)}\n\n" + "\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def _endpoints() -> dict[str, Any]:
+    from sbert_studio.ui.app import build
+
+    with tempfile.TemporaryDirectory() as home, Studio(Settings(home=Path(home), device="cpu")) as studio:
+        info = build(studio).get_api_info()["named_endpoints"]
+    return {name: info[f"/{name}"] for name in ANSWERS}
+
+
+def _told(name: str) -> tuple[str, dict[str, str], str]:
+    """The words, the arguments and the answer of an endpoint's docstring."""
+    from sbert_studio.ui.api import build
+
+    verb = {**vars(build), "map": build.draw}[name]
+    words, _, rest = (inspect.getdoc(verb) or "").partition("\nArgs:\n")
+    arguments, _, returns = rest.partition("\nReturns:\n")
+    found = {one[1]: " ".join(one[2].split()) for one in re.finditer(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |\Z)", arguments, re.M | re.S)}
+    return " ".join(words.split()), found, " ".join(returns.split())
+
+
+def _sent(parameter: dict[str, Any]) -> str:
+    kind = str(parameter["python_type"]["type"]).replace("filepath", "file")
+    return _cell(re.sub(r"Literal\[(.*)\]", r"one of \1", kind))
+
+
+def _gather(kind: Any, found: dict[str, Any]) -> None:
+    if typing.is_typeddict(kind) or hasattr(kind, "__required_keys__"):
+        if kind.__name__ in found:
+            return
+        found[kind.__name__] = kind
+        for hint in typing.get_type_hints(kind).values():
+            _gather(hint, found)
+    for part in typing.get_args(kind):
+        _gather(part, found)
+
+
+def _unwrapped(hint: Any) -> tuple[Any, str]:
+    note = ""
+    while hasattr(hint, "__metadata__") or getattr(typing.get_origin(hint), "__name__", getattr(hint, "_name", "")) == "NotRequired":
+        note = note or " ".join(getattr(hint, "__metadata__", ()))
+        hint = typing.get_args(hint)[0]
+    return hint, note
+
+
+def _typed(hint: Any) -> str:
+    if hasattr(hint, "__required_keys__"):
+        return f"[{hint.__name__}](#{hint.__name__.lower()}-object)"
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is list:
+        return f"list of {_typed(parts[0])}"
+    if origin is dict:
+        return f"object of {_typed(parts[1])}"
+    if parts:
+        return _cell(" or ".join(_typed(part) for part in parts))
+    return {"NoneType": "none", "Any": "anything"}.get(name := getattr(hint, "__name__", str(hint).rpartition(".")[2]), name)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(drawn(), encoding="utf-8")

@@ -1,0 +1,134 @@
+"""docs/api.md: written from the code, its examples run, and what it says of the answers held against real ones."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gradio_client
+import httpx
+import pytest
+from pydantic import ConfigDict, TypeAdapter
+from tiny_studio import studio_at, write_model
+
+from sbert_studio.ui.api.answers import ANSWERS, OPEN
+from sbert_studio.ui.app import launch
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+URL = "http://127.0.0.1:7860"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("api-docs")
+    with studio_at(folder / "home", write_model(folder / "tiny")) as studio:
+        blocks, found = launch(studio, "127.0.0.1", 0, False, block=False, mcp=True)
+        yield found.rstrip("/")
+        blocks.close()
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    spec = importlib.util.spec_from_file_location("make_api", ROOT / "docs" / "make_api.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.drawn() == PAGE, "run python docs/make_api.py"
+
+
+def held(endpoint: str, answer: Any) -> None:
+    """The answer has the fields that the page lists, of their types, and no other."""
+    for kind in ANSWERS[endpoint]:
+        for part in _parts(kind):
+            part.__pydantic_config__ = ConfigDict(extra="allow" if part in OPEN else "forbid", strict=True)  # type: ignore[attr-defined]
+    kinds = ANSWERS[endpoint]
+    TypeAdapter(kinds[1] if len(kinds) > 1 and "models" in answer else kinds[0]).validate_python(answer)
+
+
+def _parts(kind: Any, seen: set[Any] | None = None) -> set[Any]:
+    import typing
+
+    found = seen if seen is not None else set()
+    if hasattr(kind, "__required_keys__") and kind not in found:
+        found.add(kind)
+        for hint in typing.get_type_hints(kind).values():
+            _parts(hint, found)
+    for part in typing.get_args(kind):
+        _parts(part, found)
+    return found
+
+
+@pytest.mark.parametrize(
+    "code", EXAMPLES, ids=lambda code: found[1] if (found := re.search(r'api_name="/(\w+)"\)\n(?!.*api_name)', code)) else "error"
+)
+def test_the_examples_run_and_answer_as_the_page_says(
+    url: str, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+    predict = gradio_client.Client.predict
+
+    def watched(self: gradio_client.Client, *args: Any, api_name: str, **named: Any) -> Any:
+        answer = predict(self, *args, api_name=api_name, **named)
+        held(api_name.lstrip("/"), answer)
+        asked.append(api_name)
+        return answer
+
+    monkeypatch.setattr(gradio_client.Client, "predict", watched)
+    monkeypatch.chdir(ROOT)
+    assert URL in code
+    exec(compile(code.replace(URL, url), "docs/api.md", "exec"), {})
+    told = capsys.readouterr().out
+    assert told.strip()
+    assert asked or "hint:" in told
+
+
+def test_every_endpoint_has_an_example_and_several_models_are_answered_as_the_page_says(url: str, tmp_path: Path) -> None:
+    assert {name for code in EXAMPLES for name in re.findall(r'api_name="/(\w+)"', code)} == set(ANSWERS)
+    client = gradio_client.Client(url, verbose=False)
+    file = gradio_client.handle_file(ROOT / "assets/samples/scored_pairs.csv")
+    several = client.predict(file=file, files=[gradio_client.handle_file(ROOT / "assets/samples/nli_pairs.csv")], api_name="/evaluate")
+    held("evaluate", several)
+    assert len(several["files"]) == 2
+    table = tmp_path / "doubtful.csv"
+    table.write_text(
+        "left,right,tag\n" + "".join(f"a{n} cat,b{n} dog,{'glorp' if n % 2 else 'blarg'}\n" for n in range(40)), encoding="utf-8"
+    )
+    held("check", client.predict(file=gradio_client.handle_file(table), api_name="/check"))
+
+
+def test_a_call_over_http_is_two_requests(url: str) -> None:
+    data = re.search(r"-d '(.*)'", PAGE)
+    assert data is not None
+    begun = httpx.post(f"{url}/gradio_api/call/similarity", content=data[1], headers={"Content-Type": "application/json"}).json()
+    answer = httpx.get(f"{url}/gradio_api/call/similarity/{begun['event_id']}", timeout=60).text
+    assert "event: complete" in answer and '"cosine"' in answer
+
+
+def test_mcp_clients_find_the_verbs_and_call_them(url: str) -> None:
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamablehttp_client
+
+    async def ask() -> tuple[set[str], str]:
+        async with streamablehttp_client(f"{url}/gradio_api/mcp/") as (read, write, _), ClientSession(read, write) as session:
+            await session.initialize()
+            names = {tool.name for tool in (await session.list_tools()).tools}
+            answer = await session.call_tool(next(name for name in names if name.endswith("similarity")), {"a": "cat dog", "b": "cat dog"})
+            return names, str(answer.content[0])
+
+    names, answer = asyncio.run(ask())
+    assert {name.rpartition("_")[2] for name in names} >= set(ANSWERS), names
+    assert "cosine" in answer
+
+
+def test_mcp_is_off_unless_it_is_asked_for(tmp_path: Path) -> None:
+    with studio_at(tmp_path / "home", write_model(tmp_path / "tiny")) as studio:
+        blocks, found = launch(studio, "127.0.0.1", 0, False, block=False)
+        try:
+            assert httpx.post(f"{found.rstrip('/')}/gradio_api/mcp/", json={}).status_code in (404, 405)
+        finally:
+            blocks.close()
