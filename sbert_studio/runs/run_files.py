@@ -17,6 +17,7 @@ from ..data.stored import read_examples, write_examples
 from ..data.tables import Table, read_table
 from ..encoders.storage.digests import digest_of
 from ..errors import StudioError
+from ..training.pins import Pins
 from ..training.spec import TrainSpec
 from ..workspace import atomic_file, digest_file, file_name, write_json
 
@@ -50,20 +51,26 @@ class RunFiles:
     ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table that was mended is kept as Parquet);
     ``source.json`` holds their names and digests, ``roles.json`` and ``first_roles.json`` what their columns are,
     ``reasons.json`` the advisor's reasons. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the rows as
-    they were built, ``account.json`` what became of every row, and ``plan.json`` what was found, asked and answered. Runs of
-    earlier versions lack these; their rows are built from the files.
+    they were built, ``account.json`` what became of every row, ``plan.json`` what was found, asked and answered, and ``pins.json``
+    what the training is watched by. Runs of earlier versions lack these; their rows are built from the files.
     """
 
     folder: Path
 
     def write(
-        self, spec: TrainSpec, files: Mapping[str, Given], reasons: Sequence[str] = (), plan: Mapping[str, Any] | None = None
+        self,
+        spec: TrainSpec,
+        files: Mapping[str, Given],
+        reasons: Sequence[str] = (),
+        plan: Mapping[str, Any] | None = None,
+        pins: Pins | None = None,
     ) -> None:
         """Copy the files and write the rest; each file is whole or absent.
 
         Args:
             files: ``data`` and, where given, ``dev`` and ``first``.
             plan: what was found, asked and answered, as plain data.
+            pins: what the training is to be watched by.
         """
         source: dict[str, Any] = {}
         for part, given in files.items():
@@ -76,6 +83,8 @@ class RunFiles:
             write_json(self.folder / "first_roles.json", files["first"].roles.to_json())
         self.keep_accounts({part: given.account for part, given in files.items()})
         write_json(self.folder / "plan.json", dict(plan or {}))
+        if pins is not None:
+            write_json(self.folder / "pins.json", pins.to_json())
         write_json(self.folder / "reasons.json", list(reasons))
         write_json(self.folder / "spec.json", spec.to_json())
 
@@ -112,6 +121,14 @@ class RunFiles:
         """What was found, asked and answered; empty of runs of earlier versions."""
         found: dict[str, Any] = self._json("plan.json", {})
         return found
+
+    def pins(self) -> Pins | None:
+        """What the training is watched by; ``None`` where nothing is, or it cannot be read: no training ends for it."""
+        try:
+            found = self._json("pins.json", {})
+        except StudioError:
+            return None
+        return Pins.from_json(found) if isinstance(found, dict) else None
 
     def examples(self) -> tuple[Examples, Examples | None]:
         """The examples to learn from, and those to be judged by where a file of them was given.

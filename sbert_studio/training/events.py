@@ -72,6 +72,24 @@ class Evaluated:
 
 
 @dataclass(frozen=True)
+class Pinned:
+    """What the model says of the pairs and the query that a person pinned; nothing is learned from them.
+
+    Attributes:
+        step: steps learned; 0 is the model that this training begins with.
+        similarities: of the pairs, in their order.
+        order: the places of the texts that the query is laid beside, the nearest first; ``nearest`` are the similarities of the first few.
+        kept: whether this is the model that is kept in the end.
+    """
+
+    step: int
+    similarities: tuple[float, ...]
+    order: tuple[int, ...] = ()
+    nearest: tuple[float, ...] = ()
+    kept: bool = False
+
+
+@dataclass(frozen=True)
 class Saved:
     """A checkpoint was written."""
 
@@ -151,9 +169,10 @@ class Failed:
     hint: str = field(default="")
 
 
-Event: TypeAlias = Started | Step | Evaluated | Saved | Notice | Part | PartEnded | Finished | Stopped | Asks | Failed
+Event: TypeAlias = Started | Step | Evaluated | Pinned | Saved | Notice | Part | PartEnded | Finished | Stopped | Asks | Failed
 _TYPES: dict[str, type[Event]] = {
-    kind.__name__.lower(): kind for kind in (Started, Step, Evaluated, Saved, Notice, Part, PartEnded, Finished, Stopped, Asks, Failed)
+    kind.__name__.lower(): kind
+    for kind in (Started, Step, Evaluated, Pinned, Saved, Notice, Part, PartEnded, Finished, Stopped, Asks, Failed)
 }
 
 
@@ -170,7 +189,7 @@ def from_json(values: Mapping[str, Any]) -> Event:
     """
     kind: Callable[..., Event] = _TYPES[values["type"]]
     known = {item.name for item in dataclasses.fields(_TYPES[values["type"]])}
-    given = {name: tuple(value) if name == "reasons" else value for name, value in values.items() if name in known}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in known}
     return kind(**given)
 
 

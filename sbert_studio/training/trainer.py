@@ -32,6 +32,7 @@ from .loop.parts import Parts
 from .loop.probe import fit_head
 from .loop.schedule import Schedule
 from .objective_choice import settled
+from .pins import Pins
 from .prepare import prepare
 from .sampling.batches import batches_for
 from .spec import TrainSpec
@@ -97,6 +98,7 @@ def train(
     resume: bool = False,
     reasons: Sequence[str] = (),
     assignment: Assignment | None = None,
+    pins: Pins | None = None,
 ) -> Outcome:
     """Tune ``encoder`` on ``examples``.
 
@@ -110,6 +112,7 @@ def train(
             where there is none. Otherwise what an earlier run left in ``folder`` is removed.
         reasons: why these settings, to be shown with the start.
         assignment: what is different for a training that is one of several.
+        pins: told of at every evaluation; they change nothing of the model.
 
     Raises:
         StudioError: something that a person can mend; checkpoints that were written are intact.
@@ -148,7 +151,7 @@ def train(
     judge = Evaluator(held, folder, learned=learned) if held is not None else None
     asks = bool(state.alarm) and not accepted(spec, FORGETS)
     state = state if asks else replace(state, alarm={})
-    parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks)
+    parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks, pins)
     blend = Blend(parts.learning()[0], assignment.weights)
     precision = resolve_precision(spec.precision, processes.device)
     schedule = Schedule.plan(batches_for(objective, rows, spec, processes.count), spec.epochs, spec.evaluations_per_epoch, spec.soup).until(
@@ -211,6 +214,7 @@ def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, ass
         blend.between()
         if parts.marks is None:
             state = concluded(parts, state, blend, assignment, reached)
+            parts.show_pins(state.step, kept=True)
         elif reached == "finished":
             noted(parts, blend)
     rate = state.rows / state.seconds if state.seconds else 0.0

@@ -7,10 +7,10 @@ from typing import Any
 
 PAGE = Path(__file__).resolve().parents[2] / "assets" / "page"
 SCRIPTS = (
-    *("core.js", "place.js", "tray.js", "views.js", "training.js", "evaluation.js", "alike.js", "basket.js"),
+    *("core.js", "place.js", "tray.js", "views.js", "training.js", "pins.js", "evaluation.js", "alike.js", "basket.js"),
     *("morph.js", "changed.js", "scene.js", "map.js"),
 )
-STYLES = ("studio.css", "pairs.css")
+STYLES = ("studio.css", "pairs.css", "pins.css")
 
 
 def theme() -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import datetime
@@ -30,12 +31,14 @@ _COLUMNS: dict[str, str] = {
     "process": "int",
     "stop": "int",
 }
+_EACH = re.compile(r"tuple\[(int|float|str), \.\.\.\]")
 # What must stand in an event of a type, for the page reads it.
 _NEEDED = {
     "step": ("step",),
     "evaluated": ("step",),
     "started": ("dev_rows",),
     "notice": ("message",),
+    "pinned": ("step", "similarities"),
     "part": ("number", "of", "title"),
     "partended": ("title",),
 }
@@ -90,11 +93,18 @@ def _event_is_sound(event: Mapping[str, Any]) -> bool:
         value = event.get(name)
         if value is None:  # a number that was none is written so
             continue
-        if type_of in _KINDS and not _KINDS[type_of](value):
-            return False
-        if type_of.startswith("Mapping") and not isinstance(value, dict):
+        if not _is_of(type_of, value):
             return False
     return True
+
+
+def _is_of(type_of: str, value: Any) -> bool:
+    """Whether a value of an event can be of a type, as it is written in :mod:`~sbert_studio.training.events`."""
+    if each := _EACH.fullmatch(type_of):
+        return isinstance(value, list) and all(map(_KINDS[each[1]], value))
+    if type_of.startswith("Mapping"):
+        return isinstance(value, dict)
+    return type_of not in _KINDS or _KINDS[type_of](value)
 
 
 def _scores_are_sound(scores: Mapping[str, Any]) -> bool:

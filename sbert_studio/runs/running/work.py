@@ -183,6 +183,7 @@ def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit
         dev=dev,
         first=materials.first(),
         reasons=materials.reasons(),
+        pins=materials.pins(),
     )
     return replace(outcome, question=turns(outcome.question))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...data.examples import Examples, Roles
     from ...data.questions import Question
     from ...data.tables import Table
+    from ...training.pins import Pins
     from ...training.spec import TrainSpec
 
 FIRST = "first."
@@ -50,6 +51,7 @@ class TrainRequest:
         name: what the lists call it; ``None`` for the file's name.
         changes: what was done to the table before, in words, in order.
         answered: the questions that were answered on the way here.
+        pins: pairs and a query to watch the training by; it learns nothing from them.
     """
 
     data: Path | str | Table | None = None
@@ -62,6 +64,7 @@ class TrainRequest:
     name: str | None = None
     changes: tuple[str, ...] = ()
     answered: tuple[Answered, ...] = ()
+    pins: Pins | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,9 +129,9 @@ class TrainPlan:
         named = {"data": self.data, "dev": self.dev, "first": self.first}
         return {name: source for name, source in named.items() if source is not None}
 
-    def named(self, owner: str, name: str | None) -> TrainPlan:
-        """The same plan as somebody's run of that name; nothing else is changed."""
-        return replace(self, request=replace(self.request, owner=owner, name=name))
+    def named(self, owner: str, name: str | None, pins: Pins | None = None) -> TrainPlan:
+        """The same plan as somebody's run of that name, watched by ``pins``; nothing else is changed."""
+        return replace(self, request=replace(self.request, owner=owner, name=name, pins=pins))
 
     @property
     def accounts(self) -> dict[str, RowAccount]:

@@ -75,6 +75,7 @@ class Settling(Part):
             StudioError: the strength is out of range, the run is not finished, or its model has nothing to be blended with.
         """
         from ...runs.run_files import RunFiles
+        from ...training.events import to_json
         from ...training.fresh import fresh
         from ...training.judging.strength import set_strength
 
@@ -85,6 +86,10 @@ class Settling(Part):
         spec = materials.spec()
         after = set_strength(folder, spec, value, load=lambda: fresh(self.catalog, spec, materials.examples()[0]))
         self.store.record(run_id, after=after)
+        if (pins := materials.pins()) is not None and (
+            seen := pins.looked_at(self.catalog.load_either(run_id), run.step, kept=True)
+        ) is not None:
+            self.store.record(run_id, to_json(seen))
         return self.store.get(run_id)
 
     def _anew(self, run_id: str, question: Question, option: Option) -> Run:
@@ -117,6 +122,7 @@ def answered_request(materials: RunFiles, run: Run, question: Question, option: 
         run.name,
         tuple(told.get("changes") or ()),
         (*(Answered(one["question"], one["answer"]) for one in told.get("answered", ())), Answered(question.text, option.answer)),
+        materials.pins(),
     )
 
 

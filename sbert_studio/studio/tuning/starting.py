@@ -45,7 +45,8 @@ def write_materials(materials: RunFiles, plan: TrainPlan) -> None:
     if plan.first is not None and plan.dev is not None:
         files["first"] = replace(files["first"], account=unseen(plan.first.account, plan.first.examples, plan.dev.examples))
     reasons = (*in_sentences({part: given.account for part, given in files.items()}), *plan.reasons)
-    materials.write(plan.spec, files, reasons, _told(plan))
+    pins = None if plan.request.pins is None else plan.request.pins.beside(plan.examples)
+    materials.write(plan.spec, files, reasons, _told(plan), pins)
 
 
 def require_same(run: Run, materials: RunFiles, said: TrainRequest | None) -> None:

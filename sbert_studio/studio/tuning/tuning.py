@@ -23,6 +23,7 @@ from .tokens import is_token_of, token_of
 if TYPE_CHECKING:
     from ...data.accounts import RowAccount
     from ...training.events import Event
+    from ...training.pins import Pins
 
 
 class Tuning(Planning):
@@ -148,6 +149,12 @@ class Tuning(Planning):
     def under_way(self, owner: str | None = None) -> list[RunView]:
         """The runs (of one owner) that wait or train, in the order of their turns, each with its place among everybody's; no events."""
         return [self._seen(run) for run in reversed(self.runs(owner)) if run.active]
+
+    def pins(self, run_id: str) -> Pins | None:
+        """What a run is watched by, where its owner pinned anything."""
+        from ...runs.run_files import RunFiles
+
+        return RunFiles(self.workspace.run(run_id)).pins()
 
     def last_step(self, run_id: str) -> dict[str, Any]:
         """What a run told last of its steps; empty before the first."""

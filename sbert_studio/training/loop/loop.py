@@ -99,6 +99,8 @@ class Loop:
             self._begin()
             if self.question is not None:
                 return "asks"
+        if self.state.step == 0:
+            self._parts.show_pins(0)
         for batch in self._schedule.batches(self.state.step):
             if self._processes.any(should_stop()):
                 self._settle()
@@ -138,6 +140,8 @@ class Loop:
     def _keep(self) -> None:
         """Judge, and write a checkpoint, where the one or the other is due."""
         due = self._due()
+        if self.state.step in self._schedule.evaluations:
+            self._parts.show_pins(self.state.step)
         judged = self._judge is not None and self.state.step in self._schedule.evaluations
         if not (due or judged):
             return

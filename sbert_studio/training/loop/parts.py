@@ -17,6 +17,7 @@ from ..events import Event
 from ..judging.evaluator import Evaluator
 from ..judging.general import GeneralProbe
 from ..judging.marks import Marks
+from ..pins import Pins
 from ..spec import TrainSpec
 from .optimiser import Optimiser
 
@@ -31,6 +32,7 @@ class Parts:
         judge: of the held-out rows; without one, the last weights are the best.
         general: of everyday pairs, to tell what the training costs elsewhere.
         marks: where every evaluation is noted, in a training that is there to judge and leaves no model.
+        pins: what a person wants to see along the way, besides.
         processes: who takes part in each step.
         folder: the run's.
         emit: told what happens.
@@ -46,6 +48,7 @@ class Parts:
     emit: Callable[[Event], None]
     general: GeneralProbe | None = None
     marks: Marks | None = None
+    pins: Pins | None = None
 
     @property
     def checkpoints(self) -> Checkpoints:
@@ -56,6 +59,11 @@ class Parts:
         """Emit ``event``, once and not by every process."""
         if self.processes.main:
             self.emit(event)
+
+    def show_pins(self, step: int, *, kept: bool = False) -> None:
+        """Tell what the weights, as they are, say of what is pinned; they and the order of chance stay as they are."""
+        if self.pins is not None and self.processes.main and (seen := self.pins.looked_at(self.encoder, step, kept=kept)) is not None:
+            self.emit(seen)
 
     def learning(self) -> tuple[dict[str, nn.Parameter], dict[str, nn.Parameter]]:
         """The parameters that learn, by name: the encoder's and the objective's."""

@@ -24,6 +24,7 @@ from ..judging.folded import Candidate, judged_by_others, pooled
 from ..judging.general import GeneralProbe
 from ..judging.marks import Marks
 from ..objective_choice import settled
+from ..pins import Pins
 from ..prepare import reshape
 from ..spec import TrainSpec
 from ..trainer import Outcome, identity_of, read_outcome, train
@@ -47,6 +48,7 @@ def cross_fitted(
     folder: Path,
     resume: bool,
     reasons: Sequence[str],
+    pins: Pins | None = None,
 ) -> Outcome:
     """Judge by ``folds``, then train on all rows for the share of the steps, and leave the blend, that did best in them.
 
@@ -67,7 +69,7 @@ def cross_fitted(
         shutil.rmtree(folder / PARTS, ignore_errors=True)
         (folder / OUTCOME).unlink(missing_ok=True)
     steps = [*(planned_steps(fold.spec, fold.learned) for fold in folds), planned_steps(spec, examples)]
-    run = _CrossFit(settled(spec, examples), list(folds), load, folder, emit, steps, should_stop, resume)
+    run = _CrossFit(settled(spec, examples), list(folds), load, folder, emit, steps, should_stop, resume, pins)
     return run.carry_out(examples, identity, reasons)
 
 
@@ -82,8 +84,9 @@ class _CrossFit:
         steps: Sequence[int],
         should_stop: Callable[[], bool],
         resume: bool,
+        pins: Pins | None,
     ) -> None:
-        self.spec, self.folds, self.load, self.folder = spec, folds, load, folder
+        self.spec, self.folds, self.load, self.folder, self.pins = spec, folds, load, folder, pins
         self.emit, self.should_stop, self.resume = WholeRun(emit, steps), should_stop, resume
         self.taken: list[Outcome] = []
         self.began = time.perf_counter()
@@ -178,6 +181,7 @@ class _CrossFit:
             resume=self.resume,
             reasons=reasons,
             assignment=given,
+            pins=self.pins,
         )
         self.taken.append(outcome)
         if outcome.status == "finished":

@@ -19,6 +19,7 @@ from ..judging.alarm import FEW, OPPOSABLE, OPPOSITE, accepted, below_chance, sa
 from ..judging.blend import unblended
 from ..judging.evaluator import Evaluator, hold_out, says_nothing
 from ..judging.general import GeneralProbe
+from ..pins import Pins
 from ..prepare import reshape
 from ..spec import TrainSpec
 from ..trainer import Outcome, identity_of, read_outcome, train
@@ -49,6 +50,7 @@ def run_trials(
     first: Examples | None = None,
     resume: bool = True,
     reasons: Sequence[str] = (),
+    pins: Pins | None = None,
 ) -> Outcome:
     """Carry out ``spec``; the arguments are those of :func:`~sbert_studio.training.trainer.train`.
 
@@ -72,11 +74,11 @@ def run_trials(
         return asks
     if folds:
         return cross_fitted(
-            spec, examples, folds, emit, should_stop, load=load, folder=folder, resume=resume, reasons=reasons
+            spec, examples, folds, emit, should_stop, load=load, folder=folder, resume=resume, reasons=reasons, pins=pins
         )  # fmt: skip
     if first is None and spec.folds == 0 and spec.seeds == 1:
         encoder = load(spec, examples, None)
-        return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=resume, reasons=reasons)
+        return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=resume, reasons=reasons, pins=pins)
     identity = identity_of(spec, examples, dev, first)
     if resume and (ended := read_outcome(folder, identity, _OUTCOME)) is not None:
         emit(ended.event())
@@ -84,7 +86,7 @@ def run_trials(
     plan = members(spec, examples, dev)
     stage = TrainSpec.from_json(spec.first).replace(model=spec.model) if first is not None else spec
     steps = [*([] if first is None else [planned_steps(stage, first)]), *(planned_steps(member.spec, member.learned) for member in plan)]
-    course = _Trials(folder, load, WholeRun(emit, steps), should_stop, len(steps), tuple(reasons), resume)
+    course = _Trials(folder, load, WholeRun(emit, steps), should_stop, len(steps), tuple(reasons), resume, pins)
     source, taken = None, []
     if first is not None:
         if (question := course.judge_untuned(plan[0])) is not None:
@@ -139,9 +141,10 @@ class _Trials:
         parts: int,
         reasons: tuple[str, ...],
         resume: bool,
+        pins: Pins | None,
     ) -> None:
         self.folder, self.load, self.should_stop = folder, load, should_stop
-        self.emit, self.parts, self.reasons, self.resume = emit, parts, reasons, resume
+        self.emit, self.parts, self.reasons, self.resume, self.pins = emit, parts, reasons, resume, pins
         self.number, self.main = 0, True
         self.before: dict[str, Any] = {}
 
@@ -181,6 +184,7 @@ class _Trials:
             resume=self.resume,
             reasons=self.reasons if self.number == 1 else (),
             assignment=given,
+            pins=self.pins,
         )
         if outcome.status == "finished":
             self.emit(PartEnded(self.number, self.parts, member.title, outcome.before, outcome.after))

@@ -12,10 +12,11 @@ from ...errors import StudioError
 from ..handlers import guarded
 from ..page import Page
 from ..teaching import TAB
-from ..tuning import data_panel, drafts, settings_form, told
+from ..tuning import data_panel, drafts, pinning, settings_form, told
 from ..tuning.data_panel import DataPanel
 from ..tuning.drafts import Draft
 from ..tuning.follow import Follow
+from ..tuning.pinning import PinsForm
 from ..tuning.run_list import RunList
 from ..tuning.run_panel import RunPanel
 from ..views import Value, view
@@ -25,13 +26,19 @@ if TYPE_CHECKING:
 
 TITLE = TAB
 ORDER = 4
+_ABOUT = "Give examples of what should count as alike. The model learns from them and can then be chosen in every tab."
+_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+_AS_FILE = "as the file is called"
 
 
-def start(page: Page, key: str | None, raw: Sequence[Any], model: str | None, owner: Any, name: str) -> tuple[Draft, str]:
+def start(
+    page: Page, key: str | None, raw: Sequence[Any], model: str | None, owner: Any, name: str, pinned: Sequence[Any] = ()
+) -> tuple[Draft, str]:
     """Start training with the settings as the controls hold them; on the first sample, where no file was chosen.
 
     Args:
         raw: the controls' values, in the order of ``SettingsForm.inputs``.
+        pinned: the values of ``PinsForm.inputs``.
 
     Returns:
         the draft and the run's id.
@@ -39,8 +46,8 @@ def start(page: Page, key: str | None, raw: Sequence[Any], model: str | None, ow
     Raises:
         StudioError: the file cannot be trained on, or a setting is refused.
     """
-    draft = _chosen(page, key, raw, model)
-    return draft, drafts.start(page.studio, draft, page.visitor(owner), name).id
+    draft, pins = _chosen(page, key, raw, model), pinning.typed(pinned)
+    return draft, drafts.start(page.studio, draft, page.visitor(owner), name, pins).id
 
 
 def estimate(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> tuple[Draft, Value]:
@@ -92,8 +99,7 @@ def shown_of(draft: Draft) -> dict[str, Any]:
 
 def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
-    text = "Give examples of what should count as alike. The model learns from them and can then be chosen in every tab."
-    view("intro", {"title": "Teach it your meaning", "text": text})
+    view("intro", {"title": "Teach it your meaning", "text": _ABOUT})
     draft, chosen, follow = gr.State(None), gr.State(""), gr.State(Follow())
     with gr.Row():
         with gr.Column(min_width=320, scale=4):
@@ -103,9 +109,8 @@ def build(studio: Studio, page: Page) -> None:
         with gr.Column(min_width=320, scale=5):
             with gr.Column(elem_classes=["sb-panel"]):
                 form = settings_form.draw()
-                name = gr.Textbox(
-                    label="Name of the new model", placeholder="as the file is called", max_lines=1, max_length=80, elem_id="tune-name"
-                )
+                name = gr.Textbox(label="Name of the new model", placeholder=_AS_FILE, max_lines=1, max_length=80, elem_id="tune-name")
+                pins = PinsForm()
                 asking = view("questions", elem_id="tune-questions")
                 with gr.Row(elem_classes=["sb-buttons"]):
                     go = gr.Button("Start training", variant="primary", elem_id="tune-start")
@@ -147,8 +152,9 @@ def build(studio: Studio, page: Page) -> None:
         again = drafts.checked(page.studio, draft, model)
         return [*data.show(page.drafts.put(again, key), again), *plan(again, model)]
 
-    def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *raw: Any) -> Any:
-        planned, run_id = start(page, key, raw, model, owner, name)
+    def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *values: Any) -> Any:
+        of_pins = len(pins.inputs)
+        planned, run_id = start(page, key, values[of_pins:], model, owner, name, values[:of_pins])
         browser = {**(owner if isinstance(owner, dict) else {}), "job": run_id}
         return [*data.show(page.drafts.put(planned), planned), *plan(planned, model), *run.show(Follow(run_id)), browser, changes + 1]
 
@@ -156,7 +162,6 @@ def build(studio: Studio, page: Page) -> None:
         planned, found = estimate(page, key, raw, model)
         return [*data.show(page.drafts.put(planned), planned), *plan(planned, model)[:-1], found]
 
-    quiet = {"api_visibility": "private", "show_progress": "hidden"}
     data.listen(plan, plan_outputs)
     asking.select(
         guarded(on_answer),
@@ -167,13 +172,13 @@ def build(studio: Studio, page: Page) -> None:
     )
     deciding = (form.method, form.objective, form.controls["architecture"], form.controls["head"])
     for control in deciding:
-        control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **quiet)
+        control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **_QUIET)
     # The others decide about no other control: what is said of the training follows them, and nothing that is being typed is filled anew.
     others = [control.input for control in form.inputs if control not in deciding]
-    gr.on(others, guarded(partial(said, page)), [draft, page.model, *form.inputs], [why, terminal], trigger_mode="always_last", **quiet)
+    gr.on(others, guarded(partial(said, page)), [draft, page.model, *form.inputs], [why, terminal], trigger_mode="always_last", **_QUIET)
     go.click(
         guarded(on_start),
-        [draft, page.model, page.owner, name, page.runs_changed, *form.inputs],
+        [draft, page.model, page.owner, name, page.runs_changed, *pins.inputs, *form.inputs],
         [*data.outputs, *plan_outputs, *run.outputs, page.owner, page.runs_changed],
         api_visibility="private",
         show_progress_on=run.panel,
@@ -188,5 +193,5 @@ def build(studio: Studio, page: Page) -> None:
         concurrency_limit=1,
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
-    page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **quiet)
+    page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
     page.on_load += [run.listen, listed.listen]

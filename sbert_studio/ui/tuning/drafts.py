@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...runs.records.record import Run
     from ...studio import Studio
     from ...studio.tuning.plans import TrainPlan
+    from ...training.pins import Pins
 
 KIND_WORDS = {
     "scored_pairs": "Pairs with a score",
@@ -173,13 +174,13 @@ def with_first(studio: Studio, draft: Draft, path: Path | None, model: str | Non
     return replace(asked, plan=studio.tune.plan(asked.request, draft.plan, table=draft.table)) if draft.plan else asked
 
 
-def start(studio: Studio, draft: Draft, owner: str, name: str) -> Run:
-    """Queue the run of the plan that is shown.
+def start(studio: Studio, draft: Draft, owner: str, name: str, pins: Pins | None = None) -> Run:
+    """Queue the run of the plan that is shown, watched by what is pinned.
 
     Raises:
         StudioError: the columns fit no kind, a question is open, or the rows are not fit to learn from.
     """
-    return studio.tune.submit(_plan(draft).named(owner, name.strip() or Path(draft.name).stem))
+    return studio.tune.submit(_plan(draft).named(owner, name.strip() or Path(draft.name).stem, pins))
 
 
 def estimate(studio: Studio, draft: Draft) -> Value:

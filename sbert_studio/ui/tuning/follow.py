@@ -49,6 +49,8 @@ class Follow:
         notes: what the run told in words, the latest last.
         part: which of several trainings goes on, such as "part 2 of 4: seed 13"; the curves are its own.
         ended: (title, before, after) of the trainings that are done.
+        untuned: what the untuned model said of what is pinned, the body of a ``pinned`` event; seen: the last one of them.
+        lines: (step, similarities) of the training that goes on.
         status: the status last shown, so that a change is noticed.
     """
 
@@ -62,6 +64,9 @@ class Follow:
     notes: tuple[str, ...] = ()
     part: str = ""
     ended: tuple[tuple[str, float, float], ...] = ()
+    untuned: Mapping[str, Any] | None = None
+    seen: Mapping[str, Any] | None = None
+    lines: tuple[tuple[int, tuple[float, ...]], ...] = ()
     status: str = ""
 
     def __hash__(self) -> int:
@@ -72,6 +77,7 @@ class Follow:
         """This and the events after the cursor."""
         losses, scores, notes = list(self.losses), list(self.scores), list(self.notes)
         cursor, last, metric, dev_rows, part, ended = self.cursor, self.last, self.metric, self.dev_rows, self.part, list(self.ended)
+        untuned, pinned, lines = self.untuned, self.seen, list(self.lines)
         for number, event in events:
             cursor, kind = max(cursor, number), event.get("type")
             if kind == "step":
@@ -85,10 +91,17 @@ class Follow:
             elif kind == "started":
                 dev_rows = int(event["dev_rows"])
                 losses = [point for point in losses if point[0] <= int(event.get("step") or 0)]
+            elif kind == "pinned":
+                # The first one of all is of the model before anything was learned; a second stage begins with another.
+                untuned, pinned = untuned or (event if not event["step"] else None), event
+                if not event.get("kept"):
+                    lines = [point for point in lines if point[0] < int(event["step"])]
+                    lines.append((int(event["step"]), tuple(event["similarities"])))
             elif kind == "notice":
                 notes = [*notes, str(event["message"])][-4:]
             elif kind == "part":
                 part, losses, scores = f"part {event['number']} of {event['of']}: {event['title']}", [], []
+                lines = []
             elif kind == "partended" and event.get("after"):
                 # A resumed run tells again of the trainings that were done before.
                 ended = [one for one in ended if one[0] != event["title"]]
@@ -97,7 +110,7 @@ class Follow:
             losses = losses[::2]
         return replace(
             self, cursor=cursor, losses=tuple(losses), scores=tuple(scores), last=last, metric=metric, dev_rows=dev_rows,
-            notes=tuple(notes), part=part, ended=tuple(ended),
+            notes=tuple(notes), part=part, ended=tuple(ended), untuned=untuned, seen=pinned, lines=tuple(lines),
         )  # fmt: skip
 
     def panel(self, seen: RunView) -> Value:

@@ -18,6 +18,7 @@ from ..page import Page
 from ..views import Value, plain, view
 from . import settled
 from .follow import Follow, no_run
+from .pinning import pins_view
 
 
 def attach(page: Page, owner: Any) -> Follow:
@@ -63,6 +64,7 @@ class RunPanel:
             self.panel = view("run", no_run(), elem_id="tune-run")
             self.asking = view("questions", elem_id="tune-alarm")
             self.dial = view("strength", elem_id="tune-strength")
+            self.pins = view("pins", elem_id="tune-pins")
             with gr.Row(elem_classes=["sb-buttons"]):
                 self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="tune-stop")
                 self.resume = gr.Button("Resume", variant="primary", visible=False, elem_id="tune-resume")
@@ -82,7 +84,7 @@ class RunPanel:
     @property
     def _drawn(self) -> list[Any]:
         buttons = [self.stop, self.resume, self.use, self.save]
-        return [self.follow, self.panel, self.curves, *buttons, self.asking, self.dial, self.page.timer]
+        return [self.follow, self.panel, self.curves, *buttons, self.asking, self.dial, self.pins, self.page.timer]
 
     def show(self, follow: Follow) -> list[Any]:
         """Updates of :attr:`outputs`, whether or not anything changed."""
@@ -95,7 +97,8 @@ class RunPanel:
         usable = run is not None and run.status in ("finished", "stopped") and run.model_path is not None
         buttons = (live and not panel.get("stopping"), now.status in ("interrupted", "stopped", "failed"), usable, usable)
         question = self.page.studio.settle.question(now.run_id) if now.status == "asks" else None
-        after = (settled.asked(question), settled.strength(run) if run is not None else None)
+        pins = self.page.studio.tune.pins(now.run_id) if now.run_id else None
+        after = (settled.asked(question), settled.strength(run) if run is not None else None, pins_view(pins, now))
         return [now, panel, curves, *(gr.update(visible=one) for one in buttons), *after, gr.Timer(active=live)]
 
     def listen(self, loaded: Any) -> None:

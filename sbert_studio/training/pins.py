@@ -1,0 +1,96 @@
+"""Pairs and a query of a person's own, which a training is watched by and learns nothing from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..encoders.scorers.pair_scorer import PairScorer
+from ..errors import StudioError
+from ..evaluation.similarity import alike
+from .events import Pinned
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..encoders.base import Encoder
+    from ..encoders.trainable import Trainable
+
+MOST_PAIRS, LONGEST, NEAREST = 5, 1_000, 5
+_MOST_AMONG = 128  # texts, so that a look at them takes a fraction of a second
+
+
+@dataclass(frozen=True)
+class Pins:
+    """What is pinned.
+
+    Attributes:
+        pairs: at most :data:`MOST_PAIRS`, whose similarity is looked at.
+        query: whose nearest among the texts ``among`` are looked at; empty for none.
+        among: texts of the file, each once; ``of`` is how many different ones it has.
+    """
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    query: str = ""
+    among: tuple[str, ...] = ()
+    of: int = 0
+
+    @classmethod
+    def typed(cls, pairs: Sequence[tuple[str, str]], query: str) -> Pins | None:
+        """What somebody has typed; pairs that are blank are left out, and ``None`` is for nothing at all.
+
+        Raises:
+            StudioError: one text of a pair is blank, a text is too long, or there are too many pairs.
+        """
+        named = [(number, left.strip(), right.strip()) for number, (left, right) in enumerate(pairs, start=1)]
+        filled = [(number, left, right) for number, left, right in named if left or right]
+        for number, left, right in filled:
+            if not (left and right):
+                raise StudioError(f"only one text of pinned pair {number} is there", "write the other one, or empty both")
+        if len(filled) > MOST_PAIRS:
+            raise StudioError(f"{len(filled)} pairs are pinned", f"pin at most {MOST_PAIRS}")
+        if any(len(text) > LONGEST for text in (query.strip(), *(text for _, *both in filled for text in both))):
+            raise StudioError(f"a pinned text is longer than {LONGEST:,} characters", "shorten it")
+        found = cls(tuple((left, right) for _, left, right in filled), query.strip())
+        return found if found.pairs or found.query else None
+
+    def beside(self, examples: Examples) -> Pins:
+        """With texts of ``examples`` for the query: as many as can be looked at in no time, from everywhere in the file."""
+        if not self.query:
+            return self
+        texts = list(dict.fromkeys(text for row in zip(*examples.texts, strict=True) for text in row if text != self.query))
+        places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), _MOST_AMONG)).round().astype(np.int64))
+        return replace(self, among=tuple(texts[place] for place in places.tolist()) if texts else (), of=len(texts))
+
+    def to_json(self) -> dict[str, Any]:
+        """``{pairs, query, among, of}`` as plain data."""
+        return {"pairs": [list(pair) for pair in self.pairs], "query": self.query, "among": list(self.among), "of": self.of}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Pins | None:
+        """What ``to_json`` gave; ``None`` where nothing is pinned, or what is there is damaged."""
+        try:
+            pairs = tuple((str(left), str(right)) for left, right in values.get("pairs") or ())
+            found = cls(pairs, str(values.get("query") or ""), tuple(map(str, values.get("among") or ())), int(values.get("of") or 0))
+        except (TypeError, ValueError):
+            return None
+        return found if found.pairs or found.query else None
+
+    def looked_at(self, model: Encoder | PairScorer | Trainable, step: int, *, kept: bool = False) -> Pinned | None:
+        """What a model says of them now; ``None`` of one that sorts pairs into classes and has no similarity to tell.
+
+        Args:
+            step: how many steps the model has learned for.
+            kept: whether it is the model that a run leaves.
+        """
+        if isinstance(model, PairScorer) and model.labels != 1:
+            return None
+        left = [*(one for one, _ in self.pairs), *([self.query] * len(self.among))]
+        right = [*(two for _, two in self.pairs), *self.among]
+        scores = alike(model, left, right) if left else np.array([])
+        of_pairs, of_texts = scores[: len(self.pairs)], scores[len(self.pairs) :]
+        order = np.argsort(-of_texts, kind="stable")
+        nearest = tuple(of_texts[order[:NEAREST]].tolist())
+        return Pinned(step, tuple(of_pairs.tolist()), tuple(order.tolist()), nearest, kept)
