@@ -13,7 +13,6 @@ from sbert_studio.studio.tuning.plans import TrainRequest
 from sbert_studio.training.pins import Pins
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs import tune
-from sbert_studio.ui.tuning import settings_form
 from sbert_studio.ui.tuning.follow import Follow
 from sbert_studio.ui.tuning.pinning import _one_more, pins_view, typed
 from sbert_studio.ui.tuning.run_panel import look
@@ -53,10 +52,9 @@ def test_pins_go_with_the_run_from_the_form_and_are_seen_by_whoever_looks_later(
     assert page.studio.tune.pins(page.studio.tune.submit(TrainRequest(path, overrides=quick(judge="split"))).id) is None
 
 
-def test_start_takes_what_is_pinned(page: Page) -> None:
-    shown = settings_form.defaults_shown()
+def test_start_refuses_half_a_pair(page: Page) -> None:
     with pytest.raises(StudioError, match="pinned pair 1"):
-        tune.start(page, None, list(shown.values()), None, None, "", ["cat", *[""] * 10])
+        tune.start(page, None, [], None, None, "", ["cat", *[""] * 10])
 
 
 def seen(step: int, *scores: float, **more: Any) -> dict[str, Any]:

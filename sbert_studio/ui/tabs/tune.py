@@ -46,7 +46,7 @@ def start(
     Raises:
         StudioError: the file cannot be trained on, or a setting is refused.
     """
-    draft, pins = _chosen(page, key, raw, model), pinning.typed(pinned)
+    pins, draft = pinning.typed(pinned), _chosen(page, key, raw, model)
     return draft, drafts.start(page.studio, draft, page.visitor(owner), name, pins).id
 
 
