@@ -39,30 +39,6 @@
       ...(value.notes || []).map((note) => el("p", { class: "sb-note" }, note)));
   };
 
-  views.gauge = (root) => (value) => {
-    const place = `${Math.max(0, Math.min(1, value.place)) * 100}%`;
-    root.replaceChildren(
-      el("div", { class: "sb-gauge-head" },
-        el("div", { class: "sb-big" }, number(value.cosine)), el("div", {}, el("strong", {}, value.words), el("p", {}, value.explain))),
-      el("div", { class: "sb-gauge", role: "meter", "aria-label": "cosine similarity", "aria-valuemin": -1, "aria-valuemax": 1, "aria-valuenow": number(value.cosine) },
-        el("div", { class: "sb-gauge-fill", style: { width: place } }), el("div", { class: "sb-gauge-pin", style: { left: place } })),
-      el("div", { class: "sb-gauge-scale", "aria-hidden": "true" }, value.scale.map((word) => el("span", {}, word))),
-      el("dl", { class: "sb-facts" }, value.facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, number(fact, 4))))));
-  };
-
-  views.matrix = (root) => (value) => {
-    const letters = value.labels.map((_, index) => String(index + 1));
-    const tint = (score) => `${Math.round(Math.max(0, Math.min(1, score)) * 100)}%`;
-    root.replaceChildren(
-      el("div", { class: "sb-scroll" }, el("table", { class: "sb-matrix" },
-        el("thead", {}, el("tr", {}, el("td", {}), letters.map((letter) => el("th", { scope: "col" }, letter)))),
-        el("tbody", {}, value.values.map((row, i) => el("tr", {},
-          el("th", { scope: "row", title: value.labels[i] }, el("b", {}, letters[i]), el("span", {}, value.labels[i])),
-          row.map((score, j) => el("td", { title: `${value.labels[i]}\n${value.labels[j]}`, class: score > 0.62 ? "sb-strong" : "", style: { "--tint": tint(score) } },
-            number(score, 2)))))))),
-      ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
-  };
-
   // A table as a file and as what a spreadsheet takes from the clipboard: every cell whole, and none of them a live formula.
   const NUMBER = /^\s*[+-]?(\d+([.,]\d+)*|\.\d+)([eE][+-]?\d+)?\s*$/, LIVE = /^\s*[=+\-@\t\r\n＝＋－＠]/;
   const whole = (cell) => (cell === null || cell === undefined ? "" : Array.isArray(cell) ? cell.join(typeof cell[0] === "string" ? "" : " ") : String(cell));

@@ -24,6 +24,9 @@ class TextTokens(Protocol):
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, cut to the maximum length, not padded, never none."""
 
+    def spans(self, text: str) -> list[tuple[int, int] | None] | None:
+        """For each id of a text where in it the word stands that it is part of, ``None`` for marks; ``None`` where that cannot be said."""
+
     def counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has when nothing is cut."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,6 +78,12 @@ class WordIds:
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The rows of each text's known words; of a text without one, padding's."""
         return self._embeddings.ids(texts)
+
+    def spans(self, text: str) -> list[tuple[int, int] | None]:
+        """Where the known words of a text stand in it; of a text without one, nothing for the padding that it is read as."""
+        words = self._embeddings.words
+        found = [match.span() for match in re.finditer(r"\S+", text) if words.place(match.group()) is not None]
+        return [*found[: self.max_length]] or [None]
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """How many known words each text has."""

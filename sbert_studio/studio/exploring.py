@@ -12,7 +12,8 @@ import numpy as np
 from ..data.progress import checkpoint
 from ..encoders.base import finite
 from ..errors import StudioError
-from .comparing import Comparing, given
+from .comparing import given
+from .relating import Relating
 from .results import ClusterInfo, Duplicates, MapView, Mined, MinedPair, SearchResult, TextHit
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
 _POOL = 100  # how deep each ranking goes that hybrid search fuses, and how many hits are ranked again
 
 
-class Exploring(Comparing):
+class Exploring(Relating):
     """Texts → numbers and pictures. Vectors come from one cache, so that no control encodes a corpus twice."""
 
     def vectors_of(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> np.ndarray:

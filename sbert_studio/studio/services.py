@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from ..data.corpus import Corpus
     from ..encoders.catalog import Catalog
+    from ..explore.calibration import Usual
     from ..explore.search import LexicalIndex, SemanticIndex
     from ..explore.vectors import VectorStore
     from ..runs.records.store import Store
@@ -84,6 +85,11 @@ class Services:
     def coverages(self) -> LruCache[Coverage]:
         """How much of the corpora used of late the tables of words know."""
         return self._once("coverages", lambda: LruCache(_COVERAGES, lambda coverage: 1))
+
+    @property
+    def usuals(self) -> LruCache[Usual]:
+        """The cosines of random pairs by the models used of late."""
+        return self._once("usuals", lambda: LruCache(_COVERAGES, lambda usual: 1))
 
     @property
     def store(self) -> Store:

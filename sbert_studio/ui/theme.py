@@ -8,6 +8,7 @@ from typing import Any
 PAGE = Path(__file__).resolve().parents[2] / "assets" / "page"
 SCRIPTS = (
     *("core.js", "place.js", "tray.js", "views.js", "training.js", "pins.js", "evaluation.js", "alike.js", "basket.js"),
+    "comparing.js",
     *("morph.js", "changed.js", "scene.js", "map.js"),
 )
 STYLES = ("studio.css", "pairs.css", "pins.css")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,57 +11,19 @@ from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
 from sbert_studio.ui import picker
+from sbert_studio.ui.comparing import pairs_file
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tabs import evaluate, search, similarity
+from sbert_studio.ui.tabs import evaluate, search
 from sbert_studio.ui.tabs import map as map_tab
 
 FLAT = ("2-D", 5, 0.1)
-
-
-def test_two_texts_become_a_gauge(page: Page) -> None:
-    value = similarity.compare(page.studio, "cat dog", "cat dog", None)
-    assert value["cosine"] == pytest.approx(1, abs=1e-5)
-    assert value["words"] == "They say the same"
-
-
-@pytest.mark.parametrize(
-    ("cosine", "words"), [(0.9, "They say the same"), (0.6, "Close in meaning"), (0.1, "Unrelated"), (-0.4, "Unrelated")]
-)
-def test_scores_have_plain_words(cosine: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sbert_studio.studio.results import Similarity
-
-    class Fixed:
-        explore: ClassVar[Any]
-
-        def similarity(self, a: str, b: str, model: str | None) -> Similarity:
-            return Similarity(cosine, cosine, 0, 0)
-
-    Fixed.explore = Fixed()
-    assert similarity.compare(Fixed(), "a", "b", None)["words"] == words  # type: ignore[arg-type]
-
-
-def test_the_matrix_is_symmetric_and_needs_two_lines(page: Page) -> None:
-    values = np.array(similarity.matrix(page.studio, "cat dog\n\n red blue \nmoon", None)["values"])
-    assert values.shape == (3, 3)
-    np.testing.assert_allclose(values, values.T, atol=1e-6)
-    for lines in ("", "one", "\n".join(["cat"] * 41)):
-        with pytest.raises(StudioError):
-            similarity.matrix(page.studio, lines, None)
-
-
-def test_no_words_praise_the_score_of_texts_that_the_model_does_not_read(page: Page) -> None:
-    model, texts = "all-MiniLM-L6-v2", ("我的银行卡什么时候到", "今天天气很好")
-    value = similarity.compare(page.studio, *texts, model)
-    assert value["words"] == "Not to be relied on" and "look like Chinese" in value["explain"]
-    assert "look like Chinese" in similarity.matrix(page.studio, "\n".join(texts), model)["note"]
-    assert similarity.matrix(page.studio, "cat dog\nred blue", model)["note"] == ""
 
 
 def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     rows = [f"{text},{text if place % 2 else 'moon star'},{5 * (place % 2)}" for place, text in enumerate(sentences(30))]
     path.write_text("\n".join(["sentence1,sentence2,score", *rows[:4], "", ",cat,3", *rows[4:], "cat,dog,unsure"]), encoding="utf-8")
-    value = similarity.pairs_table(similarity.pairs(page.studio, path, None))
+    value = pairs_file.pairs_table(pairs_file.pairs(page.studio, path, None))
     assert value["caption"] == "33 rows read, 31 compared, 2 left out"
     assert "blank (1: row 6); text on one side only (1: row 7)" in value["note"]
     assert "agree over 30 rows by Spearman 0.9261" in value["note"]
@@ -102,7 +64,7 @@ def test_a_corpus_too_large_to_draw_keeps_the_account_of_all_its_rows(
 def test_scored_pairs_are_written_without_live_formulas(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("text1,text2\n\"=cmd|' /C calc'!A1\",cat dog\n@sum,-0.5 moon\n", encoding="utf-8")
-    scores = similarity.pairs(page.studio, path, None)
+    scores = pairs_file.pairs(page.studio, path, None)
     scores.to_csv(tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
         rows = list(csv.DictReader(source))

@@ -13,6 +13,7 @@ _CHARACTERS_A_TOKEN = 64
 _BEGINS = ("\u2581", "\u0120")
 _GOES_ON = "##"
 _MARKED = 0.05
+_UNSPACED_FROM = 0x2E80  # Chinese and Japanese characters, and what stands behind them
 
 
 class Tokens:
@@ -65,6 +66,12 @@ class Tokens:
         for place, encoding in zip(short, self._fast.encode_batch_fast([texts[place] for place in short]), strict=True):
             rows[place] = encoding.ids
         return rows
+
+    def spans(self, text: str) -> list[tuple[int, int] | None] | None:
+        """For each id of a text where in it its word stands; see :func:`word_spans`. ``None`` without a fast tokenizer."""
+        if self._fast is None:
+            return None
+        return word_spans(self._fast.encode(readable(self.prompt + text)), self.prompt + text, len(self.prompt))
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has when nothing is cut, special tokens included."""
@@ -123,3 +130,25 @@ def _encodes(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def word_spans(encoding: Any, text: str, skipped: int) -> list[tuple[int, int] | None]:
+    """For each token of a tokenizer's encoding the (start, end) of its word in what follows the first ``skipped`` characters of ``text``.
+
+    Special tokens and those of the skipped part have none. Of scripts without spaces, each token is a word.
+    """
+    words: dict[Any, tuple[int, int]] = {}
+    keys: list[Any] = []
+    told = zip(encoding.offsets, encoding.word_ids, encoding.special_tokens_mask, strict=True)
+    for place, ((begin, end), word, special) in enumerate(told):
+        piece = text[begin:end]
+        start = begin + len(piece) - len(piece.lstrip())
+        if special or start >= end or start < skipped:
+            keys.append(None)
+            continue
+        unspaced = any(ord(character) >= _UNSPACED_FROM for character in text[start:end])
+        key = ("token", place) if word is None or unspaced else word
+        known = words.get(key, (start - skipped, end - skipped))
+        words[key] = min(known[0], start - skipped), max(known[1], end - skipped)
+        keys.append(key)
+    return [None if key is None else words[key] for key in keys]

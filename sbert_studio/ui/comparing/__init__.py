@@ -1,0 +1,1 @@
+"""The parts of the Similarity tab: two texts, their words, several sentences, a file of pairs."""

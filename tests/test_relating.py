@@ -1,0 +1,94 @@
+"""What is usual for a model, and which words made a score: by real models of every family."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_studio import sentences, studio_at, write_model
+
+from sbert_studio.encoders.word_states import word_states
+from sbert_studio.errors import StudioError
+from sbert_studio.studio import Studio
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    home = tmp_path_factory.mktemp("relating")
+    with studio_at(home / "home", write_model(home / "tiny")) as found:
+        yield found
+
+
+def test_the_words_of_a_transformer_add_up_to_its_cosine(studio: Studio) -> None:
+    model, a, b = "all-MiniLM-L6-v2", "I'd like a refund for the undeliverable parcel!", "Where is my money? The package never came."
+    found = studio.explore.alignment(a, b, model)
+    assert [a[start:end] for start, end in found.words[0]] == [
+        "I",
+        "'",
+        "d",
+        "like",
+        "a",
+        "refund",
+        "for",
+        "the",
+        "undeliverable",
+        "parcel",
+        "!",
+    ]
+    assert found.cosine == pytest.approx(studio.explore.similarity(a, b, model).cosine, abs=1e-5)
+    words, others = ([text[start:end] for start, end in spans] for text, spans in zip((a, b), found.words, strict=True))
+    assert others[found.partners[0][words.index("parcel")]] == "package"
+    assert 0 < found.match[2] < 1
+    assert found.match[2] == pytest.approx(studio.explore.alignment(b, a, model).match[2])
+
+
+def test_chinese_words_stand_where_they_are_read(studio: Studio) -> None:
+    text = "我的卡 lost"
+    states = word_states(studio.catalog.load("all-MiniLM-L6-v2"), text)
+    assert states is not None and [text[start:end] for start, end in states.words] == ["我", "的", "卡", "lost"]
+
+
+def test_a_family_without_vectors_of_words_says_so(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = studio.catalog.load(studio.settings.default_model)
+    monkeypatch.setattr(encoder.tokens, "_fast", None)
+    with pytest.raises(StudioError, match="no vectors of single words"):
+        studio.explore.alignment("cat dog", "moon", None)
+
+
+def test_too_many_words_are_refused(studio: Studio) -> None:
+    with pytest.raises(StudioError, match="more than 160 words"):
+        studio.explore.alignment("cat " * 300, "moon", "all-MiniLM-L6-v2")
+
+
+def test_what_is_usual_is_of_the_corpus_and_of_everyday_sentences_without_one(studio: Studio, tmp_path: Path) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(dict.fromkeys(sentences(60))), encoding="utf-8")
+    corpus = studio.read.corpus(path)
+    usual = studio.explore.usual(corpus)
+    assert usual.of == "texts.txt" and len(usual.cosines) == len(corpus) * (len(corpus) - 1) // 2
+    vectors = np.asarray(studio.explore.vectors_of(corpus), np.float64)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    expected = np.sort((vectors @ vectors.T)[np.triu_indices(len(corpus), 1)])
+    np.testing.assert_allclose(usual.cosines, expected, atol=1e-5)
+    assert studio.explore.usual(corpus).cosines is usual.cosines, "it is measured once"
+    everyday = studio.explore.usual(None, "all-MiniLM-L6-v2")
+    assert everyday.of == "everyday sentences" and len(everyday.cosines) > 500
+    assert everyday.quantile(0.5) < 0.2
+
+
+def test_the_words_of_a_table_add_up_too(studio: Studio, tmp_path: Path) -> None:
+    from sbert_studio.encoders.averages import averaged
+    from sbert_studio.encoders.storage.card import model_card
+    from sbert_studio.wordvectors.vectors import WordVectors
+
+    words = ["cat", "dog", "moon", "star", "red"]
+    table = WordVectors(words, np.random.default_rng(1).normal(size=(5, 8)).astype(np.float32), None, "table")
+    encoder = averaged(table)
+    encoder.save(tmp_path / "table", card=model_card(encoder))
+    a, b = "Cat, unheard dog", "moon  red"
+    found = studio.explore.alignment(a, b, str(tmp_path / "table"))
+    assert [a[start:end] for start, end in found.words[0]] == ["Cat,", "dog"]
+    assert found.rest == pytest.approx(0, abs=1e-9)
+    assert found.cosine == pytest.approx(studio.explore.similarity(a, b, str(tmp_path / "table")).cosine, abs=1e-5)
