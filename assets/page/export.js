@@ -1,4 +1,4 @@
-// Starts the map of an exported file: what is chosen by lasso or click is listed below it.
+// Starts the map of an exported file: what is chosen is listed beside it, as on the page.
 (() => {
   "use strict";
   const SB = window.SB;
@@ -6,16 +6,23 @@
   if (matchMedia("(prefers-color-scheme: dark)").matches) document.body.classList.add("dark");
   document.querySelector("h1").textContent = data.title;
   document.title = data.title;
-  const list = document.getElementById("list");
-  const show = SB.views.table(list, { trigger() {} });
-  const tell = (rows) => {
-    list.hidden = !rows.length;
-    show({ columns: [{ name: "Text", kind: "text" }], rows: rows.slice(0, 500).map((row) => [data.texts[row]]), caption: `${SB.grouped(rows.length)} chosen` });
-  };
-  const scene = SB.scene(document.getElementById("map"), { textOf: (row) => data.texts[row], onPoint: (row) => tell([row]), onLasso: tell });
-  const choice = document.querySelector("select");
-  data.colourings.forEach((colouring, index) => choice.append(SB.el("option", { value: index }, colouring.name)));
-  choice.addEventListener("change", () => scene.draw({ ...data.map, ...data.colourings[choice.value] }));
-  tell([]);
+  const [points, dims] = [new Float32Array(Uint8Array.from(atob(data.map.points), (one) => one.charCodeAt(0)).buffer), data.map.dims];
+  const clusters = { groups: data.map.groups, names: data.map.names, shades: data.map.shades };
+  const removed = data.map.hidden ? atob(data.map.hidden) : "";
+
+  // The file holds no model: what lies nearest on the map stands for what is nearest in meaning.
+  function near(row) {
+    const far = (other) => { let sum = 0; for (let axis = 0; axis < dims; axis += 1) sum += (points[other * dims + axis] - points[row * dims + axis]) ** 2; return sum; };
+    const others = Array.from({ length: data.map.n }, (_, other) => [far(other), other]).filter(([, other]) => other !== row && removed.charCodeAt(other) !== 1);
+    return { rows: others.sort((a, b) => a[0] - b[0]).slice(0, 12).map(([, other]) => other) };
+  }
+  const scene = SB.scene(document.getElementById("map"), {
+    textOf: (row) => data.texts[row],
+    items: (rows) => rows.map((row) => ({ row, line: data.lines[row] ?? row + 1, text: data.texts[row], value: "" })),
+    near: async (row) => near(row),
+    colour: (name) => scene.draw({ ...data.map, ...(data.colourings[name] || clusters), by: name }),
+    actions: () => [], forms: () => [],
+  });
+  SB.map = { spot: (row) => scene.spot(row) };
   scene.draw(data.map);
 })();

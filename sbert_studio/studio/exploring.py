@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
+Phase = Literal["encode", "layout", "groups"]
 _POOL = 100  # how deep each ranking goes that hybrid search fuses, and how many hits are ranked again
 
 
@@ -127,20 +128,47 @@ class Exploring(Relating):
         clusters: ClusterParams | None = None,
         model: str | None = None,
         progress: Progress | None = None,
+        phase: Callable[[Phase], Progress] | None = None,
     ) -> MapView:
-        """The corpus drawn in 2-D or 3-D, with labelled clusters; what did not change comes from the caches."""
+        """The corpus drawn in 2-D or 3-D, with labelled clusters; what did not change comes from the caches.
+
+        Args:
+            phase: asked, as each phase begins, whom to tell its progress; in place of ``progress``, which hears of all of them.
+        """
         from ..explore.groups.clustering import ClusterParams, cluster
         from ..explore.projection import ProjectionParams, project
 
+        def told(name: Phase) -> Progress | None:
+            return progress if phase is None else phase(name)
+
         encoder = self._encoder(model)
-        vectors = self._vectors(corpus, encoder, progress)
+        vectors = self._vectors(corpus, encoder, told("encode"))
         base = f"{corpus.digest}-{encoder.fingerprint}"
-        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, progress)
-        groups = cluster(vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=progress)
+        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, told("layout"))
+        groups = cluster(vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=told("groups"))
         infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
         if groups.noise:
             infos.append(ClusterInfo(-1, "no cluster", groups.noise))
         return MapView(drawn.xy, groups.ids, tuple(infos), drawn.key, corpus.account, self._notes(corpus, model, encoder))
+
+    def split(
+        self, corpus: Corpus, rows: Sequence[int], parts: int = 2, model: str | None = None
+    ) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
+        """Some texts in ``parts`` groups by k-means, the largest first: the rows of each, and a name of a few words for each.
+
+        Raises:
+            StudioError: there are fewer texts than parts, or all of them are alike.
+        """
+        from ..explore.groups.clustering import ClusterParams, divide
+
+        chosen = np.asarray(rows, np.int64)
+        if len(chosen) < parts:
+            raise StudioError(f"{len(chosen)} texts cannot be split in {parts}", "choose a larger cluster")
+        vectors = np.asarray(self._vectors(corpus, self._encoder(model)))[chosen]
+        found = divide(vectors, [corpus.texts[row] for row in chosen.tolist()], ClusterParams(method="kmeans", count=parts, seed=12))
+        if len(found.sizes) < parts:
+            raise StudioError("these texts are all alike to the model", "choose another cluster, or label them by a lasso")
+        return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
 
     def _reader(self, rerank: bool | str) -> PairScorer | None:
         """The model to rank by; only that of the settings may be a folder where strangers reach the page.

@@ -9,9 +9,11 @@ PAGE = Path(__file__).resolve().parents[2] / "assets" / "page"
 SCRIPTS = (
     *("core.js", "place.js", "tray.js", "views.js", "training.js", "pins.js", "evaluation.js", "alike.js", "basket.js"),
     "comparing.js",
-    *("morph.js", "changed.js", "scene.js", "map.js"),
+    *("morph.js", "changed.js"),
+    *(f"map/{name}.js" for name in ("colours", "camera", "points", "density", "labels", "gestures")),
+    *(f"map/{name}.js" for name in ("legend", "find", "side", "scene", "page")),
 )
-STYLES = ("studio.css", "pairs.css", "pins.css")
+STYLES = ("studio.css", "pairs.css", "pins.css", "map/map.css")
 
 
 def theme() -> Any:

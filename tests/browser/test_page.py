@@ -57,7 +57,7 @@ def test_every_tab_does_something_on_the_first_click(visit: Callable[..., Visito
     assert page.locator("#map-view .sb-legend li").count() > 3
 
 
-def test_an_upload_is_searched_drawn_and_lassoed(visit: Callable[..., Visitor]) -> None:
+def test_an_upload_is_searched(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     page = visitor.page
     visitor.tab("Search")
@@ -70,47 +70,6 @@ def test_an_upload_is_searched_drawn_and_lassoed(visit: Callable[..., Visitor]) 
     page.wait_for_function(
         "[...document.querySelectorAll('#search-hits tbody tr')].slice(0, 5).every(row => row.innerText.includes('card'))"
     )
-    visitor.tab("Map")
-    visitor.see("#map-summary dl")
-    page.click("#map-draw")
-    visitor.see("#map-view [data-drawn]")
-    visitor.see("#map-view [data-texts=ready]")
-    page.get_by_role("button", name="Lasso").click()
-    box = page.locator("#map-view .sb-plot").bounding_box()
-    assert box is not None
-    left, top, width, height = box["x"], box["y"], box["width"], box["height"]
-    page.mouse.move(left + 4, top + 4)
-    page.mouse.down()
-    for x, y in ((width - 4, 4), (width - 4, height - 4), (4, height - 4), (4, 8)):
-        page.mouse.move(left + x, top + y, steps=6)
-    page.mouse.up()
-    visitor.see("#map-table tbody tr")
-    assert "48 chosen" in visitor.text("#map-table")
-
-
-def test_a_click_on_the_map_lists_the_neighbours_and_colours_follow_a_column(visit: Callable[..., Visitor]) -> None:
-    visitor = visit()
-    page = visitor.page
-    visitor.tab("Map")
-    visitor.upload("map-file", "messages.csv", corpus_csv(1))
-    visitor.see("#map-view [data-drawn]")
-    before = page.get_attribute("#map-view [data-drawn]", "data-drawn")
-    page.click("#map-colour input")
-    page.get_by_role("option", name="topic").click()
-    page.wait_for_function("document.querySelector('#map-view .sb-legend').innerText.includes('bread')")
-    assert page.get_attribute("#map-view [data-drawn]", "data-drawn") == before
-    # The hits of a WebGL layer are found by the pointer's place, which only plotly knows: ask it where a point lies.
-    spot = page.evaluate("""() => {
-      const plot = document.querySelector('#map-view .sb-plot'), box = plot.getBoundingClientRect();
-      const data = plot._fullData[0], axes = plot._fullLayout;
-      return [box.x + axes.xaxis._offset + axes.xaxis.d2p(data.x[0]), box.y + axes.yaxis._offset + axes.yaxis.d2p(data.y[0])];
-    }""")
-    page.mouse.move(spot[0] - 30, spot[1])
-    page.mouse.move(*spot, steps=8)
-    page.wait_for_function("!document.querySelector('#map-view .sb-tip').hidden")
-    page.mouse.click(*spot)
-    visitor.see("#map-table tbody tr")
-    assert "Nearest to row" in visitor.text("#map-table")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

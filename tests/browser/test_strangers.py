@@ -54,8 +54,7 @@ def test_hostile_cells_columns_and_names_are_text_in_search_and_map(visit: Calla
     visitor.tab("Map")
     page.click("#map-draw")
     visitor.see("#map-view [data-drawn]")
-    page.click("#map-colour input")
-    page.get_by_role("option").nth(1).click()
+    page.select_option("#map-view .sb-map-colour", index=1)
     page.wait_for_function("document.querySelector('#map-view .sb-legend').innerText.includes('number')")
     none_ran(visitor)
 

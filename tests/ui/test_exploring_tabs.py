@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,6 @@ from sbert_studio.ui import picker
 from sbert_studio.ui.comparing import pairs_file
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs import evaluate, search
-from sbert_studio.ui.tabs import map as map_tab
-
-FLAT = ("2-D", 5, 0.1)
 
 
 def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: Page, tmp_path: Path) -> None:
@@ -51,14 +47,6 @@ def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_doe
     assert not any("Chinese" in note for note in picker.describe(page, key, "no such model")[1]["notes"])
     _, value, _ = search.find(page, key, "银行卡", 2, "semantic", "all-MiniLM-L6-v2")
     assert "look like Chinese" in value["note"]
-
-
-def test_a_corpus_too_large_to_draw_keeps_the_account_of_all_its_rows(
-    page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(map_tab, "_MOST_POINTS", 10)
-    account = map_tab._drawable(page.corpora.get(picker.take_file(page, str(corpus_file))).corpus).account
-    assert (account.read, account.used, account.left_out) == (40, 10, 30)
 
 
 def test_scored_pairs_are_written_without_live_formulas(page: Page, tmp_path: Path) -> None:
@@ -104,62 +92,6 @@ def test_another_column_is_another_corpus_of_the_same_file(page: Page, tmp_path:
     other = next(name for name in chosen.columns if name != chosen.column)
     assert page.corpora.get(picker.take_column(page, key, other)).column == other
     assert picker.take_column(page, key, chosen.column) == key
-
-
-def drawn(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A map whose points are made up: UMAP has tests of its own."""
-    from sbert_studio.studio.results import ClusterInfo, MapView
-
-    def fake(corpus: Any, projection: Any, clusters: Any, model: Any, progress: Any) -> MapView:
-        n = len(corpus.texts)
-        return MapView(
-            np.zeros((n, projection.dimensions), np.float32),
-            np.arange(n) % 2,
-            (ClusterInfo(0, "even", n // 2), ClusterInfo(1, "odd", n // 2)),
-            "k",
-        )
-
-    monkeypatch.setattr(page.studio.explore, "map", fake)
-    key = picker.take_file(page, str(corpus_file))
-    return map_tab.draw(page, key, None, map_tab.projection_params(*FLAT), map_tab.cluster_params("auto", 3, 0.5))[1]
-
-
-def test_a_lasso_lists_its_rows_and_leaves_out_what_is_none(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = drawn(page, corpus_file, monkeypatch)
-    value = map_tab.chosen_rows(page, key, "lasso", [3, 3, 5, -1, 99, "7", None, True])
-    assert value["ids"] == [3, 5]
-    assert map_tab.chosen_rows(page, key, "lasso", "all")["rows"] == []
-    assert map_tab.chosen_rows(page, key, "point", 99)["rows"] == []
-
-
-def test_a_click_lists_the_point_and_its_neighbours(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    value = map_tab.chosen_rows(page, drawn(page, corpus_file, monkeypatch), "point", 4)
-    assert value["ids"][0] == 4
-    assert len(value["ids"]) == 13
-
-
-def test_texts_of_a_map_are_given_to_who_holds_its_key_only(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = drawn(page, corpus_file, monkeypatch)
-    texts = page.maps.get(key).corpus.texts
-    assert map_tab.texts(page, {"key": key, "start": 5, "count": 3}) == list(texts[5:8])
-    assert map_tab.texts(page, {"key": key, "start": "x", "count": -4}) == []
-    for request in (None, [], {}, {"key": "guess", "start": 0, "count": 3}):
-        with pytest.raises(StudioError):
-            map_tab.texts(page, request)
-
-
-def test_the_maps_csv_has_every_row_with_its_cluster(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with map_tab.write_table(page, drawn(page, corpus_file, monkeypatch)).open(encoding="utf-8-sig", newline="") as source:
-        rows = list(csv.DictReader(source))
-    assert len(rows) == 40
-    assert {"row", "text", "topic", "cluster", "cluster_label", "x", "y"} <= set(rows[0])
-    assert [row["cluster_label"] for row in rows[:3]] == ["even", "odd", "even"]
-
-
-def test_the_controls_of_other_methods_do_not_change_the_clusters() -> None:
-    assert map_tab.cluster_params("auto", 3, 0.5) == map_tab.cluster_params("auto", 9, 0.7)
-    assert map_tab.cluster_params("kmeans", 3, 0.5) == map_tab.cluster_params("kmeans", 3, 0.9)
-    assert map_tab.cluster_params("kmeans", 3, 0.5).count == 3
 
 
 def test_models_are_judged_side_by_side(page: Page, model_folder: Path, tmp_path: Path) -> None:
@@ -221,11 +153,3 @@ def test_a_rise_is_not_shown_as_a_gain_where_less_is_better(page: Page, tmp_path
     assert kinds["Difference"] == "change"
     first, second = page.studio.judge.board.entries()
     assert first.score < second.score, "the best, which is the least, comes first"
-
-
-def test_a_map_says_what_is_to_be_known_of_it(page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = drawn(page, corpus_file, monkeypatch)
-    assert map_tab.noted(page, key) is None
-    shown = page.maps.get(key)
-    told = replace(shown, view=replace(shown.view, notes=("2 of 9 words are passed over.", "Its texts look like Chinese.")))
-    assert map_tab.noted(page, page.maps.put(told)) == {"text": "2 of 9 words are passed over. Its texts look like Chinese."}

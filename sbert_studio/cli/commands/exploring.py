@@ -139,14 +139,14 @@ def map(
     """Draw a corpus as a map with labelled clusters."""
     grouping = _cluster_params(clusters, seed)
     from ...explore.projection import ProjectionParams
-    from ...ui.plots import map_html
+    from ...ui.mapping.saving import map_html
 
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
         require_room(out, file)
         with progress("drawing", "steps") as show:
             view = studio.explore.map(corpus, ProjectionParams(seed=-1 if seed is None else seed), grouping, model, show)
-    map_html(view, corpus.texts, corpus.fields, out)
+    map_html(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
     tell(view.account, "drawn", view.notes)
     found = [[number(cluster.size), cluster.label] for cluster in view.clusters]
     return Answer(view.to_json(), [*found, f"written to {out}"])

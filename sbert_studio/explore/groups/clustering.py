@@ -93,6 +93,20 @@ def cluster(
             ids = _by_size(_group(vectors, params, key_base, workspace, progress))
             ids.flags.writeable = False
             store_array(path, ids)
+    return _labelled(texts, ids)
+
+
+def divide(vectors: np.ndarray, texts: Sequence[str], params: ClusterParams) -> Clusters:
+    """Group texts in ``params.count`` clusters by k-means, or fewer where there are fewer distinct directions; nothing is kept.
+
+    Args:
+        vectors: (n, d).
+        texts: the n texts, for the labels.
+    """
+    return _labelled(texts, _by_size(k_means(vectors, params.count, params.seed)))
+
+
+def _labelled(texts: Sequence[str], ids: np.ndarray) -> Clusters:
     sizes = np.bincount(ids[ids >= 0])
     return Clusters(ids, label_clusters(texts, ids), tuple(int(size) for size in sizes))
 

@@ -17,6 +17,7 @@ from ...workspace import file_name
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
+    from ...explore.groups.edits import Edits
     from ...studio.results import MapView
 
 _AN_HOUR = 3600.0
@@ -29,6 +30,7 @@ class Chosen:
 
     Attributes:
         id: by which a link brings it back, ``sample:…`` or ``file:…``; empty of what is not kept.
+        labels: the column that the visitor filled on the map; empty where there is none.
     """
 
     corpus: Corpus
@@ -36,15 +38,27 @@ class Chosen:
     columns: tuple[str, ...]
     column: str
     id: str = ""
+    labels: str = ""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A map on a visitor's page and what it was drawn from."""
+    """A map on a visitor's page, what it was drawn from, and what was done to it.
+
+    Attributes:
+        corpus: the texts that are drawn; of very large ones a part.
+        edits: labels, other clusters, removed texts.
+        chosen: the visitor's corpus as it was before the edits; rows: where the drawn texts stand in it, all where ``None``.
+        colour: the column that the points are coloured by; empty for clusters.
+    """
 
     corpus: Corpus
     view: MapView
     model: str | None
+    edits: Edits
+    chosen: Chosen
+    rows: tuple[int, ...] | None = None
+    colour: str = ""
     made: dict[str, str] = field(default_factory=dict)
 
 

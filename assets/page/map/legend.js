@@ -1,0 +1,46 @@
+// The legend: each group with its colour and size; a click shows that group alone and lists it.
+(() => {
+  "use strict";
+  const { el, grouped } = window.SB;
+  const FILTERED = 14;
+
+  // told: {colours: [names], by, onColour(name), onName(id)}
+  function legend(root, told) {
+    let wanted = "", names = [], focus = null;
+    const choice = el("select", { class: "sb-map-colour", "aria-label": "Colour by", on: { change: () => told.onColour(choice.value) } });
+    const filter = el("input", { type: "search", placeholder: "Find a group", "aria-label": "Find a group", on: { input: () => { wanted = filter.value.trim().toLowerCase(); list(); } } });
+    const items = el("ul", {});
+    const scale = el("div", { class: "sb-map-scale" });
+    root.replaceChildren(el("label", { class: "sb-map-by" }, el("span", { class: "sb-dim" }, "Colour by"), choice), filter, scale, items);
+
+    function list() {
+      const { css, rgb } = window.SB.mapping;
+      let hue = null;
+      items.replaceChildren(...names.filter((name) => !wanted || name.label.toLowerCase().includes(wanted)).map((name) => {
+        const first = name.hue !== undefined && name.hue !== hue && hue !== null;
+        hue = name.hue;
+        return el("li", { class: first ? "sb-map-hue" : "" }, el("button", { type: "button", title: name.label, "aria-pressed": focus === name.id ? "true" : "false", on: { click: () => told.onName(name.id) } },
+          el("i", { style: { background: css(rgb(name)) } }), el("span", {}, name.label), el("b", {}, grouped(name.size))));
+      }));
+    }
+
+    return {
+      draw(value, chosen) {
+        const { css, viridis } = window.SB.mapping;
+        [names, focus] = [value.shades ? [] : value.names, chosen];
+        choice.replaceChildren(...value.colours.map((name) => el("option", { value: name }, name)));
+        choice.value = value.by;
+        const many = names.length > FILTERED;
+        filter.hidden = !many;
+        if (!many) { wanted = ""; filter.value = ""; }
+        scale.hidden = !value.shades;
+        if (value.shades) scale.replaceChildren(
+          el("i", { style: { background: `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((share) => css(viridis(share))).join(", ")})` } }),
+          el("span", {}, value.shade_low), el("span", {}, value.shade_high));
+        list();
+      },
+    };
+  }
+
+  window.SB.mapping.legend = legend;
+})();

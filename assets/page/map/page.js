@@ -1,0 +1,107 @@
+// The map on the page: texts and lists come from Python, what is done to the map goes there.
+(() => {
+  "use strict";
+  const { views, select, el, grouped, mapping } = window.SB;
+  const CHUNK = 4000;
+
+  function save(name, blob) {
+    const link = el("a", { href: URL.createObjectURL(blob), download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  views.map = (root, host) => {
+    const blank = el("div", { class: "sb-empty sb-map-empty" });
+    const frame = el("div", { class: "sb-map" });
+    let texts = [], value = null, drawing = null, told = null, shown = "", of = null;
+    root.replaceChildren(blank, frame);
+    const ask = async (name, request) => { try { return await host.server[name]({ key: value.key, ...request }); } catch { return { error: "The page lost its map. Draw it again." }; } };
+    const edit = (what) => select(host, "edit", what);
+
+    async function fetchTexts(wanted, n) {
+      texts = new Array(n);
+      for (let start = 0; start < n && value.key === wanted; start += CHUNK) {
+        const part = await host.server.map_texts({ key: wanted, start, count: CHUNK });
+        if (value.key === wanted) part.forEach((text, i) => { texts[start + i] = text; });
+      }
+      if (value.key === wanted) root.dataset.texts = "ready";
+    }
+
+    async function download(rows) {
+      const found = await ask("map_csv", { rows });
+      if (!found.error) save(found.name, new Blob([found.csv], { type: "text/csv" }));
+    }
+
+    // What can be done with a list; a neighbour list counts its text too.
+    const actions = (list) => [
+      { words: "Download these", why: "A CSV of these rows", act: () => download(list.rows) },
+      { words: "Remove these", why: "Take them out of the map and of the corpus; Undo brings them back", act: () => edit({ do: "remove", rows: list.rows }) },
+    ];
+
+    function forms(list) {
+      const made = [mapping.ask("Label these: a name, Enter", "Label", (name) => edit({ do: "label", rows: list.rows, name }))];
+      if (list.cluster !== undefined) {
+        const others = value.cluster_names.filter((one) => one.id >= 0 && one.id !== list.cluster), own = value.cluster_names.find((one) => one.id === list.cluster);
+        const into = el("select", { "aria-label": "Merge with", on: { change: () => { if (into.value !== "") edit({ do: "merge", clusters: [list.cluster, Number(into.value)] }); } } },
+          el("option", { value: "" }, "Merge with…"), others.map((one) => el("option", { value: one.id }, one.label)));
+        made.push(el("details", { class: "sb-map-cluster" }, el("summary", {}, "This cluster"),
+          mapping.ask("Name of the cluster", "Rename", (name) => edit({ do: "rename", cluster: list.cluster, name }), own ? own.label : ""),
+          el("div", { class: "sb-map-ask" }, others.length ? into : null, el("button", { type: "button", class: "sb-small-button", on: { click: () => edit({ do: "split", cluster: list.cluster }) } }, "Split in two"))));
+      }
+      return made;
+    }
+
+    // What was done so far: labels to list again, and the way back.
+    function marks(place, next) {
+      place.hidden = !next.edits.length;
+      const labels = next.labels.map((label) => el("button", { type: "button", class: "sb-map-label", title: "List these texts", on: { click: () => drawing.open({ kind: "lasso", title: `${label.label} · ${grouped(label.size)}`, rows: label.rows }) } },
+        label.label, el("b", {}, grouped(label.size))));
+      place.replaceChildren(
+        el("div", { class: "sb-map-list-head" }, el("strong", {}, next.labels.length ? "Your labels" : "Changed"),
+          el("button", { type: "button", class: "sb-small-button", title: next.edits.at(-1) || "", on: { click: () => edit({ do: "undo" }) } }, "Undo")),
+        el("div", { class: "sb-map-labels" }, labels),
+        el("p", { class: "sb-dim", role: "status" }, next.edits.at(-1) || ""));
+    }
+
+    return (next) => {
+      value = next;
+      blank.hidden = !next.empty;
+      frame.hidden = Boolean(next.empty);
+      if (next.empty) {
+        blank.replaceChildren(el("div", {}, el("p", {}, next.empty), el("button", { type: "button", class: "sb-small-button", on: { click: () => {
+          const settings = document.getElementById("map-settings");
+          settings?.querySelector(".label-wrap:not(.open)")?.click();
+          settings?.scrollIntoView({ block: "start", behavior: "smooth" });
+        } } }, "Choose texts of your own")));
+        return;
+      }
+      drawing = drawing || window.SB.scene(frame, {
+        textOf: (row) => texts[row],
+        items: async (rows) => { const found = await ask("map_rows", { rows }); return found.error ? [] : found; },
+        near: (row) => ask("map_near", { row }),
+        meaning: (query) => ask("map_find", { query }),
+        colour: (name) => { window.SB.place({ tab: "map", drawn: "1", colour: name === value.colours[0] ? "" : name }); select(host, "colour", name); },
+        actions, forms, marks,
+      });
+      window.SB.map = { picture: () => drawing.picture(value.title).toBlob((blob) => save(`${value.title}.png`, blob)), spot: (row) => drawing.spot(row), eye: () => drawing.eye(), labels: () => drawing.labels() };
+      if (next.key !== told) {
+        told = next.key;
+        root.dataset.texts = "";
+        window.SB.place({ tab: "map", drawn: "1", colour: next.by === next.colours[0] ? "" : next.by });
+        // Other texts were chosen: the settings make room for what is drawn of them.
+        if (next.made && next.made.corpus !== of) document.querySelector("#map-settings .label-wrap.open")?.click();
+        of = next.made && next.made.corpus;
+        fetchTexts(told, next.n).catch(() => { root.dataset.texts = "missing"; });
+      }
+      drawing.draw(next);
+      if (next.show && next.show.nonce !== shown) {
+        shown = next.show.nonce;
+        if (next.show.cluster !== undefined) drawing.openCluster(next.show.cluster);
+        else if (next.show.rows) drawing.open({ kind: "shown", title: next.show.title, rows: next.show.rows }, true);
+        else drawing.close();
+      }
+    };
+  };
+})();

@@ -1,0 +1,325 @@
+// The map itself, with no Gradio in it: the page and the exported file both use it.
+// value: {n, dims, points: base64 float32 (n·dims), layout_key, hidden: base64 uint8 (n), clusters: base64 int32 (n), cluster_names: [name],
+//         by, colours: [columns], groups: base64 int32 (n), names: [{id, label, size, hue?, hues?, shade?}], shades: base64 float32 | null}
+// rows are 0-based positions; a list is {kind, title, rows, scores?, cluster?, group?}.
+(() => {
+  "use strict";
+  const { el, token, onTheme, grouped, mapping } = window.SB;
+  const CONTOURS_FROM = 20000, HOVER = 9, REST = 130;
+
+  function decode(text, Kind) {
+    const raw = atob(text || ""), bytes = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i += 1) bytes[i] = raw.charCodeAt(i);
+    return new Kind(bytes.buffer);
+  }
+
+  // hooks: {textOf, items, near, meaning?, colour(name), actions(list), forms(list), marks(value)?}
+  function scene(root, hooks) {
+    const layer = (name) => el("canvas", { class: `sb-map-${name}`, "aria-hidden": "true" });
+    const [below, gpu, above] = [layer("below"), layer("points"), layer("above")];
+    const tip = el("div", { class: "sb-tip", hidden: true });
+    const plot = el("div", { class: "sb-plot", tabindex: 0, role: "application", "aria-label": "Map of the texts. Arrow keys move it, plus and minus magnify; the list beside it names what is chosen." }, below, gpu, above);
+    const count = el("span", { class: "sb-dim sb-map-count", role: "status" });
+    const modes = { pan: el("button", { type: "button" }, "Move"), lasso: el("button", { type: "button", title: "Or drag with Shift" }, "Lasso"), select: el("button", { type: "button" }, "Box") };
+    const reset = el("button", { type: "button", on: { click: () => { close(); eye.fly(eye.home(), stepped); } } }, "Reset");
+    for (const [name, button] of Object.entries(modes)) button.addEventListener("click", () => { mode = name; pressed(); });
+    const marks = el("div", { class: "sb-map-marks", hidden: true }), list = el("section", { class: "sb-map-list", "aria-label": "Chosen texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" });
+
+    let value = null, eye = null, points = null, ids = null, groups = null, shades = null, hidden = null, opacity = null, lines = [];
+    let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, pictured = new Map(), clustered = new Map();
+    const gl = mapping.points(gpu), names = mapping.labels();
+    const finder = mapping.find({
+      n: () => value.n, textOf: hooks.textOf, hidden: (row) => hidden[row], meaning: hooks.meaning, say: (words) => { count.textContent = words; },
+      light: (rows) => { light = rows; restyle(); }, open: (found) => { light = null; past = []; open(found, true); }, clear: () => { light = null; count.textContent = ""; close(); },
+    });
+    const legend = mapping.legend(legendRoot, { onColour: hooks.colour, onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)) });
+    const side = mapping.side(list, { items: hooks.items, colourOf: (row) => ink(row), actions, forms: hooks.forms, onPoint: (row) => openPoint(row), onPreview: (row) => { preview = row; render(); }, onClose: () => { close(); plot.focus({ preventScroll: true }); } });
+    root.replaceChildren(
+      el("div", { class: "sb-map-bar" }, el("div", { class: "sb-segments", role: "group", "aria-label": "What dragging does" }, Object.values(modes)), reset,
+        el("div", { class: "sb-map-finder" }, finder.box, finder.how), count),
+      el("div", { class: "sb-map-body" }, el("div", { class: "sb-map-frame" }, plot, tip), el("div", { class: "sb-map-side" }, list, marks, legendRoot)));
+    if (!gl) plot.append(el("p", { class: "sb-empty" }, "This browser cannot draw the map: WebGL is switched off. The list and the legend work without it."));
+    const pressed = () => { for (const [name, button] of Object.entries(modes)) button.setAttribute("aria-pressed", mode === name ? "true" : "false"); plot.dataset.mode = mode; };
+    pressed();
+
+    const nameOf = (row) => pictured.get(groups[row]);
+    const tone = (row) => (shades ? mapping.viridis((shades[row] - value.low) / (value.high - value.low || 1)) : mapping.rgb(nameOf(row) || { id: -1 }));
+    const ink = (row) => mapping.css(tone(row));
+    const alive = (rows) => rows.filter((row) => !hidden[row]);
+    const lit = () => light || (chosen && chosen.kind !== "point" ? chosen.rows : null);
+    const glows = () => Boolean(light) || Boolean(chosen && (chosen.kind === "find" || chosen.kind === "shown"));
+
+    // Colours, sizes and the order of drawing, made anew when what is lit or the colouring changes; never while the eye moves.
+    function restyle() {
+      if (!value) return;
+      const colours = new Uint8Array(value.n * 4), sizes = new Float32Array(value.n).fill(1), shining = lit() && new Set(lit()), ground = mapping.bytes(token("--sb-ground"));
+      const parts = [[], [], []], cached = new Map(), grow = glows() ? (shining && shining.size > 400 ? 1.2 : 1.7) : 1;
+      for (let row = 0; row < value.n; row += 1) {
+        if (hidden[row]) continue;
+        let rgb = shades ? tone(row) : cached.get(groups[row]);
+        if (!rgb) { rgb = tone(row); cached.set(groups[row], rgb); }
+        const bright = shining && shining.has(row), faint = shining && !bright;
+        let alpha = bright ? 0.95 : (groups[row] < 0 && !shades ? 0.6 : 1) * (opacity ? opacity[row] : 0.95);
+        if (faint) { alpha = 0.14; sizes[row] = 0.85; }
+        if (bright) sizes[row] = grow;
+        if (bright && groups[row] < 0 && glows()) rgb = mapping.bytes(token("--sb-accent"));
+        if (value.dims === 3) { const share = faint ? 0.16 : groups[row] < 0 ? 0.7 : 1; rgb = rgb.map((part, i) => part * share + ground[i] * (1 - share)); alpha = 1; }
+        colours.set([rgb[0], rgb[1], rgb[2], alpha * 255], row * 4);
+        parts[faint ? 0 : bright ? 2 : 1].push(row);
+      }
+      gl?.style(colours, sizes, Uint32Array.from([...parts[0], ...parts[1], ...parts[2]]), parts[0].length, parts[2].length);
+      render();
+    }
+
+    const canvas = (node, width, height, dots) => {
+      if (node.width !== Math.round(width * dots) || node.height !== Math.round(height * dots)) Object.assign(node, { width: Math.round(width * dots), height: Math.round(height * dots) });
+      const pen = node.getContext("2d");
+      pen.setTransform(dots, 0, 0, dots, 0, 0);
+      pen.clearRect(0, 0, width, height);
+      return pen;
+    };
+    const font = () => `600 12.5px ${getComputedStyle(root).fontFamily}`;
+
+    function paint(dots) {
+      const [width, height] = eye.size(), live = value.n - value.gone, near = Math.min(2.8, Math.max(1, eye.magnified()) ** 0.4);
+      const plain = Math.sqrt((width * height) / Math.max(1, live)), flat = value.dims === 2;
+      const base = flat ? Math.max(2.3, Math.min(8.5, plain * 0.4)) * near : Math.max(3.2, Math.min(9, plain * 0.34));
+      gl?.draw(eye, { width, height, dots, ground: mapping.bytes(token("--sb-ground")), base, most: 17, thin: flat ? Math.max(0, Math.min(0.6, Math.log2(Math.max(1, eye.magnified())) / 8)) : 0, glowing: glows() });
+      drawBelow(canvas(below, width, height, dots));
+      drawAbove(canvas(above, width, height, dots));
+    }
+    function render() {
+      if (dirty || !value || !eye) return;
+      dirty = true;
+      requestAnimationFrame(() => { dirty = false; if (plot.clientWidth) paint(window.devicePixelRatio || 1); });
+    }
+
+    function drawBelow(pen) {
+      if (!lines.length) return;
+      const [width, height] = eye.size(), { x, y, scale } = eye.at;
+      pen.strokeStyle = token("--sb-ink");
+      lines.forEach((segments, level) => {
+        pen.globalAlpha = 0.07 + 0.035 * level;
+        pen.lineWidth = 1;
+        pen.beginPath();
+        for (let i = 0; i < segments.length; i += 4) {
+          pen.moveTo((segments[i] - x) * scale + width / 2, height / 2 - (segments[i + 1] - y) * scale);
+          pen.lineTo((segments[i + 2] - x) * scale + width / 2, height / 2 - (segments[i + 3] - y) * scale);
+        }
+        pen.stroke();
+      });
+    }
+
+    function ring(pen, row, radius, colour, wide) {
+      const at = row === null || hidden[row] ? null : eye.project(points, row);
+      if (!at) return;
+      pen.lineWidth = wide + 2; pen.strokeStyle = token("--sb-ground");
+      pen.beginPath(); pen.arc(at[0], at[1], radius, 0, 7); pen.stroke();
+      pen.lineWidth = wide; pen.strokeStyle = colour;
+      pen.beginPath(); pen.arc(at[0], at[1], radius, 0, 7); pen.stroke();
+    }
+    function drawAbove(pen) {
+      const accent = token("--sb-accent"), m = eye.matrix();
+      if (chosen && chosen.kind === "point") {
+        const from = eye.project(points, chosen.rows[0], m);
+        pen.strokeStyle = accent;
+        pen.lineWidth = 1.4;
+        for (const row of alive(chosen.rows.slice(1))) {
+          const to = eye.project(points, row, m);
+          if (!from || !to) continue;
+          pen.globalAlpha = 0.65;
+          pen.beginPath(); pen.moveTo(from[0], from[1]); pen.lineTo(to[0], to[1]); pen.stroke();
+        }
+        pen.globalAlpha = 1;
+        for (const row of chosen.rows.slice(1)) ring(pen, row, 5.5, accent, 1.2);
+      }
+      names.draw(pen, eye, points, { colourOf: (id) => (value.by === value.colours[0] ? mapping.css(mapping.rgb(clustered.get(id))) : null), focus: chosen && chosen.cluster !== undefined ? new Set([chosen.cluster]) : null, font: font() });
+      if (chosen && chosen.kind === "point") ring(pen, chosen.rows[0], 9.5, token("--sb-ink"), 2.4);
+      if (preview !== null) ring(pen, preview, 8, accent, 2.4);
+      const outline = shape || (kept && value.dims === 2 ? kept.map(([x, y]) => { const [w, h] = eye.size(); return [(x - eye.at.x) * eye.at.scale + w / 2, h / 2 - (y - eye.at.y) * eye.at.scale]; }) : null);
+      if (outline && outline.length > 2) {
+        pen.strokeStyle = accent; pen.fillStyle = accent; pen.lineWidth = 1.5;
+        pen.beginPath(); outline.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y))); pen.closePath();
+        pen.globalAlpha = 0.07; pen.fill(); pen.globalAlpha = 0.9; pen.stroke(); pen.globalAlpha = 1;
+      }
+    }
+
+    // Names are placed anew once the eye rests.
+    function settle() {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => {
+        if (!value || !plot.clientWidth) return;
+        const pen = above.getContext("2d");
+        pen.font = font();
+        names.place(eye, points, value.n, hidden, (text) => pen.measureText(text).width);
+        root.dataset.labels = names.shown().join("\n");
+        render();
+      }, REST);
+    }
+    const stepped = (done) => { render(); if (done) settle(); };
+
+    function nearest(x, y) {
+      let best = null, least = HOVER ** 2;
+      const m = eye.matrix();
+      for (let row = 0; row < value.n; row += 1) {
+        if (hidden[row]) continue;
+        const at = eye.project(points, row, m);
+        if (!at) continue;
+        const far = (at[0] - x) ** 2 + (at[1] - y) ** 2 + (at[2] - 1) * 4;
+        if (far < least) { least = far; best = row; }
+      }
+      return best;
+    }
+
+    mapping.gestures(plot, {
+      eye: () => (value ? eye : null), mode: () => mode, moved: () => { render(); settle(); }, leave: () => { tip.hidden = true; },
+      hover(x, y) {
+        const row = value && nearest(x, y);
+        plot.classList.toggle("sb-over", value !== null && (row !== null || names.hit(x, y) !== null));
+        if (row === null || row === undefined) { tip.hidden = true; return; }
+        showTip(row, x, y);
+      },
+      click(x, y) {
+        const row = nearest(x, y), cluster = row === null ? names.hit(x, y) : null;
+        if (row !== null) openPoint(row);
+        else if (cluster !== null) openCluster(cluster);
+        else close();
+      },
+      shape(outline, done) {
+        shape = done ? null : outline;
+        if (done) {
+          const m = eye.matrix(), rows = [];
+          for (let row = 0; row < value.n; row += 1) {
+            const at = hidden[row] ? null : eye.project(points, row, m);
+            if (at && mapping.inside(at[0], at[1], outline)) rows.push(row);
+          }
+          const [w, h] = eye.size();
+          if (rows.length) { past = []; open({ kind: "lasso", title: `${grouped(rows.length)} chosen`, rows }); kept = value.dims === 2 ? outline.map(([x, y]) => [(x - w / 2) / eye.at.scale + eye.at.x, (h / 2 - y) / eye.at.scale + eye.at.y]) : null; }
+        }
+        render();
+      },
+    });
+
+    function showTip(row, x, y) {
+      const name = shades ? null : nameOf(row), cluster = value.by !== value.colours[0] ? clustered.get(ids[row]) : null;
+      tip.replaceChildren(el("p", {}, hooks.textOf(row) ?? "…"), name ? el("span", {}, el("i", { style: { background: ink(row) } }), name.label) : el("span", {}, shades ? `${value.by}: ${shades[row]}` : ""),
+        cluster ? el("span", {}, `in ${cluster.label}`) : "");
+      tip.hidden = false;
+      const [width, height] = eye.size();
+      tip.style.left = `${Math.max(6, Math.min(x + 14, width - tip.offsetWidth - 6))}px`;
+      tip.style.top = `${y + tip.offsetHeight + 24 > height ? Math.max(6, y - tip.offsetHeight - 12) : y + 14}px`;
+    }
+
+    function open(next, flying = false) {
+      chosen = { ...next, rows: alive(next.rows) };
+      [kept, preview, light] = [null, null, null];
+      if (next.scores) chosen.scores = next.scores.filter((_, i) => !hidden[next.rows[i]]);
+      legend.draw(value, chosen.group ?? null);
+      side.show(chosen, past.length ? () => { const before = past.pop(); open(before); } : null);
+      restyle();
+      if (flying && chosen.rows.length) eye.fly(eye.around(points, chosen.rows), stepped);
+      root.dataset.listed = String(chosen.rows.length);
+      if (matchMedia("(max-width: 820px)").matches && chosen.kind !== "shown") list.scrollIntoView({ block: "start", behavior: "smooth" });
+    }
+    function close() {
+      [chosen, past, light, kept, preview] = [null, [], null, null, null];
+      finder.clear();
+      side.clear();
+      delete root.dataset.listed;
+      if (!value) return;
+      legend.draw(value, null);
+      restyle();
+    }
+    const rowsOf = (array, id) => Array.from(array.keys()).filter((row) => array[row] === id && !hidden[row]);
+    function openGroup(id) {
+      past = [];
+      const rows = rowsOf(groups, id), name = pictured.get(id);
+      open({ kind: "group", group: id, title: `${name.label} · ${grouped(rows.length)}`, rows, ...(value.by === value.colours[0] && id >= 0 ? { cluster: id } : {}) });
+    }
+    function openCluster(id) {
+      if (value.by === value.colours[0]) { openGroup(id); return; }
+      past = [];
+      const rows = rowsOf(ids, id);
+      open({ kind: "group", cluster: id, title: `${clustered.get(id).label} · ${grouped(rows.length)}`, rows });
+    }
+    async function openPoint(row) {
+      const found = await hooks.near(row);
+      if (chosen && !(chosen.kind === "point" && chosen.rows[0] === row)) past.push(chosen);
+      if (past.length > 20) past.shift();
+      open({ kind: "point", title: "Nearest to this text", rows: [row, ...(found.rows || [])], scores: [1, ...(found.scores || [])] });
+    }
+    function actions(of) {
+      return [{ words: "Zoom", why: "Fly to these texts", act: () => eye.fly(eye.around(points, of.rows), stepped) }, ...hooks.actions(of)];
+    }
+
+    function resize() {
+      const width = plot.clientWidth, height = plot.clientHeight;
+      if (!width || !value) return;
+      eye.resize(width, height, points, value.n);
+      render();
+      settle();
+    }
+    new ResizeObserver(resize).observe(plot);
+    onTheme(() => { if (value) { legend.draw(value, chosen?.group ?? null); restyle(); } });
+
+    function draw(next) {
+      const moved = !value || value.layout_key !== next.layout_key || value.key !== next.key;
+      value = next;
+      points = decode(next.points, Float32Array);
+      [ids, groups] = [decode(next.clusters, Int32Array), decode(next.groups, Int32Array)];
+      shades = next.shades ? decode(next.shades, Float32Array) : null;
+      hidden = next.hidden ? decode(next.hidden, Uint8Array) : new Uint8Array(next.n);
+      value.gone = hidden.reduce((sum, one) => sum + one, 0);
+      pictured = new Map(next.names.map((name) => [name.id, name]));
+      clustered = new Map(next.cluster_names.map((name) => [name.id, name]));
+      if (moved) {
+        [chosen, past, light, kept, preview] = [null, [], null, null, null];
+        finder.clear();
+        side.clear();
+        delete root.dataset.listed;
+        eye = mapping.camera(next.dims);
+        const found = next.dims === 2 ? mapping.grid(points, next.n) : null;
+        opacity = found ? mapping.opacities(points, next.n, found) : null;
+        lines = found && next.n >= CONTOURS_FROM ? mapping.contours(found) : [];
+        gl?.place(points, next.n, next.dims);
+      }
+      names.prepare(next.n, ids, next.cluster_names, hidden);
+      legend.draw(next, null);
+      hooks.marks?.(marks, next);
+      resize();
+      if (chosen && !moved) open(chosen.group === undefined && chosen.cluster === undefined ? chosen : { ...chosen, group: undefined, cluster: undefined, kind: "lasso" });
+      else restyle();
+      settle();
+      root.dataset.drawn = next.layout_key;
+      root.dataset.by = next.by;
+    }
+
+    // The whole picture, twice as fine as on the screen, with the legend beside it.
+    function picture(title) {
+      const [width, height] = eye.size(), dots = 2, beside = 250, made = el("canvas", { width: (width + beside) * dots, height: (height + 44) * dots }), pen = made.getContext("2d");
+      paint(dots);
+      pen.fillStyle = token("--sb-ground"); pen.fillRect(0, 0, made.width, made.height);
+      for (const one of [below, gpu, above]) pen.drawImage(one, 0, 44 * dots, width * dots, height * dots);
+      pen.setTransform(dots, 0, 0, dots, 0, 0);
+      const family = getComputedStyle(root).fontFamily, room = Math.floor((height - 20) / 21), shown = shades ? [] : value.names.slice(0, room);
+      pen.textBaseline = "middle";
+      pen.fillStyle = token("--sb-ink"); pen.font = `600 17px ${family}`; pen.fillText(title, 18, 24);
+      pen.font = `12.5px ${family}`;
+      shown.forEach((name, i) => {
+        const y = 58 + i * 21, label = i === room - 1 && value.names.length > room ? `and ${value.names.length - room + 1} more` : `${name.label.slice(0, 30)} · ${grouped(name.size)}`;
+        pen.fillStyle = mapping.css(mapping.rgb(name)); pen.beginPath(); pen.arc(width + 14, y, 5, 0, 7); pen.fill();
+        pen.fillStyle = token("--sb-ink"); pen.fillText(label, width + 26, y);
+      });
+      render();
+      return made;
+    }
+
+    return {
+      draw, open, close, openGroup, openCluster, picture, plot,
+      spot(row) { const at = eye.project(points, row), box = plot.getBoundingClientRect(); return [box.x + at[0], box.y + at[1]]; },
+      labels: () => names.rects().map((box) => [...box]),
+      eye: () => eye,
+    };
+  }
+  window.SB.scene = scene;
+})();

@@ -1,0 +1,113 @@
+"""The map's controls, the map, and what connects them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ..controls import cancel_button, download_button, long_work
+from ..handlers import PROGRESS, guarded
+from ..page import Page
+from ..picker import corpus_picker
+from ..views import Value, nothing, plain, view
+from . import choosing, saving
+from .drawing import cluster_params, draw, projection_params
+from .editing import edit, recolour, shown_map
+
+if TYPE_CHECKING:
+    from ..places import Place
+
+_BLANK = "Press Draw the map: a few hundred texts take some seconds."
+_METHODS = [
+    ("Found in the data", "auto"),
+    ("By density (HDBSCAN)", "hdbscan"),
+    ("As many as I say (k-means)", "kmeans"),
+    ("Joined while alike (agglomerative)", "agglomerative"),
+]
+_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+
+
+def noted(page: Page, map_key: str) -> Value | None:
+    """What is to be known of the map, such as words that its model does not know; ``None`` where that is nothing."""
+    notes = page.maps.get(map_key).view.notes
+    return {"text": " ".join(notes)} if notes else None
+
+
+def act(page: Page, map_key: str | None, key: str | None, kind: Any, index: Any) -> tuple[Any, Any]:
+    """The map and the corpus after a click in the map's list or legend: ``kind`` is ``edit`` or ``colour``."""
+    if kind == "colour":
+        return recolour(page, map_key, index), gr.skip()
+    value, corpus = edit(page, map_key, key, index)
+    return value, gr.skip() if corpus is None else corpus
+
+
+def build(page: Page) -> None:
+    """Draw it."""
+    map_key = gr.State(None)
+    with gr.Row(elem_classes=["sb-map-go"]):
+        button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
+        cancel_button("map")
+        with gr.Accordion("Texts, layout and clusters", open=False, elem_id="map-settings"), gr.Row():
+            with gr.Column(min_width=260):
+                picked = corpus_picker(page, "map")
+            with gr.Column(min_width=220):
+                dimensions = gr.Radio(["2-D", "3-D"], value="2-D", label="Dimensions", elem_id="map-dimensions")
+                neighbours = gr.Slider(
+                    2, 100, 15, step=1, label="Neighbours", info="Few: fine detail. Many: the broad picture.", elem_id="map-neighbours"
+                )
+                distance = gr.Slider(0.0, 0.99, 0.1, step=0.01, label="Least distance", info="Small: tight clumps.", elem_id="map-distance")
+            with gr.Column(min_width=220):
+                method = gr.Dropdown(_METHODS, value="auto", label="Clusters", elem_id="map-method")
+                count = gr.Slider(2, 60, 10, step=1, label="How many", visible=False, elem_id="map-count")
+                threshold = gr.Slider(0.1, 0.95, 0.5, step=0.05, label="Least mean cosine", visible=False, elem_id="map-threshold")
+    shown = _map_view(page)
+    remarks = view("note", elem_id="map-notes")
+    with gr.Row(elem_classes=["sb-downloads"], visible=False) as saves:
+        download_button("Download HTML", partial(saving.write_html, page), [map_key], elem_id="map-html")
+        picture = gr.Button("Download PNG", elem_id="map-png")
+        download_button("Download CSV", partial(saving.write_table, page), [map_key], elem_id="map-csv")
+    picture.click(None, js="() => SB.map?.picture()")
+
+    def drawn_by(colour: str, key: str | None, model: str, d: str, n: int, m: float, how: str, number: int, least: float) -> Any:
+        key, drawn = draw(page, key, model, projection_params(d, n, m), cluster_params(how, number, least), PROGRESS, colour)
+        return key, drawn, shown_map(page, drawn), noted(page, drawn), gr.update(visible=True)
+
+    def on_draw(*controls: Any) -> Any:
+        return drawn_by("", *controls)
+
+    def on_setting(map_key: str | None, *controls: Any) -> Any:
+        # Nothing to move before the first map.
+        return gr.skip() if map_key is None else drawn_by(page.maps.get(map_key).colour, *controls)
+
+    def on_arrive(place: Place | None, *controls: Any) -> Any:
+        if place is None or not place.drawn or place.tab != "map":
+            return gr.skip()
+        return drawn_by(place.colour, *controls)
+
+    def on_act(map_key: str | None, key: str | None, event: gr.SelectData) -> Any:
+        return act(page, map_key, key, event.value, event.index)
+
+    inputs = [page.corpus, page.model, dimensions, neighbours, distance, method, count, threshold]
+    outputs = [page.corpus, map_key, shown, remarks, saves]
+    drawing = {"outputs": outputs, "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
+    long_work(button.click, "map", on_draw, inputs, **drawing)
+    picked.then("map", on_draw, inputs, **drawing)
+    long_work(page.arrived.change, "map", on_arrive, [page.arrived, *inputs], **drawing)
+    for event in (dimensions.input, neighbours.release, distance.release, method.input, count.release, threshold.release):
+        long_work(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
+    method.change(_method_controls, method, [count, threshold], queue=False, **_QUIET)
+    # A hand may be quicker than the answers: each of its clicks counts, one after the other.
+    each = {**_QUIET, "trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "map-edits"}
+    shown.select(guarded(on_act), [map_key, page.corpus], [shown, page.corpus], **each)
+
+
+def _method_controls(how: str) -> tuple[Any, Any]:
+    return gr.update(visible=how == "kmeans"), gr.update(visible=how == "agglomerative")
+
+
+def _map_view(page: Page) -> Any:
+    asked = {"texts": choosing.texts, "rows": choosing.items, "near": choosing.near, "find": choosing.find, "csv": choosing.chosen_csv}
+    server = [choosing.answered(page, f"map_{name}", answer) for name, answer in asked.items()]
+    return view("map", plain(nothing(_BLANK)), elem_id="map-view", server=server)

@@ -1,0 +1,78 @@
+"""What is done to a map, step by step, and undone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sbert_studio.errors import StudioError
+from sbert_studio.explore.groups.edits import Edits, Label, Merge, Remove, Rename, Split
+
+IDS = np.array([0, 0, 0, 1, 1, -1])
+
+
+def begun() -> Edits:
+    return Edits.of(IDS, {0: "cards", 1: "bread"})
+
+
+def test_each_step_makes_a_new_whole_and_undo_leads_back() -> None:
+    start = begun()
+    steps = [
+        Label((0, 3), "urgent"),
+        Rename(0, "bank cards"),
+        Remove((1,)),
+        Merge((0, 1)),
+        Label((3,), "later"),
+    ]
+    seen = [start]
+    for step in steps:
+        seen.append(seen[-1].then(step))
+    assert start.now.labels == ("",) * 6 and not start.now.removed.any() and start.now.names[0] == "cards"
+    assert seen[-1].now.labels == ("urgent", "", "", "later", "", "")
+    assert seen[-1].now.clusters() == [(0, "bank cards", 4), (-1, "no cluster", 1)]
+    back = seen[-1]
+    for before in reversed(seen[:-1]):
+        back = back.undone()
+        assert back.now.labels == before.now.labels and back.now.clusters() == before.now.clusters()
+        assert np.array_equal(back.now.removed, before.now.removed)
+    with pytest.raises(StudioError, match="nothing to undo"):
+        back.undone()
+
+
+def test_labels_tell_their_rows_that_are_left() -> None:
+    edits = begun().then(Label((4, 0, 2), "  a   name ")).then(Label((5,), "b")).then(Remove((0,)))
+    assert [(label, rows.tolist()) for label, rows in edits.now.labelled()] == [("a name", [2, 4]), ("b", [5])]
+
+
+def test_a_cluster_is_split_into_parts_with_names_of_their_own() -> None:
+    edits = begun().then(Split(0, ((0, 2), (1,)), ("bread", "cards")))
+    assert edits.now.clusters() == [(0, "bread (2)", 2), (1, "bread", 2), (2, "cards", 1), (-1, "no cluster", 1)]
+    assert edits.now.ids.tolist() == [0, 2, 0, 1, 1, -1]
+    assert IDS.tolist() == [0, 0, 0, 1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Label((), "x"), "no text was chosen"),
+        (lambda: Label((0,), " \n "), "a name has"),
+        (lambda: Label((0,), "x" * 81), "a name has"),
+        (lambda: Remove((0, 1, 2, 3, 4, 5)), "no text would be left"),
+        (lambda: Rename(7, "x"), "no such cluster"),
+        (lambda: Rename(-1, "x"), "no such cluster"),
+        (lambda: Rename(0, "bread"), "another cluster is called"),
+        (lambda: Merge((0, 0)), "merged with another"),
+        (lambda: Merge((0, 9)), "no such cluster"),
+        (lambda: Split(0, ((0,), (1,)), ("a", "b")), "not the parts"),
+        (lambda: Split(0, ((0, 1), (1, 2)), ("a", "b")), "not the parts"),
+        (lambda: Split(0, ((0, 1, 2), ()), ("a", "b")), "not the parts"),
+    ],
+)
+def test_a_step_that_makes_no_sense_is_refused_in_words(make, words: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(StudioError, match=words):
+        begun().then(make())
+
+
+def test_labels_that_were_given_before_are_there_from_the_beginning() -> None:
+    edits = Edits.of(IDS, {0: "a", 1: "b"}, ["x", "", "", "", "", ""])
+    assert edits.then(Label((1,), "y")).undone().now.labels[:2] == ("x", "")
