@@ -49,7 +49,7 @@ def build(page: Page) -> None:
     with gr.Row(elem_classes=["sb-map-go"]):
         button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
         cancel_button("map")
-        with gr.Accordion("Texts, layout and clusters", open=False, elem_id="map-settings"), gr.Row():
+        with gr.Accordion("Texts and settings", open=False, elem_id="map-settings"), gr.Row():
             with gr.Column(min_width=260):
                 picked = corpus_picker(page, "map")
             with gr.Column(min_width=220):

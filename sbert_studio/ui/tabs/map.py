@@ -23,5 +23,6 @@ def build(studio: Studio, page: Page) -> None:
             "title": "See the whole corpus at once",
             "text": "Texts that mean alike lie close together. Circle some, or click one.",
         },
+        classes=["sb-map-intro"],
     )
     mapping(page)
