@@ -60,6 +60,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.runs_changed = gr.State(0)
         page.basket_changed = gr.State(0)
         page.teach = gr.State(None)
+        page.on_map, page.within = gr.State(None), gr.State(None)
         page.timer = gr.Timer(1.0, active=False)
         page.runs_timer = gr.Timer(4.0)
         page.fits_timer = gr.Timer(1.0, active=False)

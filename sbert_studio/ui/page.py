@@ -49,6 +49,8 @@ class Page:
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
         basket_changed: a ``gr.State`` counter that rises when a pair is put into the visitor's basket or taken out.
+        on_map, within: ``gr.State`` with texts to show on the map, and with those that Search is restricted to (see
+            :mod:`sbert_studio.ui.mapping.handover`).
         teach: a ``gr.State``; the :class:`~sbert_studio.ui.teaching.Lesson` that is put there opens Fine-tune with it.
         runs_timer: ticks always, for the runs that wait or train elsewhere.
         fits_timer: ticks while word vectors are made; evaluations_timer: while models are judged.
@@ -70,6 +72,8 @@ class Page:
     runs_changed: Any = None
     basket_changed: Any = None
     teach: Any = None
+    on_map: Any = None
+    within: Any = None
     timer: Any = None
     runs_timer: Any = None
     fits_timer: Any = None

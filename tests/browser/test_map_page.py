@@ -196,3 +196,45 @@ def test_a_map_in_space_is_turned_and_the_exported_file_opens_alone(visit: Calla
     alone.mouse.click(*alone.evaluate("SB.map.spot(0)"))
     alone.wait_for_function("document.querySelectorAll('.sb-map-list ol li').length === 13")
     assert complaints == []
+
+
+def test_what_is_on_the_map_goes_to_other_tabs_and_back(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Search")
+    visitor.upload("search-file", "messages.csv", corpus_csv(3))
+    visitor.see("#search-summary dl")
+    visitor.fill("#search-query", "bread")
+    page.click("#search-go")
+    page.wait_for_function("document.querySelector('#search-hits tbody tr')?.innerText.includes('bread')")
+    # Not drawn yet: it is drawn, and what was found is listed.
+    page.click("#search-to-map")
+    visitor.see("#map-view [data-texts=ready]")
+    told(visitor, "Found for “bread”")
+    listed(visitor, 10)
+    page.get_by_role("button", name="Use as examples").click()
+    page.wait_for_selector("text=9 pairs put there")
+
+    for words, name in (("bread", "Baking"), ("card", "Cards"), ("rain", "Weather")):
+        page.fill("#map-view .sb-map-find", words)
+        page.keyboard.press("Enter")
+        told(visitor, f"with “{words}”")
+        page.fill(f"{LIST} input[type=text]", name)
+        page.keyboard.press("Enter")
+        page.wait_for_selector(f"#map-view .sb-map-label:has-text('{name}')")
+    page.click("#map-view .sb-map-label:has-text('Baking')")
+    told(visitor, "Baking")
+    page.get_by_role("button", name="Search here").click()
+    page.wait_for_selector("#search-within:visible")
+    visitor.fill("#search-query", "the machine swallowed it")
+    page.click("#search-go")
+    page.wait_for_function("document.querySelector('#search-hits .sb-caption')?.innerText.includes('of 16 texts')")
+    assert "card" not in visitor.text("#search-hits tbody")
+    page.click("#search-everywhere")
+    page.wait_for_function("document.querySelector('#search-hits .sb-caption')?.innerText.includes('of 48 texts')")
+    page.wait_for_selector("#search-within", state="hidden")
+
+    visitor.tab("Map")
+    page.get_by_role("button", name="Teach these").click()
+    page.wait_for_selector("#tune-findings .sb-verdict:visible")
+    page.wait_for_function("/Baking|Cards|Weather/.test(document.querySelector('#tune-preview').innerText)")

@@ -137,7 +137,7 @@ def test_closing_the_page_ends_its_search_and_no_training(tmp_path: Path, monkey
         url = url.rstrip("/")
         number = next(number for number, fn in blocks.fns.items() if getattr(fn.fn, "__name__", "") == "on_search")
         with heartbeat(url, "visitor"):
-            data = [None, "query", 10, "semantic", str(studio.settings.default_model), ""]
+            data = [None, "query", 10, "semantic", str(studio.settings.default_model), "", "", [], "", None]
             body = {"fn_index": number, "data": data, "session_hash": "visitor"}
             assert httpx.post(f"{url}/gradio_api/queue/join", json=body).status_code == 200
             while not outcome:

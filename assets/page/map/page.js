@@ -37,6 +37,8 @@
     // What can be done with a list; a neighbour list counts its text too.
     const actions = (list) => [
       { words: "Download these", why: "A CSV of these rows", act: () => download(list.rows) },
+      { words: "Search here", why: "Search among these texts only", act: () => select(host, "here", list.rows) },
+      { words: "Use as examples", why: "Into the basket, as pairs that belong together", act: () => select(host, "examples", list.rows) },
       { words: "Remove these", why: "Take them out of the map and of the corpus; Undo brings them back", act: () => edit({ do: "remove", rows: list.rows }) },
     ];
 
@@ -55,13 +57,14 @@
 
     // What was done so far: labels to list again, and the way back.
     function marks(place, next) {
-      place.hidden = !next.edits.length;
+      place.hidden = !next.edits.length && !next.labels.length;
       const labels = next.labels.map((label) => el("button", { type: "button", class: "sb-map-label", title: "List these texts", on: { click: () => drawing.open({ kind: "lasso", title: `${label.label} · ${grouped(label.size)}`, rows: label.rows }) } },
         label.label, el("b", {}, grouped(label.size))));
       place.replaceChildren(
         el("div", { class: "sb-map-list-head" }, el("strong", {}, next.labels.length ? "Your labels" : "Changed"),
           el("button", { type: "button", class: "sb-small-button", title: next.edits.at(-1) || "", on: { click: () => edit({ do: "undo" }) } }, "Undo")),
         el("div", { class: "sb-map-labels" }, labels),
+        ...(next.labels.length ? [el("button", { type: "button", class: "sb-small-button sb-map-teach", title: "Opens Fine-tune with the labelled texts", on: { click: () => select(host, "teach", 0) } }, "Teach these")] : []),
         el("p", { class: "sb-dim", role: "status" }, next.edits.at(-1) || ""));
     }
 

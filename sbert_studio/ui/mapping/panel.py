@@ -12,12 +12,13 @@ from ..handlers import PROGRESS, guarded
 from ..page import Page
 from ..picker import corpus_picker
 from ..views import Value, nothing, plain, view
-from . import choosing, saving
+from . import choosing, handover, saving
 from .drawing import cluster_params, draw, projection_params
 from .editing import edit, recolour, shown_map
 
 if TYPE_CHECKING:
     from ..places import Place
+    from .handover import Rows
 
 _BLANK = "Press Draw the map: a few hundred texts take some seconds."
 _METHODS = [
@@ -35,16 +36,30 @@ def noted(page: Page, map_key: str) -> Value | None:
     return {"text": " ".join(notes)} if notes else None
 
 
-def act(page: Page, map_key: str | None, key: str | None, kind: Any, index: Any) -> tuple[Any, Any]:
-    """The map and the corpus after a click in the map's list or legend: ``kind`` is ``edit`` or ``colour``."""
+def act(page: Page, map_key: str | None, key: str | None, owner: Any, kind: Any, index: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """What follows from a click in the map's list or legend.
+
+    Args:
+        kind: ``colour``, ``edit``, ``teach``, ``examples`` or ``here``; index: what the browser sends with it.
+
+    Returns:
+        the value of the map, the key of the corpus, and what ``page.teach``, ``page.basket_changed`` and ``page.within`` hold then.
+    """
+    none: Any = gr.skip()
     if kind == "colour":
-        return recolour(page, map_key, index), gr.skip()
+        return recolour(page, map_key, index), none, none, none, none
+    if kind == "teach":
+        return none, none, handover.teach(page, page.maps.get(map_key)), none, none
+    if kind == "examples":
+        return none, none, none, handover.examples(page, owner, page.maps.get(map_key), index), none
+    if kind == "here":
+        return none, none, none, none, handover.search_here(page.maps.get(map_key), index)
     value, corpus = edit(page, map_key, key, index)
-    return value, gr.skip() if corpus is None else corpus
+    return value, none if corpus is None else corpus, none, none, none
 
 
-def build(page: Page) -> None:
-    """Draw it."""
+def build(page: Page, tab: str) -> None:
+    """Draw it; ``tab`` is the title of the tab that it stands in."""
     map_key = gr.State(None)
     with gr.Row(elem_classes=["sb-map-go"]):
         button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
@@ -86,8 +101,17 @@ def build(page: Page) -> None:
             return gr.skip()
         return drawn_by(place.colour, *controls)
 
-    def on_act(map_key: str | None, key: str | None, event: gr.SelectData) -> Any:
-        return act(page, map_key, key, event.value, event.index)
+    def on_act(map_key: str | None, key: str | None, owner: Any, event: gr.SelectData) -> Any:
+        return act(page, map_key, key, owner, event.value, event.index)
+
+    def on_show(rows: Rows | None, map_key: str | None, key: str | None, *controls: Any) -> Any:
+        if rows is None:
+            return gr.skip()
+        notes, saves = gr.skip(), gr.skip()
+        if map_key is None or map_key not in page.maps or page.maps.get(map_key).made["corpus"] != rows.corpus:
+            key, map_key, _, notes, saves = drawn_by("", key, *controls)
+        there = handover.on_map(page.maps.get(map_key), rows.rows)
+        return key, map_key, shown_map(page, str(map_key), {"rows": there, "title": rows.title}), notes, saves
 
     inputs = [page.corpus, page.model, dimensions, neighbours, distance, method, count, threshold]
     outputs = [page.corpus, map_key, shown, remarks, saves]
@@ -100,7 +124,10 @@ def build(page: Page) -> None:
     method.change(_method_controls, method, [count, threshold], queue=False, **_QUIET)
     # A hand may be quicker than the answers: each of its clicks counts, one after the other.
     each = {**_QUIET, "trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "map-edits"}
-    shown.select(guarded(on_act), [map_key, page.corpus], [shown, page.corpus], **each)
+    done = [shown, page.corpus, page.teach, page.basket_changed, page.within]
+    shown.select(guarded(on_act), [map_key, page.corpus, page.owner], done, **each)
+    opened = page.on_map.change(lambda rows: gr.skip() if rows is None else gr.Tabs(selected=tab), page.on_map, page.tabs, **_QUIET)
+    long_work(opened.then, "map", on_show, [page.on_map, map_key, *inputs], **drawing)
 
 
 def _method_controls(how: str) -> tuple[Any, Any]:

@@ -25,4 +25,4 @@ def build(studio: Studio, page: Page) -> None:
         },
         classes=["sb-map-intro"],
     )
-    mapping(page)
+    mapping(page, TITLE)

@@ -12,15 +12,17 @@ from ..basket.gather import SAID
 from ..clearing.panel import build as clearing
 from ..controls import cancel_button, long_work
 from ..handlers import PROGRESS, guarded, told
+from ..mapping.handover import show
 from ..page import Page, is_ours
 from ..picker import corpus_picker
-from ..searching import filters
+from ..searching import filters, within
 from ..searching.hits import BY_WORDS, SCORES, Asked, hits_table, judge, side_table
 from ..views import Value, nothing, view
 
 if TYPE_CHECKING:
     from ...studio import Studio
     from ...studio.results import SearchResult
+    from ..mapping.handover import Rows
     from ..places import Place
 
 TITLE = "Search"
@@ -43,6 +45,7 @@ def find(
     *,
     only: tuple[str, list[str]] | None = None,
     beside: str = "",
+    chosen_there: Rows | None = None,
 ) -> tuple[str, Value, Value | None]:
     """The corpus' key (the sample's, where nothing was chosen), the hits, and those of the other model, if there is one.
 
@@ -50,10 +53,12 @@ def find(
         reranker: the model that ranks the best again, if any.
         only: a column and what it must say.
         beside: the other model.
+        chosen_there: the texts that were chosen on the map, if only these count.
     """
     key, chosen = page.corpus_of(key)
     corpus, again = chosen.corpus, reranker or False
     among = filters.rows(corpus, *only) if only else None
+    among = among if chosen_there is None else chosen_there.among(corpus, among)
 
     def ask(name: str | None) -> SearchResult:
         reading = told(progress, "Encoding the corpus") if progress is not None else None
@@ -144,12 +149,14 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
                 elem_id="search-beside",
                 min_width=200,
             )
+        everywhere = within.draw(page, TITLE)
         button = gr.Button("Search", variant="primary", elem_id="search-go")
         cancel_button("search")
     asked = gr.State(None)
     with gr.Row(elem_classes=["sb-beside"]):
         hits = view("table", nothing("Results appear here, the closest first."), elem_id="search-hits")
         others = view("table", elem_id="search-others")
+    to_map = gr.Button("Show on map", size="sm", visible=False, elem_id="search-to-map")
 
     def on_search(
         key: str | None,
@@ -161,9 +168,11 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         by: str,
         values: list[str],
         beside: str,
+        there: Rows | None,
         progress: Any = PROGRESS,
     ) -> tuple[str, Value, Asked, Value | None]:
-        key, shown, other = find(page, key, query, k, mode, model, reranker, progress, only=(by, values), beside=beside)
+        only = (by, values)
+        key, shown, other = find(page, key, query, k, mode, model, reranker, progress, only=only, beside=beside, chosen_there=there)
         return key, shown, Asked(key, query), other
 
     def on_row(key: str | None, k: int, model: str, asked: Asked | None, owner: Any, event: gr.SelectData) -> Any:
@@ -175,7 +184,10 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
     def on_other(asked: Asked | None, owner: Any, event: gr.SelectData) -> Any:
         return judge(page, asked, event.index, event.value, owner) if event.value in SAID else gr.skip()
 
-    inputs, outputs = [page.corpus, query, k, mode, page.model, reranker, by, values, beside], [page.corpus, hits, asked, others]
+    inputs, outputs = (
+        [page.corpus, query, k, mode, page.model, reranker, by, values, beside, page.within],
+        [page.corpus, hits, asked, others],
+    )
 
     def on_arrive(place: Place | None) -> Any:
         if place is None or not place.query:
@@ -193,11 +205,12 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         by: str,
         values: list[str],
         beside: str,
+        there: Rows | None,
         progress: Any = PROGRESS,
     ) -> Any:
-        return (
-            gr.skip() if place is None or not place.query else on_search(key, query, k, mode, model, reranker, by, values, beside, progress)
-        )
+        if place is None or not place.query:
+            return gr.skip()
+        return on_search(key, query, k, mode, model, reranker, by, values, beside, there, progress)
 
     def remember(event: Any) -> None:
         event.success(None, [query, mode], None, js="(q, mode) => SB.place({ tab: 'search', q, mode: mode === 'semantic' ? '' : mode })")
@@ -208,6 +221,14 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
     long_work(filled.success, "search", on_arrived, [page.arrived, *inputs], outputs, show_progress_on=hits)
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     row_inputs, row_outputs = [page.corpus, k, page.model, asked, page.owner], [hits, asked, page.basket_changed, others]
+    long_work(everywhere.click(lambda: None, None, page.within, **quiet).then, "search", on_search, inputs, outputs, show_progress_on=hits)
+
+    def on_map(asked: Asked | None, shown: Any) -> Rows:
+        rows = shown.get("ids") if isinstance(shown, dict) else None
+        return show(page, asked.corpus if asked else None, rows, f"Found for “{_short(asked.text if asked else '')}”")
+
+    to_map.click(guarded(on_map), [asked, hits], page.on_map, **quiet)
+    asked.change(lambda now: gr.update(visible=now is not None), asked, to_map, **quiet)
     hits.select(guarded(on_row), row_inputs, row_outputs, trigger_mode="multiple", **quiet)
     others.select(guarded(on_other), [asked, page.owner], page.basket_changed, trigger_mode="multiple", **quiet)
     for chooser, choices in ((reranker, rerankers), (beside, second_models)):
