@@ -13,6 +13,7 @@ from .errors import StudioError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
+_PERSISTENT = Path("/data")  # what a Space keeps
 _YES = ("1", "yes", "true", "on")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -68,6 +69,7 @@ class Settings:
         share: ask Gradio for a public tunnel.
         device: ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
         space: whether the app runs on a Hugging Face Space.
+        space_id: its ``owner/name``; empty elsewhere.
         default_model: the name chosen where none is given.
         reranker: the cross- or poly-encoder that ranks search hits again: a folder or a hub id.
         max_upload_mb: the largest accepted upload, in MiB.
@@ -84,6 +86,7 @@ class Settings:
     share: bool = False
     device: str = "auto"
     space: bool = False
+    space_id: str = ""
     default_model: str = DEFAULT_MODEL
     reranker: str = DEFAULT_RERANKER
     max_upload_mb: int = 512
@@ -97,6 +100,23 @@ class Settings:
     def shared(self) -> bool:
         """Whether strangers can reach the page, so that visitors must not see each other's runs."""
         return self.space or self.share or self.host not in _LOOPBACK
+
+    @property
+    def ephemeral(self) -> bool:
+        """Whether what lies in ``home`` is gone when the Space sleeps or is built anew, for it has no persistent storage."""
+        return self.space and not self.home.is_relative_to(_PERSISTENT)
+
+    @property
+    def duplicate_url(self) -> str:
+        """Where a visitor makes this Space their own; empty elsewhere."""
+        return f"https://huggingface.co/spaces/{self.space_id}?duplicate=true" if self.space_id else ""
+
+    @property
+    def elsewhere(self) -> str:
+        """Where the limits of a shared page do not hold, for a refusal's hint."""
+        if self.duplicate_url:
+            return f"a Space of your own has limits of your own: duplicate this one at {self.duplicate_url}"
+        return "on a machine of your own there is no such limit"
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -114,6 +134,7 @@ class Settings:
             port=_whole_number(env, "SBERT_STUDIO_PORT", 7860),
             device=env.get("SBERT_STUDIO_DEVICE") or "auto",
             space=space,
+            space_id=env.get("SPACE_ID") or "",
             default_model=env.get("SBERT_STUDIO_MODEL") or DEFAULT_MODEL,
             reranker=env.get("SBERT_STUDIO_RERANKER") or DEFAULT_RERANKER,
             max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", 512),
@@ -151,9 +172,8 @@ def has_screen(environ: Mapping[str, str] | None = None) -> bool:
 
 
 def _default_home(env: Mapping[str, str], space: bool) -> Path:
-    persistent = Path("/data")
-    if space and os.access(persistent, os.W_OK):
-        return persistent / "sbert-studio"
+    if space and os.access(_PERSISTENT, os.W_OK):
+        return _PERSISTENT / "sbert-studio"
     data_home = env.get("XDG_DATA_HOME") or "~/.local/share"
     return _expanded(data_home) / "sbert-studio"
 

@@ -20,16 +20,17 @@
 
   views.empty = (root) => (value) => root.replaceChildren(empty(value.text));
 
-  views.note = (root) => (value) => root.replaceChildren(el("p", { class: "sb-fineprint sb-dim" }, value.text));
+  views.note = (root) => (value) => root.replaceChildren(el("p", { class: "sb-fineprint sb-dim" }, value.text,
+    ...(value.link ? [" ", el("a", { href: value.link, target: "_blank", rel: "noopener" }, value.link)] : [])));
 
   // What stands above every tab, with what to do about it.
-  views.banner = (root, host) => (value) => root.replaceChildren(
-    el("div", { class: "sb-banner", role: "status" },
-      el("p", {}, el("strong", {}, value.text)),
-      value.advice.map((words) => el("p", {}, words)),
-      el("div", { class: "sb-banner-ways" },
-        value.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, `Use ${one.title}`)),
-        value.fit ? el("button", { type: "button", class: "sb-small-button", on: { click: () => document.querySelector("#tab-models-button")?.click() } }, "To the Models tab") : null)));
+  views.banner = (root, host) => (value) => root.replaceChildren(...value.notes.map((note) => el("div", { class: "sb-banner", role: "status" },
+    el("p", {}, el("strong", {}, note.text)),
+    note.advice.map((words) => el("p", {}, words)),
+    el("div", { class: "sb-banner-ways" },
+      note.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, `Use ${one.title}`)),
+      note.link ? el("a", { class: "sb-small-button", href: note.link.href, target: "_blank", rel: "noopener" }, note.link.words) : null,
+      note.tab ? el("button", { type: "button", class: "sb-small-button", on: { click: () => document.querySelector("#tab-models-button")?.click() } }, "To the Models tab") : null))));
 
   views.facts = (root) => (value) => {
     if (value.empty) return root.replaceChildren(empty(value.empty));

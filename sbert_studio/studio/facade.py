@@ -7,6 +7,7 @@ from .benching import Benching
 from .changing import Changing
 from .fitting.fitting import Fitting
 from .judging.evaluating import Evaluating
+from .pushing import Pushing
 from .reading import Reading
 from .services import Services
 from .tuning.settling import Settling
@@ -26,6 +27,7 @@ class Studio(Services):
         tune: plans → runs → models.
         settle: what is decided about a run after its training.
         judge: models → scores.
+        hub: models → the Hugging Face Hub.
         bench: work → how much faster than a peer.
     """
 
@@ -37,4 +39,5 @@ class Studio(Services):
         self.tune = Tuning(self, self.read)
         self.settle = Settling(self, self.tune)
         self.judge = Evaluating(self, self.read)
+        self.hub = Pushing(self)
         self.bench = Benching(self, self.read)

@@ -9,15 +9,14 @@ from ..errors import StudioError
 from ..runs.records.record import Run
 from ..settings import Limits
 
-_OWN = "on a machine of your own there is no such limit"
 
-
-def require_within(limits: Limits, run: Run, runs: Sequence[Run]) -> None:
+def require_within(limits: Limits, run: Run, runs: Sequence[Run], elsewhere: str) -> None:
     """Find out whether a run may be begun.
 
     Args:
         run: as it would be; its spec says how long it is.
         runs: those that wait or train, everybody's.
+        elsewhere: where there is no such limit.
 
     Raises:
         StudioError: it is larger than a run may be here, its owner has one under way, or too many wait.
@@ -31,15 +30,15 @@ def require_within(limits: Limits, run: Run, runs: Sequence[Run]) -> None:
     )
     for wanted, most, what, how in asked:
         if most and wanted > most:
-            raise StudioError(f"this run has {wanted:,g} {what}, and here a run has at most {most:,}", f"{how}; {_OWN}")
-    require_turn(limits, run.owner, runs)
+            raise StudioError(f"this run has {wanted:,g} {what}, and here a run has at most {most:,}", f"{how}; {elsewhere}")
+    require_turn(limits, run.owner, runs, elsewhere)
 
 
 def _epochs(spec: Mapping[str, Any]) -> float:
     return float(spec.get("epochs", 0)) * int(spec.get("soup", 1))
 
 
-def require_turn(limits: Limits, owner: str, runs: Sequence[Run]) -> None:
+def require_turn(limits: Limits, owner: str, runs: Sequence[Run], elsewhere: str) -> None:
     """Find out whether one more run of this owner may wait here.
 
     Raises:
@@ -49,6 +48,6 @@ def require_turn(limits: Limits, owner: str, runs: Sequence[Run]) -> None:
     if limits.runs and len(own) >= limits.runs:
         under_way = f"{own[0].name} is {'training' if own[0].status == 'running' else 'waiting for its turn'}"
         most = "one run" if limits.runs == 1 else f"{limits.runs} runs"
-        raise StudioError(f"{under_way}, and each visitor has {most} at a time here", "wait until it has ended, or stop it")
+        raise StudioError(f"{under_way}, and each visitor has {most} at a time here", f"wait until it has ended, or stop it; {elsewhere}")
     if limits.queue and len(runs) >= limits.queue:
-        raise StudioError(f"{len(runs)} runs are under way, and no more than {limits.queue} may wait here", "try again later")
+        raise StudioError(f"{len(runs)} runs are under way, and no more than {limits.queue} may wait here", f"try again later; {elsewhere}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import pkgutil
 import threading
 from dataclasses import replace
@@ -13,6 +14,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from ..caches import keep_little
+from ..errors import StudioError
 from ..studio.keeping import Keeper
 from . import banner, places, tabs, theme
 from .api.build import build as build_api
@@ -29,6 +31,7 @@ from .visitors.session import is_owner, new_owner
 if TYPE_CHECKING:
     from ..studio import Studio
 
+log = logging.getLogger(__name__)
 NAME = "SBERT Studio"
 TAGLINE = "Explore sentences, and tune the model that compares them."
 # Scrambles what the browser keeps (a visitor's name and the run they follow), so that it survives a restart. It protects nothing.
@@ -202,5 +205,8 @@ def _device(studio: Studio) -> dict[str, str]:
 def _warm_up(studio: Studio) -> None:
     from ..explore.projection import warm_up
 
-    studio.catalog.load(studio.settings.default_model)
+    try:
+        studio.catalog.load(studio.settings.default_model)
+    except StudioError as error:
+        log.warning("the default model cannot be loaded: %s", error)  # the verb that needs it says so
     warm_up(studio.workspace)

@@ -1,4 +1,4 @@
-"""Above every tab: most of the chosen corpus is in a language or script that the chosen model hardly reads, and what to do."""
+"""Above every tab: what a visitor should know before anything else, and what to do about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,27 @@ _OWN = "Word vectors made from these texts themselves know their words: a minute
 
 
 def said(page: Page, owner: Any, key: str | None, model: str | None) -> Value | None:
-    """The value of the ``banner`` view; ``None`` where the model reads the corpus."""
+    """The value of the ``banner`` view; ``None`` where there is nothing to say."""
+    notes = [note for note in (_forgotten(page), _hardly_read(page, owner, key, model)) if note is not None]
+    return {"notes": notes} if notes else None
+
+
+def _forgotten(page: Page) -> Value | None:
+    """That nothing stays here."""
+    settings = page.studio.settings
+    if not settings.ephemeral:
+        return None
+    way = {"words": "Duplicate this Space", "href": settings.duplicate_url}
+    return {
+        "text": "This Space keeps nothing: files, runs and models are gone once it sleeps or is built anew.",
+        "advice": ["Download a tuned model or push it to the Hub before you leave. A Space of your own can have persistent storage."],
+        "models": [],
+        "link": way if settings.duplicate_url else None,
+    }
+
+
+def _hardly_read(page: Page, owner: Any, key: str | None, model: str | None) -> Value | None:
+    """That most of the chosen corpus is in a language or script that the chosen model hardly reads."""
     chosen = page.corpora.get(key) if key is not None and key in page.corpora else page.sample_corpus()
     choices = page.model_choices(owner)
     try:
@@ -31,7 +51,7 @@ def said(page: Page, owner: Any, key: str | None, model: str | None) -> Value | 
         "text": found.words,
         "advice": [*([] if found.readers else [_ELSEWHERE]), _OWN],
         "models": [{"name": name, "title": titles[name]} for name in found.readers],
-        "fit": True,
+        "tab": True,
     }
 
 

@@ -23,8 +23,9 @@ def test_most_texts_in_a_language_that_the_model_was_not_trained_on(tmp_path: Pa
         page = Page(studio)
         value = said(page, None, corpus_key(page, tmp_path, CHINESE), None)
         assert value is not None
-        assert value["text"].startswith("Most texts of texts.csv look like Chinese, which this model was not trained on")
-        assert any("hub id" in words for words in value["advice"]) or value["models"]
+        (note,) = value["notes"]
+        assert note["text"].startswith("Most texts of texts.csv look like Chinese, which this model was not trained on")
+        assert any("hub id" in words for words in note["advice"]) or note["models"]
         few = [*CHINESE[:2], "I lost my card", "How do I get the money back?", "What is the weather like", "The app does not open"]
         assert said(page, None, corpus_key(page, tmp_path, few, "few.csv"), None) is None, "two of six are not most"
         assert said(page, None, None, None) is None, "the sample is English"
@@ -35,5 +36,17 @@ def test_a_model_that_lacks_the_words_says_how_many(page: Page, tmp_path: Path) 
     assert page.studio.catalog.load(model).tokens is not None
     value = said(page, None, corpus_key(page, tmp_path, ["ϰϱϲϳ ϸϻ", "ᚠᚢᚦ ᚨᚱᚲ", "ϰϱ ᚠᚢ"]), model)
     assert value is not None
-    assert "does not know 100% of the tokens of texts.csv" in value["text"]
+    assert "does not know 100% of the tokens of texts.csv" in value["notes"][0]["text"]
     assert said(page, None, corpus_key(page, tmp_path, ["no such model", "is named"]), "no/such-model-here") is None
+
+
+def test_a_space_without_persistent_storage_says_that_it_keeps_nothing(tmp_path: Path) -> None:
+    space = Settings.from_env({"SPACE_ID": "somebody/studio", "SYSTEM": "spaces", "SBERT_STUDIO_HOME": str(tmp_path / "home")})
+    with Studio(space) as studio:
+        value = said(Page(studio), None, None, None)
+    assert value is not None
+    assert value["notes"][0]["text"].startswith("This Space keeps nothing")
+    assert value["notes"][0]["link"]["href"] == "https://huggingface.co/spaces/somebody/studio?duplicate=true"
+    assert "duplicate this one at https://huggingface.co/spaces/somebody/studio" in space.elsewhere
+    kept = Settings.from_env({"SPACE_ID": "somebody/studio", "SBERT_STUDIO_HOME": "/data/sbert-studio"})
+    assert not kept.ephemeral

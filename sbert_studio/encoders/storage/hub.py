@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import re
 from pathlib import Path
 
@@ -14,16 +16,22 @@ _ALLOWED = ["*.safetensors", "*.json", "*.txt", "*.model", "README.md"]
 _IGNORED = ["onnx/*", "openvino/*", "*/onnx/*", "*.onnx*", "tf_*", "flax_*", "original/*"]
 
 
+def transport_errors() -> list[type[Exception]]:
+    """What the Hub's client raises where nothing answers: it speaks HTTP by httpx, and from its second version on by httpx2."""
+    found = [importlib.import_module(name) for name in ("httpx", "httpx2") if importlib.util.find_spec(name) is not None]
+    return [module.HTTPError for module in found]
+
+
 def fetch(hub_id: str) -> Path:
     """The folder of ``hub_id``'s newest version: fetched, or from the Hub's own cache when it cannot be reached.
 
     Raises:
         StudioError: there is no such model, it is not open to all, or the Hub cannot be reached.
     """
-    import httpx
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
 
+    unreachable: tuple[type[BaseException], ...] = (LocalEntryNotFoundError, HfHubHTTPError, OSError, *transport_errors())
     try:
         return Path(snapshot_download(hub_id, allow_patterns=_ALLOWED, ignore_patterns=_IGNORED, etag_timeout=10))
     except GatedRepoError as error:
@@ -32,7 +40,7 @@ def fetch(hub_id: str) -> Path:
         ) from error
     except (RepositoryNotFoundError, HFValidationError) as error:
         raise StudioError(f"there is no model {hub_id!r} here or on the Hugging Face Hub", "check its spelling") from error
-    except (LocalEntryNotFoundError, HfHubHTTPError, httpx.HTTPError, OSError) as error:
+    except unreachable as error:
         raise StudioError(
             f"there is no model {hub_id!r} on this machine, and the Hugging Face Hub cannot be reached", "check the name, or go online"
         ) from error

@@ -207,7 +207,7 @@ class Tuning(Planning):
 
     def resume(self, run_id: str) -> Run:
         """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""
-        require_turn(self.settings.limits, self.store.get(run_id).owner, self._active())
+        require_turn(self.settings.limits, self.store.get(run_id).owner, self._active(), self.settings.elsewhere)
         run = self.store.take(run_id)
         self.runner.submit(run_id)
         return run
@@ -251,7 +251,7 @@ class Tuning(Planning):
         from ...runs.run_files import RunFiles
 
         run = new_run(plan)
-        require_within(self.settings.limits, run, self._active())
+        require_within(self.settings.limits, run, self._active(), self.settings.elsewhere)
         folder = self.workspace.run(run.id)
         try:
             write_materials(RunFiles(folder), plan)

@@ -16,6 +16,7 @@ from ..fitting.panel import FittingPanel
 from ..forms import shown_number
 from ..handlers import guarded
 from ..page import Page, is_ours
+from ..pushing import PushPanel
 from ..tuning.follow import Follow, before_after, method_in_words, sentence
 from ..tuning.run_panel import look, use, write_zip
 from ..views import Value, facts, nothing, plain, view
@@ -151,19 +152,21 @@ def build(studio: Studio, page: Page) -> None:
                 save = download_button("Download zip", partial(zip_of, page), [chosen], elem_id="models-zip", visible=False)
                 delete = gr.Button("Delete", variant="stop", visible=False, elem_id="models-delete")
                 sure = gr.Button("Yes, delete it", variant="stop", visible=False, elem_id="models-sure")
+            push = PushPanel(page)
 
-    shown = [chosen, cards, ids, known, run, curves, choose, changes, save, delete, sure]
+    shown = [chosen, cards, ids, known, run, curves, choose, changes, save, delete, sure, push.whole]
 
     def show(owner: Any, name: str) -> list[Any]:
         listed, value = listing(page, owner, name)
         if name not in listed:
-            return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 5]
+            return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 6]
         known, panel, lines = details(page, owner, name)
         status = panel["status"] if panel else "own" if is_ours(name) else "built in"
         damaged = any(card["id"] == name and card["badge"] == "damaged" for card in value["cards"])
         usable = status in ("built in", "own", "finished", "stopped") and not damaged
         comparable = bool(panel) and usable and name in {one for _, one in page.model_choices(owner)}
-        visible = (usable, comparable, usable and status != "built in", status not in ("built in", "queued", "running"), False)
+        made = usable and status != "built in"
+        visible = (usable, comparable, made, status not in ("built in", "queued", "running"), False, made)
         return [name, value, listed, known, panel, lines, *(gr.update(visible=one) for one in visible)]
 
     def on_card(owner: Any, listed: list[str], event: gr.SelectData) -> list[Any]:
@@ -188,5 +191,6 @@ def build(studio: Studio, page: Page) -> None:
     delete.click(lambda: (gr.update(visible=False), gr.update(visible=True)), None, [delete, sure], queue=False, **private)
     sure.click(guarded(on_delete), [page.owner, chosen, page.runs_changed], [*shown, page.runs_changed], **private)
     page.runs_changed.change(guarded(show), [page.owner, chosen], shown, **private)
+    push.listen(chosen)
     page.on_load.append(fitting.listen)
     page.on_load.append(lambda loaded: loaded.then(guarded(show), [page.owner, chosen], shown, **private))
