@@ -24,13 +24,16 @@
     ...(value.link ? [" ", el("a", { href: value.link, target: "_blank", rel: "noopener" }, value.link)] : [])));
 
   // What stands above every tab, with what to do about it.
-  views.banner = (root, host) => (value) => root.replaceChildren(...value.notes.map((note) => el("div", { class: "sb-banner", role: "status" },
-    el("p", {}, el("strong", {}, note.text)),
-    note.advice.map((words) => el("p", {}, words)),
-    el("div", { class: "sb-banner-ways" },
-      note.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, `Use ${one.title}`)),
-      note.link ? el("a", { class: "sb-small-button", href: note.link.href, target: "_blank", rel: "noopener" }, note.link.words) : null,
-      note.tab ? el("button", { type: "button", class: "sb-small-button", on: { click: () => document.querySelector("#tab-models-button")?.click() } }, "To the Models tab") : null))));
+  const hidden = new Set();  // what was read and put away, until the page is opened again
+  views.banner = (root, host) => function draw(value) {
+    root.replaceChildren(...value.notes.filter((note) => !hidden.has(note.text)).map((note) => el("div", { class: "sb-banner", role: "status" },
+      el("p", {}, el("strong", {}, note.text), ...note.advice.map((words) => ` ${words}`)),
+      el("div", { class: "sb-banner-ways" },
+        note.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, `Use ${one.title}`)),
+        note.link ? el("a", { class: "sb-small-button", href: note.link.href, target: "_blank", rel: "noopener" }, note.link.words) : null,
+        note.tab ? el("button", { type: "button", class: "sb-small-button", on: { click: () => document.querySelector("#tab-models-button")?.click() } }, "To the Models tab") : null,
+        note.hide ? el("button", { type: "button", class: "sb-small-button", on: { click: () => { hidden.add(note.text); draw(value); } } }, "Hide") : null))));
+  };
 
   views.facts = (root) => (value) => {
     if (value.empty) return root.replaceChildren(empty(value.empty));

@@ -55,6 +55,7 @@ def unknown_notes(found: Coverage | None, texts: int, what: str = "the texts") -
 _READ = 200
 _HARDLY = 0.5
 _AT_MOST = 3
+_UNSPACED = ("zh", "ja", "th")
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,12 @@ class HardlyRead:
     Attributes:
         words: what is wrong, in a sentence.
         readers: models at hand that were trained on the language, at most three.
-        by_words: whether it is about words that a table lacks, which one made from these texts would hold.
+        spaced: whether the texts part their words by spaces, so that a table of words could be made from them.
     """
 
     words: str
     readers: tuple[str, ...] = ()
-    by_words: bool = False
+    spaced: bool = True
 
 
 def hardly_read(catalog: Catalog, model: str, corpus: Corpus, at_hand: Iterable[str], encoder: Encoder | None = None) -> HardlyRead | None:
@@ -87,11 +88,13 @@ def hardly_read(catalog: Catalog, model: str, corpus: Corpus, at_hand: Iterable[
     foreign = sum(many for one, many in told.items() if known and one not in known)
     others = [name for name in at_hand if name != model]
     readers = tuple(name for name in others if code and code in (languages_of(catalog, name) or ()))[:_AT_MOST]
+    spaced = code not in _UNSPACED
     if known and times and 2 * foreign > corpus.languages.total():
         return HardlyRead(
             f"Most texts of {corpus.name} look like {NAMES.get(code, code)}, which this model was not trained on: "
             "its scores say little about them.",
             readers,
+            spaced,
         )
     texts = corpus.texts[:: max(1, len(corpus.texts) // _READ)]
     share = 0.0 if encoder is None or encoder.tokens is None else encoder.tokens.unread(texts)
@@ -101,5 +104,5 @@ def hardly_read(catalog: Catalog, model: str, corpus: Corpus, at_hand: Iterable[
     return HardlyRead(
         f"This model does not know {share:.0%} of the {what} of {corpus.name}: what it says is about the rest.",
         readers,
-        by_words=what == "words",
+        spaced,
     )

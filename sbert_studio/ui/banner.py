@@ -32,6 +32,7 @@ def _forgotten(page: Page) -> Value | None:
         "text": "This Space keeps nothing: files, runs and models are gone once it sleeps or is built anew.",
         "advice": ["Download a tuned model or push it to the Hub before you leave. A Space of your own can have persistent storage."],
         "models": [],
+        "hide": True,
         "link": way if settings.duplicate_url else None,
     }
 
@@ -49,9 +50,9 @@ def _hardly_read(page: Page, owner: Any, key: str | None, model: str | None) -> 
     titles = {name: title for title, name in choices}
     return {
         "text": found.words,
-        "advice": [*([] if found.readers else [_ELSEWHERE]), _OWN],
+        "advice": [*([] if found.readers else [_ELSEWHERE]), *([_OWN] if found.spaced else [])],
         "models": [{"name": name, "title": titles[name]} for name in found.readers],
-        "tab": True,
+        "tab": found.spaced,
     }
 
 

@@ -21,6 +21,8 @@ def token_of(page: Page, signed_in: str | None) -> str:
     """
     if signed_in:
         return signed_in
+    if page.shared and not page.studio.settings.sign_in:
+        raise StudioError("nobody can sign in with Hugging Face here", "download the zip, and upload what is in it yourself")
     if page.shared:
         raise StudioError("you are not signed in", "sign in with Hugging Face first, by the button beside this one")
     from huggingface_hub import get_token
@@ -55,7 +57,7 @@ class PushPanel:
             )
             self.private = gr.Checkbox(True, label="Private: only you see it", elem_id="models-private")
             with gr.Row(elem_classes=["sb-buttons"]):
-                if page.studio.settings.space_id:
+                if page.studio.settings.sign_in:
                     gr.LoginButton(size="sm", elem_id="models-sign-in")
                 self.button = gr.Button("Push", elem_id="models-push-go")
             cancel_button("push")

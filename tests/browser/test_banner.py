@@ -23,7 +23,11 @@ def test_a_corpus_that_the_model_hardly_reads(visit: Callable[..., Visitor]) -> 
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off on a phone"
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.click("#banner button:has-text('To the Models tab')")
-    page.wait_for_selector("#models-cards:visible")
+    if page.locator("#banner button:has-text('Use universal-sentence-encoder')").count():
+        page.click("#banner button:has-text('Use universal-sentence-encoder')")
+        page.wait_for_selector("#banner .sb-banner", state="hidden")
+        assert page.input_value("#model input") == "universal-sentence-encoder"
+        visitor.choose("#model", "all-MiniLM-L6-v2")
+        visitor.see("#banner .sb-banner")
     visitor.choose("#corpus", "Support requests")
     page.wait_for_selector("#banner .sb-banner", state="hidden")

@@ -26,6 +26,7 @@ def test_most_texts_in_a_language_that_the_model_was_not_trained_on(tmp_path: Pa
         (note,) = value["notes"]
         assert note["text"].startswith("Most texts of texts.csv look like Chinese, which this model was not trained on")
         assert any("hub id" in words for words in note["advice"]) or note["models"]
+        assert not note["tab"], "a table of words cannot be made of texts without spaces"
         few = [*CHINESE[:2], "I lost my card", "How do I get the money back?", "What is the weather like", "The app does not open"]
         assert said(page, None, corpus_key(page, tmp_path, few, "few.csv"), None) is None, "two of six are not most"
         assert said(page, None, None, None) is None, "the sample is English"

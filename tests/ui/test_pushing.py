@@ -6,6 +6,7 @@ import base64
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,9 @@ def test_a_hub_that_cannot_be_reached_and_models_of_others(studio: Studio, run_i
 def test_a_shared_page_never_pushes_with_the_machines_own_token(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_of_the_space")
     assert token_of(Page(studio), None) == "hf_of_the_space"
-    with pytest.raises(StudioError, match="not signed in"):
+    with pytest.raises(StudioError, match="nobody can sign in"):
+        token_of(Page(studio, shared=True), None)
+    monkeypatch.setattr(studio, "settings", replace(studio.settings, sign_in=True))
+    with pytest.raises(StudioError, match="you are not signed in"):
         token_of(Page(studio, shared=True), None)
     assert token_of(Page(studio, shared=True), "hf_of_the_visitor") == "hf_of_the_visitor"
