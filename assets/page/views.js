@@ -68,6 +68,7 @@
     marked: (cell) => el("span", { class: "sb-text" }, cell.map((part, place) => (place % 2 ? el("mark", {}, part) : part))),
     text: (cell) => el("span", { class: "sb-text" }, String(cell ?? "")),
     place: (cell) => (typeof cell === "number" ? el("span", { class: "sb-dim" }, `#${cell}`) : el("span", { class: "sb-badge sb-own" }, "only here")),
+    texts: (cell) => el("div", { class: "sb-texts" }, cell.map((text) => el("p", {}, text))),
     row: (cell) => el("span", { class: "sb-dim" }, String(cell ?? "")),
     number: (cell, column) => (typeof cell === "number" ? number(cell, column.digits ?? 3) : String(cell ?? "–")),
     count: (cell) => (typeof cell === "number" ? grouped(cell) : String(cell ?? "–")),
@@ -124,7 +125,7 @@
           on: { click: (event) => { event.stopPropagation(); act(index); } } }, value.action.mark || "→")) : null));
       root.replaceChildren(
         el("div", { class: "sb-table-head" }, el("p", { class: "sb-caption" }, value.caption || ""),
-          takeaway(root.closest("[id]:not([id^=html-])")?.id || "table", value.columns.map((column) => column.name), () => order.map((index) => value.rows[index]))),
+          takeaway(root.closest("[id]:not([id^=html-])")?.id || "table", value.columns.map((column) => column.name), () => order.map((index) => value.rows[index].map((cell, at) => (value.columns[at].kind === "texts" ? cell.join(" | ") : cell))))),
         ...(stacked && order.length > 1 ? [sorter(value.columns, sorted, sort)] : []),
         el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" + (stacked ? " sb-stack" : "") },
           el("thead", {}, el("tr", {}, head, value.action || value.pairs ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action ? value.action.label : "Into the basket")) : null)),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..data.accounts import RowAccount
+    from .answers.answers import Answers
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Report:
         notes: in words, which rows were left out and why.
         account: what became of every row of the file; None where examples were judged and no file.
         resampled: the main score in every bootstrap resample, by which two models on the same rows are compared.
+        answers: what the model says of each row; None where a task judges no row by itself.
     """
 
     task: str
@@ -34,6 +36,7 @@ class Report:
     notes: tuple[str, ...] = ()
     account: RowAccount | None = None
     resampled: np.ndarray | None = field(default=None, compare=False, repr=False)
+    answers: Answers | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """``{"task", "rows", **scores}``, ``account`` where a file was judged, and ``notes`` where there are any."""

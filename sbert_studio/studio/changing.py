@@ -80,7 +80,7 @@ class Changing(Exploring):
         keys = [f"{corpus.digest}-{encoder.fingerprint}" for encoder in encoders]
         first = project(vectors[0], params, keys[0], self.workspace, told("Drawing map 1 of 2"))
         second = project(vectors[1], params, keys[1], self.workspace, told("Drawing map 2 of 2"), start=first)
-        learned = learned_texts(self.store, self.workspace, before) | learned_texts(self.store, self.workspace, after)
+        learned = set().union(*(learned_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
         new = np.array([text not in learned for text in corpus.texts])
         asked = [query.strip() for query in queries if query.strip()][:MOST_QUERIES]
         return Changes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..errors import StudioError
@@ -17,14 +17,18 @@ if TYPE_CHECKING:
     Learned = list[tuple[tuple[str, ...], set[tuple[str, ...]]]]
 
 
-def learned_by(store: Store, workspace: Workspace, model: str) -> Iterator[tuple[Run, Learned]]:
-    """The run that made a model, and what it learned from; then those that it began from. Nothing of a model that no run has made."""
+def learned_by(store: Callable[[], Store], workspace: Workspace, model: str) -> Iterator[tuple[Run, Learned]]:
+    """The run that made a model, and what it learned from; then those that it began from. Nothing of a model that no run has made.
+
+    Args:
+        store: opens the memory of runs, which is asked for a run only: without it other models are judged all the same.
+    """
     from ..runs.run_files import RunFiles
 
     known: dict[str, Run] = {}
     if model.startswith("run-"):
         with contextlib.suppress(StudioError):
-            known = {run.id: run for run in store.runs()}
+            known = {run.id: run for run in store().runs()}
     while (run := known.pop(model, None)) is not None:
         model = run.model
         # Where its folder was tidied by hand, what it learned can no longer be told.
@@ -32,6 +36,6 @@ def learned_by(store: Store, workspace: Workspace, model: str) -> Iterator[tuple
             yield run, RunFiles(workspace.run(run.id)).learned()
 
 
-def learned_texts(store: Store, workspace: Workspace, model: str) -> set[str]:
+def learned_texts(store: Callable[[], Store], workspace: Workspace, model: str) -> set[str]:
     """Every text that a model has learned from."""
     return {text for _, files in learned_by(store, workspace, model) for _, rows in files for row in rows for text in row}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,11 @@ from ..registry import Field
 _BLANK = {"accept_alarm": "none: stop and ask"}
 # A slider is for bounds that a hand can travel; anything wider is typed.
 _MOST_STOPS = 200
+
+
+def form_key(*chosen: Any) -> str:
+    """16 hex digits that differ where a form says something else."""
+    return hashlib.sha256(json.dumps(chosen).encode()).hexdigest()[:16]
 
 
 def title_of(name: str) -> str:

@@ -13,7 +13,7 @@ SCRIPTS = (
     *(f"map/{name}.js" for name in ("colours", "camera", "points", "density", "labels", "gestures")),
     *(f"map/{name}.js" for name in ("legend", "find", "side", "scene", "page")),
 )
-STYLES = ("studio.css", "pairs.css", "pins.css", "map/map.css")
+STYLES = ("studio.css", "pairs.css", "pins.css", "changed.css", "map/map.css")
 
 
 def theme() -> Any:

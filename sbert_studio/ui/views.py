@@ -60,8 +60,8 @@ def column(name: str, kind: str = "text", **more: Any) -> Value:
     """A column of :func:`table`.
 
     Args:
-        kind: text, marked (a list of parts of which every second one is marked), place (in another list, or ``None``), row, number, count,
-            bar, badge, delta, change (as delta, without a colour) or interval.
+        kind: text, texts (a list of some), marked (a list of parts of which every second one is marked), place (in another list, or
+            ``None``), row, number, count, bar, badge, delta, change (as delta, without a colour) or interval.
     """
     return {"name": name, "kind": kind, **more}
 

@@ -40,6 +40,9 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
     assert "glove-6B-50d" in visitor.text("#evaluate-said") and "all-MiniLM-L6-v2" in visitor.text("#evaluate-said")
     visitor.see("#evaluate-chart .main-svg .scatterlayer .point")
     assert page.locator("#evaluate-chart .scatterlayer .point").count() == 2
+    assert page.locator("#evaluate-differences tbody tr").count() == 20, "the pairs on which they differ most"
+    assert page.locator("#evaluate-differences tbody tr").first.locator(".sb-texts p").count() == 2
+    assert visitor.text("#evaluate-said .sb-made").endswith("glove-6B-50d · small pairs.csv")
     for _ in range(2):
         page.get_by_role("columnheader", name="Sentences/s").first.locator("button").click()
     speeds = [float(text.replace(",", "")) for text in page.locator("#evaluate-scores td[data-name='Sentences/s']").all_inner_texts()]
@@ -53,9 +56,12 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
     page.set_viewport_size({"width": 1280, "height": 900})
     visitor.choose("#evaluate-task", "SentEval")
     visitor.see("#evaluate-known")
+    visitor.see("#evaluate-said .sb-made-stale")
+    assert "something else is chosen now" in visitor.text("#evaluate-said .sb-made")
     page.wait_for_function("document.querySelector('#board-table').innerText.includes('small pairs.csv')")
     visitor.choose("#board-set", "small pairs.csv")
     page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 2")
+    visitor.see("#board-chart .main-svg .scatterlayer .point")
     with page.expect_download() as coming:
         page.click("#board-csv")
     lines = Path(coming.value.path()).read_text(encoding="utf-8").splitlines()

@@ -21,7 +21,7 @@ from sbert_studio.studio.jobs import JobView
 from sbert_studio.studio.tuning.questions import Unanswered
 from sbert_studio.ui.judging import board
 from sbert_studio.ui.judging.known import known_rows, known_use
-from sbert_studio.ui.judging.panel import job_value, mark, results_of, with_questions
+from sbert_studio.ui.judging.panel import form_value, job_value, mark, results_of, with_questions
 from sbert_studio.ui.judging.results import Line, conclusion
 from sbert_studio.ui.judging.work import Asked, Done, Judged, public_set, start
 from sbert_studio.ui.page import Page
@@ -49,7 +49,7 @@ def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entr
     assert begun.active and begun.title == "2 models on pairs.csv"
     job = ended(page)
     assert (job.status, job_value(job)) == ("finished", None), job
-    question, said, scores, chart, details = results_of(job)
+    question, said, scores, chart, differences, details = results_of(job)
     assert question is None and job.message == said["text"]
     assert [one["name"] for one in scores["columns"]] == [
         "Model", "Cosine Spearman", "95% interval", "Sentences/s", "Difference", "Beyond chance?",
@@ -57,6 +57,15 @@ def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entr
     assert [row[0] for row in scores["rows"]] == [tiny, GLOVE] and all(row[3] > 0 for row in scores["rows"])
     assert [point["name"] for point in chart["points"]] == [tiny, GLOVE] and chart["metric"] == "Cosine Spearman"
     assert len(details["rows"]) == 8
+    assert said["made"]["words"] == f"{tiny}, {GLOVE} · pairs.csv" and said["made"]["again"] == "evaluate-go"
+    names = [one["name"] for one in differences["columns"]]
+    best, next_ = sorted((tiny, GLOVE), key=lambda name: -next(row[1] for row in scores["rows"] if row[0] == name))
+    assert names == ["Texts", "People say", f"{best} says", f"{next_} says", "Nearer", "Row"] and len(differences["rows"]) == 20
+    assert {row[4] for row in differences["rows"]} == {tiny, GLOVE} and all(len(row[0]) == 2 for row in differences["rows"])
+    lines = pairs.read_text(encoding="utf-8").splitlines()
+    for row in differences["rows"]:  # rows as a spreadsheet numbers them, and people's own scale
+        left, right, score = lines[row[5] - 1].split(",")
+        assert row[0] == [left, right] and row[1] == f"{float(score):.4g} of 5"
     entries = board.entries_of(page, None)
     assert {one.model for one in entries} == {tiny, GLOVE} and all(one.data == "pairs.csv" for one in entries)
     value = board.board_table(page, None, entries)
@@ -99,7 +108,7 @@ def test_a_suite_on_this_machine_is_judged_by_its_rows_as_one_set(page: Page) ->
         (path := page.studio.workspace.home / "suites" / "sts12" / f"{name}.csv").parent.mkdir(parents=True, exist_ok=True)
         write_pairs(path, seed=10 * seed)
     start(page, None, [page.studio.settings.default_model, GLOVE], Judged("", "STS12", suite="STS12"), "auto")
-    _, said, scores, _, details = results_of(ended(page))
+    _, said, scores, _, _, details = results_of(ended(page))
     found = page.studio.judge.evaluate_all([GLOVE], suite="STS12")
     pooled = found.models[0].groups[0].pooled.scores["cosine"]["spearman"]  # type: ignore[union-attr]
     assert scores["rows"][1][1] == pytest.approx(pooled, abs=1e-6) and scores["caption"].startswith(
@@ -164,7 +173,7 @@ def test_a_question_comes_back_with_the_job_and_its_answer_begins_another(page: 
     start(page, None, [page.studio.settings.default_model], Judged(turned, "turned.csv"), "auto")
     job = ended(page)
     assert isinstance(job.error, Unanswered) and job_value(job) is None and isinstance(job.about, Asked)
-    question, said, scores, _, _ = results_of(job)
+    question, said, scores, *_ = results_of(job)
     assert question is not None and said is None and "once the question is answered" in scores["empty"]
     turn = question["questions"][0]["answers"].index("the other way round")
     start(page, None, job.about.models, with_questions(job.about, job.error).answered([0, turn]), job.about.task)
@@ -184,7 +193,7 @@ def test_rows_whose_answers_are_known_are_a_second_file(page: Page, tmp_path: Pa
     job = ended(page)
     assert job.status == "finished", job
     assert f"{said} the 90 rows of known.csv." in results_of(job)[2]["note"]
-    assert "Similarity" not in [one["name"] for one in results_of(job)[4]["columns"]], "no such task has several similarities"
+    assert "Similarity" not in [one["name"] for one in results_of(job)[5]["columns"]], "no such task has several similarities"
     assert page.studio.judge.evaluate(GLOVE, tmp_path / "judged.csv", task, known=known).rows == 30
 
 
@@ -239,3 +248,58 @@ def test_what_cannot_be_removed_from_the_leaderboard_is_told_by_its_reason(page:
     (remove,) = (event.fn for event in blocks.fns.values() if getattr(event.fn, "__name__", "") == "on_remove")
     with pytest.raises(StudioError, match=said):
         remove.__wrapped__(None, entry, "")
+
+
+def test_shares_of_rows_are_told_as_rows_and_a_caution_stands_before_all_else() -> None:
+    import numpy as np
+
+    draws = np.random.default_rng(0).normal(0.8, 0.01, 500)
+    lines = [line("A", 0.8, draws, metric="accuracy"), line("B", 0.85, draws + 0.05, metric="accuracy")]
+    said = conclusion(lines, "Counts.", ["But 3 rows."])
+    assert said["text"] == "B is better than A: of 100 rows it gets 85 right instead of 80 (between +5 and +5); that is more than chance."
+    assert said["more"] == ["But 3 rows.", "Counts."]
+    wide = draws + np.linspace(-1, 1, 500)
+    near = [line("A", 0.8004, draws, metric="cosine_accuracy"), line("B", 0.8021, wide, metric="cosine_accuracy")]
+    assert "of 1,000 rows it gets 802 right instead of 800" in conclusion(near)["text"] and "could be chance" in conclusion(near)["text"]
+
+
+def test_the_leaderboard_of_one_set_is_drawn_by_its_newest_entries(page: Page, tmp_path: Path) -> None:
+    pairs = write_pairs(tmp_path / "pairs.csv", 60)
+    tiny = page.studio.settings.default_model
+    for models in ([tiny, GLOVE], [tiny]):
+        start(page, None, models, Judged(pairs, "pairs.csv"), "auto")
+        ended(page)
+    entries = board.entries_of(page, None)
+    chart = board.speeds_of(entries)
+    assert len(entries) >= 2 and chart is not None
+    assert sorted(point["name"] for point in chart["points"]) == sorted({one.title for one in entries})
+    assert board.speeds_of([one for one in entries if one.model == tiny]) is None
+
+
+def test_texts_with_a_category_are_told_in_counts_and_what_is_no_score_in_words(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "topics.csv"
+    path.write_text("text,topic\n" + "".join(f"{text},{text.split()[0]}\n" for text in dict.fromkeys(sentences(150))), encoding="utf-8")
+    tiny = page.studio.settings.default_model
+    start(page, None, [tiny, GLOVE], Judged(path, "topics.csv"), "categories", key="as it was", again="evaluate-labelled_texts")
+    job = ended(page)
+    assert job.status == "finished", job
+    _, said, scores, _, differences, details = results_of(job)
+    counts = next(words for words in said["more"] if words.startswith("Of "))
+    rows = len(dict.fromkeys(sentences(150)))
+    for title, score, *_ in scores["rows"]:
+        assert str(round(score * rows)) in counts and title in counts
+    assert (said["made"]["key"], said["made"]["again"]) == ("as it was", "evaluate-labelled_texts")
+    names = {one["name"] for one in details["columns"]}
+    assert not names & {"Classes", "Majority", "Known rows"} and "Centroid accuracy" in names
+    assert "categories; always naming the largest would be right on " in details["note"]
+    assert all((row[2] == row[1]) != (row[3] == row[1]) for row in differences["rows"]), "of the two one is right"
+
+
+def test_what_the_form_says_is_known_by_a_key(page: Page) -> None:
+    def key(*said: Any) -> str:
+        return str(form_value(*said)["key"])
+
+    usual = (["a", "b"], "file", "/x.csv", "STS", "", "auto", None)
+    assert key(*usual) == key(["b", "a"], "file", "/x.csv", "SentEval", "o/n", "auto", None), "what is not shown does not count"
+    others = [(["a"], *usual[1:]), (*usual[:5], "sts", None), (*usual[:2], None, *usual[3:]), (["a", "b"], "suite", *usual[2:])]
+    assert len({key(*usual), *(key(*one) for one in others)}) == 5

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import StudioError
+from ..answers.answers import of_scores
 from ..bootstrap import drawn_among, interval, resampled_mean_of
 from ..report import Report
 from ..similarity import similarities
@@ -57,7 +58,7 @@ def correlations_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence
     resampled = resampled_mean_of(drawn)
     told = {"groups": found, "mean": mean, "all": _both(scores, gold), "silent": silent}
     told["interval"] = interval(resampled) if resampled is not None else []
-    return Report("topics", len(gold), told, resampled=resampled)
+    return Report("topics", len(gold), told, resampled=resampled, answers=of_scores(scores, gold))
 
 
 def _both(scores: np.ndarray, gold: np.ndarray) -> dict[str, float]:

@@ -13,6 +13,7 @@ import numpy as np
 from ...data.progress import checkpoint
 from ...data.splits.splitting import plain
 from ...encoders.unit import unit
+from ..answers.answers import of_places
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
 from ..similarity import TIE
@@ -78,7 +79,7 @@ def evaluate_categories(vectors: np.ndarray, labels: Sequence[str], texts: Seque
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Number of distinct clusters")  # vectors that coincide
             scores["v_measure"] = evaluate_clustering(vectors, labels).scores["v_measure"]
-    return Report("categories", len(truth), scores, resampled=drawn)
+    return Report("categories", len(truth), scores, resampled=drawn, answers=of_places(found, truth, names))
 
 
 def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:

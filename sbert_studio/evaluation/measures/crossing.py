@@ -8,6 +8,7 @@ import numpy as np
 
 from ...data.values.scales import label_key
 from ...errors import StudioError
+from ..answers.answers import of_classes, of_labels, of_margins, of_scores
 from ..bootstrap import interval, resampled, resampled_mean
 from ..report import Report
 from .pairs import judge, resampled_average_precision, resampled_decisions
@@ -29,7 +30,13 @@ def evaluate_scores(scores: np.ndarray, gold: np.ndarray) -> Report:
         "pearson": interval(resampled_pearson(scores, gold)),
         "mse": interval(resampled_mean(errors)),
     }
-    return Report("sts", len(scores), {"pair": {**found, "intervals": intervals}, "interval": interval(drawn)}, resampled=drawn)
+    return Report(
+        "sts",
+        len(scores),
+        {"pair": {**found, "intervals": intervals}, "interval": interval(drawn)},
+        resampled=drawn,
+        answers=of_scores(scores, gold, "score"),
+    )
 
 
 def evaluate_labels(scores: np.ndarray, labels: np.ndarray) -> Report:
@@ -42,7 +49,13 @@ def evaluate_labels(scores: np.ndarray, labels: np.ndarray) -> Report:
     found: dict[str, Any] = judge(scores, labels)
     drawn, decisions = resampled_average_precision(scores, labels), resampled_decisions(scores, labels)
     intervals = {"average_precision": interval(drawn), "accuracy": interval(decisions[:, 0]), "f1": interval(decisions[:, 1])}
-    return Report("pairs", len(labels), {"pair": {**found, "intervals": intervals}, "interval": interval(drawn)}, resampled=drawn)
+    return Report(
+        "pairs",
+        len(labels),
+        {"pair": {**found, "intervals": intervals}, "interval": interval(drawn)},
+        resampled=drawn,
+        answers=of_labels(scores, labels, "score"),
+    )
 
 
 def evaluate_classes(found: np.ndarray, truth: np.ndarray) -> Report:
@@ -74,7 +87,7 @@ def evaluate_classes(found: np.ndarray, truth: np.ndarray) -> Report:
         "intervals": {"accuracy": interval(drawn[:, 0]), "macro_f1": interval(drawn[:, 1])},
         "interval": interval(drawn[:, 0]),
     }
-    return Report("classes", len(truth), scores, resampled=drawn[:, 0])
+    return Report("classes", len(truth), scores, resampled=drawn[:, 0], answers=of_classes(found, truth))
 
 
 def evaluate_triplet_scores(scores: np.ndarray) -> Report:
@@ -83,9 +96,11 @@ def evaluate_triplet_scores(scores: np.ndarray) -> Report:
     Args:
         scores: (columns, n): of each anchor with its positive, then with its negatives.
     """
-    right = (scores[0] > scores[1:].max(axis=0)).astype(np.float64)
+    margins = scores[0] - scores[1:].max(axis=0)
+    right = (margins > 0).astype(np.float64)
     drawn = resampled_mean(right)
-    return Report("triplets", len(right), {"pair": {"accuracy": float(right.mean())}, "interval": interval(drawn)}, resampled=drawn)
+    found = {"pair": {"accuracy": float(right.mean())}, "interval": interval(drawn)}
+    return Report("triplets", len(right), found, resampled=drawn, answers=of_margins(margins))
 
 
 def places_of_labels(labels: tuple[str, ...], known: tuple[str, ...]) -> np.ndarray:

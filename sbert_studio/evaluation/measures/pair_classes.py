@@ -33,4 +33,4 @@ def evaluate_pair_classes(left: np.ndarray, right: np.ndarray, classes: np.ndarr
     truth = np.asarray(names, dtype=object)[classes].astype(str)
     found, folds = predict_folds(np.concatenate([np.abs(u - v), u * v], axis=1), truth, most=_FOLDS)
     report = evaluate_classes(found, truth)
-    return Report("classes", len(truth), {**report.scores, "folds": folds}, resampled=report.resampled)
+    return Report("classes", len(truth), {**report.scores, "folds": folds}, resampled=report.resampled, answers=report.answers)

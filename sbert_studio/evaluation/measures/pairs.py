@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..answers.answers import of_labels
 from ..bootstrap import interval, resampled
 from ..report import Report
 from ..similarity import similarities
@@ -27,7 +28,7 @@ def evaluate_pairs(left: np.ndarray, right: np.ndarray, labels: np.ndarray) -> R
     alike = similarities(left, right)
     found: dict[str, Any] = {name: judge(values, labels) for name, values in alike.items()}
     drawn = resampled_average_precision(alike["cosine"], labels)
-    return Report("pairs", len(labels), {**found, "interval": interval(drawn)}, resampled=drawn)
+    return Report("pairs", len(labels), {**found, "interval": interval(drawn)}, resampled=drawn, answers=of_labels(alike["cosine"], labels))
 
 
 def judge(scores: np.ndarray, labels: np.ndarray) -> dict[str, float]:

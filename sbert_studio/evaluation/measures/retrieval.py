@@ -8,6 +8,7 @@ import numpy as np
 
 from ...data.splits.splitting import plain
 from ...encoders.unit import unit
+from ..answers.answers import of_ranks
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
 from ..similarity import TIE
@@ -102,7 +103,7 @@ def rank_all(
         "recall_at_10": float((ranks <= 10).mean()),
         "interval": interval(drawn),
     }
-    return Report("retrieval", len(anchor_texts), scores, resampled=drawn)
+    return Report("retrieval", len(anchor_texts), scores, resampled=drawn, answers=of_ranks(ranks, query_rows))
 
 
 def _gain(right: np.ndarray, wrong: np.ndarray) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 from ...data.progress import checkpoint
 from ...encoders.unit import unit
 from ...errors import StudioError
+from ..answers.answers import of_classes
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
 
@@ -172,4 +173,4 @@ def _report(truth: np.ndarray, predicted: np.ndarray, known: np.ndarray, positiv
         **extra,
     }
     drawn = resampled_mean(right)
-    return Report("senteval", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn)
+    return Report("senteval", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn, answers=of_classes(predicted, truth))

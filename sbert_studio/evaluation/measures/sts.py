@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..answers.answers import of_scores
 from ..bootstrap import interval, resampled
 from ..report import Report
 from ..similarity import similarities
+from .ranks import average_ranks
 
 
 def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray) -> Report:
@@ -28,14 +30,7 @@ def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray) -> Repor
     }
     drawn = resampled_spearman(found["cosine"], gold)
     scores["interval"] = interval(drawn)
-    return Report("sts", len(gold), scores, resampled=drawn)
-
-
-def average_ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from 1 on, (n,) float64; equal values share the mean of their ranks."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    return np.asarray((ends - (counts - 1) / 2)[inverse])
+    return Report("sts", len(gold), scores, resampled=drawn, answers=of_scores(found["cosine"], gold))
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> float:

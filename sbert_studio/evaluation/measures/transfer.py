@@ -11,6 +11,7 @@ import numpy as np
 
 from ...data.progress import checkpoint
 from ...errors import StudioError
+from ..answers.answers import of_classes
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
 
@@ -90,4 +91,4 @@ def _report(truth: np.ndarray, predicted: np.ndarray, folds: int) -> Report:
         "folds": folds,
     }
     drawn = resampled_mean(right)
-    return Report("transfer", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn)
+    return Report("transfer", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn, answers=of_classes(predicted, truth))

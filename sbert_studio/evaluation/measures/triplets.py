@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..answers.answers import of_margins
 from ..bootstrap import interval, resampled_mean
 from ..report import Report
 from ..similarity import MEASURES, similarities
@@ -25,11 +26,13 @@ def evaluate_triplets(anchor: np.ndarray, positive: np.ndarray, negatives: Seque
     """
     near = similarities(anchor, positive)
     won = {name: np.ones(len(anchor), bool) for name in MEASURES}
+    margins = np.full(len(anchor), np.inf)
     for negative in negatives:
-        for name, far in similarities(anchor, negative).items():
-            won[name] &= near[name] > far
+        far = similarities(anchor, negative)
+        for name in MEASURES:
+            won[name] &= near[name] > far[name]
+        margins = np.minimum(margins, near["cosine"] - far["cosine"])
     scores: dict[str, Any] = {name: {"accuracy": float(rows.mean())} for name, rows in won.items()}
     drawn = resampled_mean(won["cosine"])
-    return Report(
-        "triplets", len(anchor), {"accuracy": scores["cosine"]["accuracy"], **scores, "interval": interval(drawn)}, resampled=drawn
-    )
+    scores = {"accuracy": scores["cosine"]["accuracy"], **scores, "interval": interval(drawn)}
+    return Report("triplets", len(anchor), scores, resampled=drawn, answers=of_margins(margins))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from .base import REGISTRY, Shape, Task
@@ -40,6 +41,8 @@ class Classes(Task):
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_classes`; classes are matched by name."""
+        from ..answers.answers import of_places
         from ..measures.crossing import evaluate_classes, places_of_labels
 
-        return evaluate_classes(scores.argmax(axis=1), places_of_labels(examples.labels, classes)[examples.targets])
+        found, truth = scores.argmax(axis=1), places_of_labels(examples.labels, classes)[examples.targets]
+        return replace(evaluate_classes(found, truth), answers=of_places(found, truth, classes))

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from ..reading import Reading
     from ..services import Services
 
+FLATTERS = "flatters it"
+"""The end of the note that a model was tuned on rows that it is judged by."""
+
 
 class Judging(Part):
     """Models → scores.
@@ -173,14 +176,14 @@ class Judging(Part):
     def _learned(self, model: str, table: Table) -> list[str]:
         """A note where rows of the table lie in the file that a run was tuned on, or a run that it began from."""
         notes: list[str] = []
-        for run, files in learned_by(self.store, self.workspace, model):
+        for run, files in learned_by(lambda: self.store, self.workspace, model):
             for names, learned in files:
                 if not set(names) <= set(table.columns):
                     continue
                 seen = sum(row in learned for row in zip(*(table.column(name) for name in names), strict=True))
                 if seen:
                     rows = f"{seen:,} of these {len(table):,} rows are" if len(table) > 1 else "This row is"
-                    notes.append(f"{rows} in the file that {run.name} was tuned on, so its score here flatters it.")
+                    notes.append(f"{rows} in the file that {run.name} was tuned on, so its score here {FLATTERS}.")
         return notes
 
     def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelCard:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ import gradio as gr
 from ...errors import StudioError
 from ...studio.changing import MOST_QUERIES
 from ..controls import cancel_button, download_button, long_work
+from ..forms import form_key
 from ..handlers import PROGRESS, guarded, told
 from ..page import Page
 from ..standalone import one_file
@@ -43,11 +42,6 @@ class Shown:
 def queries_of(words: str | None) -> list[str]:
     """The first queries that were typed, one a line."""
     return [line.strip() for line in (words or "").splitlines() if line.strip()][:MOST_QUERIES]
-
-
-def form_key(*chosen: Any) -> str:
-    """16 hex digits that differ where a form says something else."""
-    return hashlib.sha256(json.dumps(chosen).encode()).hexdigest()[:16]
 
 
 def form_value(before: str | None, after: str | None, words: str | None, column: str | None) -> Value:

@@ -15,6 +15,7 @@ from ...studio.judging.leaderboard import set_key, set_names, write_leaderboard
 from ..controls import download_button
 from ..handlers import guarded
 from ..page import Page
+from ..plots import speed_value
 from ..views import Value, column, nothing, table, view
 
 if TYPE_CHECKING:
@@ -61,6 +62,17 @@ def board_table(page: Page, owner: Any, entries: Sequence[Score], of_one: bool =
     return value
 
 
+def speeds_of(entries: Sequence[Score]) -> Value | None:
+    """The chart of score against speed of one set: the newest entry of each model; nothing where there are not two."""
+    newest = {one.fingerprint: one for one in sorted(entries, key=lambda one: one.created) if one.rate}
+    shown = [one for one in entries if newest.get(one.fingerprint) is one and one.metric == entries[0].metric]
+    if len(shown) < 2:
+        return None
+    spans = [None if one.low is None or one.high is None else (one.low, one.high) for one in shown]
+    points = [(one.title, one.rate, one.score, span) for one, span in zip(shown, spans, strict=True)]
+    return speed_value(points, metric_in_words(shown[0].metric))
+
+
 def own(page: Page, owner: Any, entry_id: object) -> Score | None:
     """The entry of that number, if the visitor may remove it."""
     mine = page.visitor(owner) if page.shared else None
@@ -88,6 +100,7 @@ class BoardPanel:
             with gr.Row(elem_classes=["sb-board-head"]):
                 view("intro", {"title": "Leaderboard", "text": "Every evaluation leaves its scores here, the best first."})
                 self.sets = gr.Dropdown([(_ALL, "")], value="", label="Set", elem_id="board-set", min_width=200, scale=0)
+            self.chart = view("speeds", elem_id="board-chart")
             self.table = view("table", nothing(_BLANK), elem_id="board-table")
             with gr.Row(elem_classes=["sb-buttons"]):
                 inputs = [page.owner, self.sets]
@@ -100,19 +113,20 @@ class BoardPanel:
         """Bind the events; ``ended`` is the component that changes when an evaluation has ended."""
         page = self.page
         quiet = {"api_visibility": "private", "show_progress": "hidden"}
-        outputs = [self.sets, self.table, self.csv, self.markdown, self.remove, self.entry]
+        outputs = [self.sets, self.chart, self.table, self.csv, self.markdown, self.remove, self.entry]
 
         def show(owner: Any, chosen: str | None) -> list[Any]:
             try:
                 found = entries_of(page, owner)
             except StudioError as error:
                 hidden = [gr.update(visible=False)] * 3
-                return [gr.skip(), nothing(f"The leaderboard cannot be read: {error.message}."), *hidden, 0]
+                return [gr.skip(), None, nothing(f"The leaderboard cannot be read: {error.message}."), *hidden, 0]
             choices = choices_of(found)
             key = chosen if chosen in {key for _, key in choices} else ""
-            value = board_table(page, owner, [one for one in found if set_key(one) == key] if key else found, bool(key))
+            shown = [one for one in found if set_key(one) == key] if key else found
+            value, chart = board_table(page, owner, shown, bool(key)), speeds_of(shown) if key else None
             files = gr.update(visible=bool(found))
-            return [gr.update(choices=choices, value=key), value, files, files, gr.update(visible=False), 0]
+            return [gr.update(choices=choices, value=key), chart, value, files, files, gr.update(visible=False), 0]
 
         def on_entry(owner: Any, event: gr.SelectData) -> list[Any]:
             one = own(page, owner, event.index)

@@ -12,6 +12,7 @@ import gradio as gr
 from ...errors import StudioError
 from ...evaluation.tasks import SCORED_KINDS, all_tasks
 from ...studio.tuning.questions import Unanswered
+from ..forms import form_key
 from ..handlers import guarded
 from ..jobs import job_view
 from ..page import Page, is_ours
@@ -78,7 +79,9 @@ class JudgingPanel:
                 self.said = view("said", elem_id="evaluate-said")
                 self.scores = view("table", nothing(BLANK), elem_id="evaluate-scores")
                 self.chart = view("speeds", elem_id="evaluate-chart")
+                self.differences = view("table", elem_id="evaluate-differences")
                 self.details = view("table", elem_id="evaluate-details")
+                self.form = view("form", elem_id="evaluate-form")
         self.shown, self.job_id, self.typed = gr.State(None), gr.State(""), gr.State("")
         # A State that changes by the timer tells nobody; a text in the page does.
         self.ended = gr.Textbox("", visible="hidden", label="ended", elem_id="evaluate-ended")
@@ -87,7 +90,7 @@ class JudgingPanel:
     def outputs(self) -> list[Any]:
         """What :meth:`look` updates."""
         found = [self.shown, self.job_id, self.job, self.stop, self.page.evaluations_timer]
-        return [*found, self.asking, self.said, self.scores, self.chart, self.details]
+        return [*found, self.asking, self.said, self.scores, self.chart, self.differences, self.details]
 
     def look(self, owner: Any) -> list[Any]:
         """Updates of :attr:`outputs` to the visitor's evaluation as it stands."""
@@ -134,11 +137,24 @@ class JudgingPanel:
             # What was said of a file holds while it is this one.
             if before is not None and judged.path and before.path == judged.path:
                 judged = before
-            start(page, owner, models, replace(judged, known=known_rows(task, known)), task)
+            key = form_value(models, source, path, suite, address, task, known)["key"]
+            start(page, owner, models, replace(judged, known=known_rows(task, known)), task, key=key)
             return self.look(owner)
 
-        def on_sample(item: Sample, owner: Any, models: list[str], task: str, known: str | None) -> list[Any]:
-            start(page, owner, models, Judged(item.path, item.title, known=known_rows(task, known)), task)
+        def on_sample(
+            item: Sample,
+            owner: Any,
+            models: list[str],
+            source: str,
+            path: str | None,
+            suite: str,
+            address: str,
+            task: str,
+            known: str | None,
+        ) -> list[Any]:
+            key = form_value(models, source, path, suite, address, task, known)["key"]
+            judged = Judged(item.path, item.title, known=known_rows(task, known))
+            start(page, owner, models, judged, task, key=key, again=f"evaluate-{item.id}")
             return self.look(owner)
 
         def on_answer(owner: Any, event: gr.SelectData) -> list[Any]:
@@ -146,7 +162,8 @@ class JudgingPanel:
             if job is None or not isinstance(job.error, Unanswered) or not isinstance(job.about, Asked):
                 raise StudioError("that question is no longer open", "press Evaluate again")
             asked = job.about
-            start(page, owner, asked.models, with_questions(asked, job.error).answered(event.index), asked.task)
+            judged = with_questions(asked, job.error).answered(event.index)
+            start(page, owner, asked.models, judged, asked.task, key=asked.key, again=asked.again)
             return self.look(owner)
 
         def on_tick(owner: Any, shown: str | None) -> Any:
@@ -166,7 +183,9 @@ class JudgingPanel:
         form = [page.owner, self.models, self.source, self.file, self.suite, self.public, self.task, self.known.file]
         self.go.click(guarded(on_go), form, self.outputs, **private, show_progress_on=self.job)
         for item, button in zip(self.samples, self.buttons, strict=True):
-            button.click(guarded(partial(on_sample, item)), form[:2] + form[-2:], self.outputs, **quiet)
+            button.click(guarded(partial(on_sample, item)), form, self.outputs, **quiet)
+        for part in form[1:]:
+            part.change(guarded(form_value), form[1:], self.form, **quiet)
         self.asking.select(guarded(on_answer), page.owner, self.outputs, **quiet)
         page.evaluations_timer.tick(
             guarded(on_tick), [page.owner, self.shown], [*self.outputs, self.ended], queue=False, trigger_mode="once", **quiet
@@ -209,6 +228,14 @@ class JudgingPanel:
         return f"None lies on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{where}"
 
 
+def form_value(
+    models: list[str] | None, source: str, path: str | None, suite: str | None, address: str | None, task: str, known: str | None
+) -> Value:
+    """The value of the ``form`` view: what the form says now, as far as it counts."""
+    on: Any = {FILE: [path, task, str(known_rows(task, known) or "")], SUITE: suite, PUBLIC: (address or "").strip()}.get(source)
+    return {"form": "evaluate", "key": form_key(sorted(models or ()), source, on)}
+
+
 def with_questions(asked: Asked, error: Unanswered) -> Judged:
     """What was judged on, with what its owner is asked."""
     return replace(asked.judged, questions=error.questions)
@@ -221,12 +248,12 @@ def job_value(job: JobView | None) -> Value | None:
 
 
 def results_of(job: JobView | None) -> list[Any]:
-    """The question, the sentence, the scores, the chart and the details of an evaluation, as far as there are any."""
+    """The question, the sentence, the scores, the chart, where models differ and the details of an evaluation, as far as there are any."""
     if job is not None and isinstance(job.made, Done):
-        return [None, job.made.words, job.made.scores, job.made.chart, job.made.details]
+        return [None, job.made.words, job.made.scores, job.made.chart, job.made.differences, job.made.details]
     if job is not None and isinstance(job.error, Unanswered):
-        return [as_view("Before it can judge", job.error.questions), None, nothing(OPEN), None, None]
-    return [None, None, nothing(BLANK), None, None]
+        return [as_view("Before it can judge", job.error.questions), None, nothing(OPEN), None, None, None]
+    return [None, None, nothing(BLANK), None, None, None]
 
 
 def mark(job: JobView | None) -> str:

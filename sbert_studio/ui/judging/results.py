@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...errors import ended
 from ...evaluation.in_words import metric_in_words, told_apart_by_suite
+from ...studio.judging.judging import FLATTERS
 from ..plots import speed_value
 from ..views import Value, column, plain, table
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from ...studio.results import Evaluation
 
 _MOST_NOTES = 8
+# What reports hold beside their scores: of the rows, and of how they were judged.
+_SHARES = ("accuracy", "nearest_neighbour_accuracy", "cosine_accuracy", "pair_accuracy")  # of rows that a model gets right
+_NO_SCORES = ("classes", "majority", "folds", "train_rows", "known_rows")
 
 
 class Resampled(Protocol):
@@ -121,16 +125,33 @@ def verdict(first: Resampled, other: Resampled) -> str:
     return f"{word} [{low:+.4f}, {high:+.4f}]"
 
 
-def conclusion(lines: Sequence[Line]) -> Value:
-    """The value of a ``said`` view: which model is better, by how much, and whether it could be chance; and how their speeds compare."""
-    best = max(lines, key=lambda line: line.worth)
+def ranked(lines: Sequence[Line]) -> list[int]:
+    """The places of the models, the best one first."""
+    return sorted(range(len(lines)), key=lambda place: -lines[place].worth)
+
+
+def cautions_of(found: Evaluation) -> list[str]:
+    """That a model was tuned on rows that it is judged by, which no verdict should be read without."""
+    told = dict.fromkeys(note for model in found.models for own in model.notes for note in own if FLATTERS in note)
+    return [f"But {note[:1].lower()}{ended(note[1:])}" for note in told]
+
+
+def conclusion(lines: Sequence[Line], counts: str = "", cautions: Sequence[str] = ()) -> Value:
+    """The value of a ``said`` view: which model is better, by how much, and whether it could be chance; and how their speeds compare.
+
+    Args:
+        counts: on how many rows the best and the next one are right, in words.
+        cautions: what is to be known before.
+    """
+    order = [lines[place] for place in ranked(lines)]
+    best = order[0]
     metric = metric_in_words(best.metric)
     if len(lines) == 1:
         span = f", between {best.interval[0]:.4f} and {best.interval[1]:.4f} in 95 of 100 draws of such rows" if best.interval else ""
-        return {"text": f"{best.title}: {metric} {best.score:.4f}{span}.", "more": []}
-    others = sorted((line for line in lines if line is not best), key=lambda line: -line.worth)
+        return {"text": f"{best.title}: {metric} {best.score:.4f}{span}.", "more": list(cautions)}
+    others = order[1:]
     said = [_against(best, other) for other in others]
-    rest = [words for words in (*said[1:], _paces(best, others)) if words]
+    rest = [words for words in (*cautions, counts, *said[1:], _paces(best, others)) if words]
     return {"text": said[0], "more": rest}
 
 
@@ -144,11 +165,11 @@ def speeds(lines: Sequence[Line]) -> Value | None:
 
 
 def all_table(found: Evaluation, titles: Mapping[str, str]) -> Value:
-    """Every score of every model on every file, as far as it is a number."""
+    """Every score of every model on every file, as far as it is a number; what is said of the rows and is no score stands below."""
     lines: list[tuple[list[str], str, dict[str, float]]] = []
     for head, report in _reports(found, titles):
         groups = {name: value for name, value in report.scores.items() if isinstance(value, Mapping)}
-        alone = {name: value for name, value in report.scores.items() if isinstance(value, int | float)}
+        alone = {name: value for name, value in report.scores.items() if isinstance(value, int | float) and name not in _NO_SCORES}
         lines += [
             (head, name, {key: value for key, value in scores.items() if isinstance(value, int | float)}) for name, scores in groups.items()
         ]
@@ -164,7 +185,17 @@ def all_table(found: Evaluation, titles: Mapping[str, str]) -> Value:
     rows = [
         [head[0], *([similarity] if several else []), *head[1:], *(scores.get(key) for key in names)] for head, similarity, scores in lines
     ]
-    return table(columns, rows, caption="All scores")
+    told = dict.fromkeys(words for _, report in _reports(found, titles) if (words := _of_rows(report)))
+    return table(columns, rows, caption="All scores", note="\n".join(told))
+
+
+def _of_rows(report: Report) -> str:
+    """``77 categories; always naming the largest would be right on 1.3 of 100.``; nothing where the task knows none."""
+    scores = report.scores
+    parts = [f"{scores['classes']:,} categories"] if "classes" in scores else []
+    parts += [f"always naming the largest would be right on {100 * scores['majority']:.1f} of 100 rows"] if "majority" in scores else []
+    parts += [f"learned and judged in {scores['folds']} folds"] if "folds" in scores else []
+    return ended("; ".join(parts)) if parts else ""
 
 
 def _reports(found: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[list[str], Report]]:
@@ -188,16 +219,26 @@ def _against(best: Line, other: Line) -> str:
     difference = best.worth - other.worth
     if not difference:
         return f"{best.title} and {other.title} get the same score."
+    by, sign, times = f" by {difference:.4f}", "+.4f", 1
+    if best.metric in _SHARES:
+        of, one, two = _of_rows_right(best.score, other.score)
+        by, sign, times = f": of {of:,} rows it gets {one:,} right instead of {two:,}", "+.0f" if of == 100 else "+.1f", of
     low, high = gain(*((best.resampled, other.resampled) if best.smaller else (other.resampled, best.resampled))).get("gain_interval") or (
         None,
         None,
     )
     if low is None or high is None:
-        return f"{best.title} is ahead of {other.title} by {difference:.4f}; the rows are too few to tell this from chance."
-    span = f"between {low:+.4f} and {high:+.4f}".replace("-", "−")
+        return f"{best.title} is ahead of {other.title}{by}; the rows are too few to tell this from chance."
+    span = f"between {times * low:{sign}} and {times * high:{sign}}".replace("-", "−")
     if low > 0:
-        return f"{best.title} is better than {other.title} by {difference:.4f} ({span}): more than chance."
-    return f"{best.title} is ahead of {other.title} by {difference:.4f} ({span}): that could be chance."
+        return f"{best.title} is better than {other.title}{by} ({span}); that is more than chance."
+    return f"{best.title} is ahead of {other.title}{by} ({span}); that could be chance."
+
+
+def _of_rows_right(best: float, other: float) -> tuple[int, int, int]:
+    """(of so many rows, the one gets right, the other gets right): as many as show that the two differ."""
+    of = 100 if round(100 * best) != round(100 * other) else 1_000
+    return of, round(of * best), round(of * other)
 
 
 def _paces(best: Line, others: Sequence[Line]) -> str:

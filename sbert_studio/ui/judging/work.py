@@ -15,7 +15,8 @@ from ..handlers import told
 from ..page import Page
 from ..questions import as_view
 from ..views import Value
-from .results import all_table, conclusion, main_table, reports_of, speeds
+from .differences import counted, differences_table
+from .results import all_table, cautions_of, conclusion, main_table, ranked, reports_of, speeds
 
 if TYPE_CHECKING:
     from ...data.questions import Question
@@ -60,11 +61,17 @@ class Judged:
 
 @dataclass(frozen=True)
 class Asked:
-    """An evaluation that somebody has begun: on what, of which models, by which task."""
+    """An evaluation that somebody has begun: on what, of which models, by which task.
+
+    Attributes:
+        key, again: see :func:`start`.
+    """
 
     judged: Judged
     models: tuple[str, ...]
     task: str
+    key: str = ""
+    again: str = "evaluate-go"
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,7 @@ class Done:
     scores: Value
     details: Value
     chart: Value | None
+    differences: Value | None = None
     model: str = ""
 
     def in_words(self) -> str:
@@ -94,14 +102,19 @@ def public_set(address: str | None) -> Judged:
     return Judged(text, f"{repository}/{file}".rstrip("/"))
 
 
-def start(page: Page, owner: Any, models: Sequence[str], judged: Judged, task: str) -> JobView:
+def start(
+    page: Page, owner: Any, models: Sequence[str], judged: Judged, task: str, *, key: str = "", again: str = "evaluate-go"
+) -> JobView:
     """Begin to judge models, in the background.
+
+    Args:
+        key: what the form said then; again: the id of the button that judges on the same rows again.
 
     Raises:
         StudioError: no model is chosen, or too many are; or the visitor has an evaluation under way.
     """
     studio, visitor = page.studio, page.visitor(owner)
-    asked = Asked(judged, chosen(models), task)
+    asked = Asked(judged, chosen(models), task, key, again)
     titles = {name: title for title, name in page.model_choices(owner, "texts", "pairs")}
     count = f"{len(asked.models)} models" if len(asked.models) > 1 else titles.get(asked.models[0], asked.models[0])
 
@@ -110,7 +123,9 @@ def start(page: Page, owner: Any, models: Sequence[str], judged: Judged, task: s
         found = studio.judge.evaluate_all(
             asked.models, data, task, judged.suite, asked=judged.asked, known=judged.known, owner=visitor, begin=begin
         )
-        return done(found, titles, judged.suite or judged.name)
+        name = judged.suite or judged.name
+        words = f"{', '.join(titles.get(model, model) for model in asked.models)} · {name}"
+        return done(found, titles, name, page.made_by_form("evaluate", key, words, again))
 
     return studio.evaluations.submit(visitor, f"{count} on {judged.suite or judged.name}", work, about=asked)
 
@@ -127,10 +142,15 @@ def chosen(models: Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def done(found: Evaluation, titles: Mapping[str, str], name: str) -> Done:
-    """An evaluation as the page shows it; ``name`` is what was judged on."""
+def done(found: Evaluation, titles: Mapping[str, str], name: str, made: Mapping[str, str] | None = None) -> Done:
+    """An evaluation as the page shows it; ``name`` is what was judged on, ``made`` what :meth:`.Page.made_by_form` says of it."""
     lines = reports_of(found, titles)
-    return Done(conclusion(lines), main_table(lines, found, titles, name), all_table(found, titles), speeds(lines))
+    scores, details = main_table(lines, found, titles, name), all_table(found, titles)
+    if len(lines) == 1:
+        return Done(conclusion(lines, cautions=cautions_of(found)) | {"made": made}, scores, details, speeds(lines))
+    one, two = ranked(lines)[:2]
+    words = conclusion(lines, counted(found, one, two, titles), cautions_of(found))
+    return Done(words | {"made": made}, scores, details, speeds(lines), differences_table(found, one, two, titles))
 
 
 def judge_or_ask(

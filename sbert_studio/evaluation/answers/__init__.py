@@ -1,0 +1,1 @@
+"""What models say of each row, and where two of them differ."""
