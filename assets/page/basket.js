@@ -83,5 +83,11 @@
     };
   };
 
+  views.suggestions = (root, host) => (value) => root.replaceChildren(
+    el("p", { class: "sb-dim" }, value.note),
+    el("ul", { class: "sb-pairs" }, value.pairs.map((pair, place) => el("li", { class: "sb-pair sb-open-pair" },
+      el("div", { class: "sb-pair-texts" }, el("p", {}, pair.a), el("p", {}, pair.b)),
+      el("div", { class: "sb-pair-foot" }, el("span", { class: "sb-dim" }, `cosine ${window.SB.number(pair.cosine, 2)}`), thumbs(host, place, pair.a, pair.b))))));
+
   Object.assign(window.SB, { thumbs, drawer });
 })();

@@ -31,6 +31,10 @@ class Usual:
         """The share of random pairs that are less alike than ``cosine``, in [0, 1]."""
         return float(np.searchsorted(self.cosines, np.float32(cosine), side="left") / len(self.cosines))
 
+    def shares(self, cosines: np.ndarray) -> np.ndarray:
+        """:meth:`share` of each cell of an array."""
+        return np.asarray(np.searchsorted(self.cosines, np.asarray(cosines, np.float32), side="left") / len(self.cosines))
+
     def quantile(self, share: float) -> float:
         """The cosine below which that share of the pairs lies."""
         return float(np.quantile(self.cosines, share))

@@ -17,7 +17,7 @@ from ..encoders.base import finite
 from ..errors import StudioError
 from .languages import HardlyRead, foreign_notes, hardly_read, unknown_notes
 from .part import Part
-from .results import Agreement, Encoded, PairScore, PairScores, Similarity
+from .results import Agreement, Encoded, Gap, PairScore, PairScores, Similarity
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from ..encoders.base import Encoder
     from .reading import Reading
     from .services import Services
+
+
+_WORST, _MOST_RESAMPLED = 20, 20_000
 
 
 class Comparing(Part):
@@ -168,7 +171,8 @@ def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
 def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | None:
     """How the cosines of the rows that have both their texts go with the scores or labels beside them."""
     from ..data.examples import build_examples
-    from ..evaluation.measures.sts import pearson, spearman
+    from ..evaluation.bootstrap import interval
+    from ..evaluation.measures.sts import pearson, resampled_pearson, resampled_spearman, spearman
 
     if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
         return None
@@ -181,7 +185,30 @@ def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | N
         return None  # No compared row holds one.
     found = cosines[np.searchsorted(compared, told.lines)]
     targets = np.asarray(told.targets)
+    places = np.searchsorted(compared, told.lines)
     if roles.kind == "scored_pairs":
-        return Agreement(roles.target, len(told), spearman(found, targets), pearson(found, targets))
+        drawn = (resampled_spearman, resampled_pearson) if len(told) <= _MOST_RESAMPLED else ()
+        intervals = [tuple(interval(draw(found, targets))) for draw in drawn] or [(), ()]
+        worst = _worst(places, found, targets, [float(target) for target in targets])
+        return Agreement(
+            roles.target,
+            len(told),
+            spearman(found, targets),
+            pearson(found, targets),
+            spearman_interval=intervals[0],
+            pearson_interval=intervals[1],
+            worst=worst,
+        )
     means = {label: float(found[targets == number].mean()) for number, label in enumerate(roles.labels) if (targets == number).any()}
-    return Agreement(roles.target, len(told), mean_by_label=means)
+    said = [roles.labels[int(number)] for number in targets]
+    worst = _worst(places, found, np.array([means[label] for label in said]), said) if len(means) > 1 else ()
+    return Agreement(roles.target, len(told), mean_by_label=means, worst=worst)
+
+
+def _worst(places: np.ndarray, found: np.ndarray, gold: np.ndarray, said: Sequence[float | str]) -> tuple[Gap, ...]:
+    """The pairs on which the cosines and the gold scores disagree most."""
+    from ..evaluation.agreement import rank_gaps
+
+    gaps = rank_gaps(found, gold)
+    order = np.argsort(-np.abs(gaps), kind="stable")[:_WORST]
+    return tuple(Gap(int(places[row]), said[row], float(gaps[row])) for row in order.tolist())

@@ -6,6 +6,8 @@ import csv
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..data.progress import checkpoint
 from ..data.samples import ASSETS
 from ..encoders.base import finite
@@ -13,14 +15,19 @@ from ..errors import StudioError
 from ..workspace import digest_texts
 from .cards import languages_of
 from .comparing import Comparing, given
+from .results import Suggestions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from ..data.corpus import Corpus
+    from ..data.progress import Progress
     from ..explore.alignment import Alignment
     from ..explore.calibration import Usual
 
 _EVERYDAY = "everyday sentences"
 _MOST_WORDS = 160
+_NEAR = 0.99
 
 
 class Relating(Comparing):
@@ -69,6 +76,59 @@ class Relating(Comparing):
         if found is None:
             raise StudioError("a text holds no word that the model knows", "use other words, or another model")
         return found
+
+    def worth_labelling(
+        self,
+        corpus: Corpus,
+        model: str | None = None,
+        other: str | None = None,
+        count: int = 12,
+        judged: Sequence[tuple[str, str, bool]] = (),
+        progress: Progress | None = None,
+    ) -> Suggestions:
+        """Pairs of the corpus that are worth a person's word; of a large one 3,000 texts are looked at.
+
+        Args:
+            other: a second model: the pairs on which both disagree. Without one, those of which the model is least sure.
+            judged: pairs that were judged already, and whether they belong together. They are not asked for again, and with four of
+                either kind they say where the model's line between alike and not alike lies; before that it is where 99 of 100
+                random pairs are less alike.
+
+        Raises:
+            StudioError: the corpus has fewer than two different texts.
+        """
+        from ..explore.suggesting import boundary, contested, near, some_rows
+
+        rows = some_rows(corpus.texts)
+        if len(rows) < 2:
+            raise StudioError("the corpus has fewer than two different texts", "choose another one")
+        texts = [corpus.texts[row] for row in rows.tolist()]
+        vectors = self._of_texts(texts, model, progress)
+        places = {text: place for place, text in enumerate(texts)}
+        known = {(min(pair), max(pair)) for a, b, _ in judged if a in places and b in places for pair in [(places[a], places[b])]}
+        usual = self.usual(corpus, model)
+        if other is not None:
+            found = contested(
+                vectors, self._of_texts(texts, other, progress), usual.shares, self.usual(corpus, other).shares, count, known, progress
+            )
+            line = None
+        else:
+            line = self._line(judged, model, boundary) if judged else None
+            line = usual.quantile(_NEAR) if line is None else line
+            found = near(vectors, line, count, known, progress)
+        return Suggestions(tuple((texts[a], texts[b], cosine) for a, b, cosine in found), line)
+
+    def _of_texts(self, texts: Sequence[str], model: str | None, progress: Progress | None) -> np.ndarray:
+        """The vectors of some texts, from the cache."""
+        return self._services.vectors.get(texts, digest_texts(texts), self._encoder(model), progress)
+
+    def _line(
+        self, judged: Sequence[tuple[str, str, bool]], model: str | None, boundary: Callable[[np.ndarray, np.ndarray], float | None]
+    ) -> float | None:
+        from ..evaluation.similarity import alike
+
+        lefts, rights, together = zip(*judged, strict=True)
+        return boundary(alike(self._encoder(model), list(lefts), list(rights)), np.array(together, bool))
 
 
 @lru_cache(maxsize=1)

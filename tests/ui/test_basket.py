@@ -171,3 +171,49 @@ def test_a_hit_goes_into_the_basket_beside_its_query(page: Page, corpus_file: Pa
     for none in (-1, 99, "0", True, None):
         with pytest.raises(StudioError, match="no such row"):
             hits.judge(page, asked, none, "together", None)
+
+
+def test_what_is_worth_labelling_comes_from_the_corpus_and_is_not_asked_twice(page: Page, corpus_file: Path) -> None:
+    from sbert_studio.ui import picker
+    from sbert_studio.ui.basket import suggestions
+
+    key = picker.take_file(page, str(corpus_file))
+    texts = set(page.corpora.get(key).corpus.texts)
+    found, value = suggestions.suggest(page, key, None, "", None)
+    assert found.line is not None and f"{found.line:.2f}" in value["note"] and 0 < len(found.pairs) <= 12
+    assert all({a, b} <= texts and a != b for a, b, _ in found.pairs)
+    for place, said in ((0, "together"), (1, "apart")):
+        suggestions.judge(page, found, place, said, None)
+    assert [(pair.together, pair.source) for pair in page.baskets.of("local").pairs] == [(True, "Suggested"), (False, "Suggested")]
+    again, _ = suggestions.suggest(page, key, None, "", None)
+    asked = {frozenset((a, b)) for a, b, _ in found.pairs[:2]}
+    assert not asked & {frozenset((a, b)) for a, b, _ in again.pairs}
+    both, value = suggestions.suggest(page, key, None, "all-MiniLM-L6-v2", None)
+    assert both.line is None and "all-MiniLM-L6-v2 disagree" in value["note"]
+    before = page.baskets.of("local")
+    for place, said in ((99, "apart"), ("0", "apart"), (True, "apart"), (0, "drop"), (None, None)):
+        suggestions.judge(page, found, place, said, None)
+    assert page.baskets.of("local") is before
+    for place in range(len(again.pairs)):
+        suggestions.judge(page, again, place, "together" if place % 2 else "apart", None)
+    assert page.studio.explore.worth_labelling(
+        page.corpora.get(key).corpus, judged=[(pair.a, pair.b, pair.together) for pair in page.baskets.of("local").pairs]
+    ).pairs
+
+
+def test_a_text_of_a_group_goes_into_the_basket_beside_the_one_that_stays(page: Page, tmp_path: Path) -> None:
+    from sbert_studio.ui import picker
+    from sbert_studio.ui.clearing import panel as clearing
+
+    path = tmp_path / "alike.txt"
+    path.write_text("\n".join(["cat dog moon", "cat dog moon star", "cat dog moon", "red blue", *sentences(6, 3)]), encoding="utf-8")
+    _, made, choices, value, _ = clearing.look(page, picker.take_file(page, str(path)), None, "first")
+    choices, value = clearing.change(page, made, choices, threshold=0.8)
+    group = next(one for one in value["groups"] if one["first"]["text"] == "cat dog moon")
+    other = next(one for one in group["members"] if one["text"] == "cat dog moon star")
+    clearing.judge(page, made, choices, "apart", other["row"], None)
+    (pair,) = page.baskets.of("local").pairs
+    assert (pair.a, pair.b, pair.together, pair.source) == ("cat dog moon", "cat dog moon star", False, "Near-duplicates")
+    for row in (999, "0", True, None):
+        with pytest.raises(StudioError):
+            clearing.judge(page, made, choices, "apart", row, None)

@@ -116,3 +116,38 @@ def test_alike_ones_stand_side_by_side() -> None:
     changes = np.count_nonzero(np.diff(group[mixed][order]))
     assert changes == 3, "each group stands together"
     assert by_likeness(np.eye(2)) == [0, 1]
+
+
+def test_a_file_of_pairs_tells_its_correlation_with_an_interval_and_the_worst_rows(page: Page, tmp_path: Path) -> None:
+    from scipy.stats import rankdata, spearmanr
+    from tiny_studio import write_pairs
+
+    from sbert_studio.ui.comparing import pairs_file
+
+    scores = pairs_file.pairs(page.studio, write_pairs(tmp_path / "pairs.csv", 60), None)
+    found = scores.agreement
+    assert found is not None and found.spearman is not None and len(found.worst) == 20
+    low, high = found.spearman_interval
+    assert low < found.spearman < high
+    cosines = np.array([row.similarity.cosine for row in scores.rows])
+    said = np.array([float(line.rsplit(",", 1)[1]) for line in (tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()[1:]])
+    gaps = (rankdata(cosines) - rankdata(said)) / 59
+    assert abs(found.worst[0].gap) == pytest.approx(np.abs(gaps).max())
+    assert [gap.gap for gap in found.worst] == pytest.approx([gaps[gap.place] for gap in found.worst])
+    assert found.spearman == pytest.approx(spearmanr(cosines, said).statistic)
+    value = pairs_file.worst_table(scores)
+    assert value is not None and "(between " in pairs_file.pairs_table(scores)["note"]
+    assert value["rows"][0][0] == scores.rows[found.worst[0].place].row and value["pairs"][0] == list(value["rows"][0][1:3])
+
+
+def test_rows_with_labels_disagree_by_the_order_of_their_labels(page: Page, tmp_path: Path) -> None:
+    from sbert_studio.ui.comparing import pairs_file
+
+    alike = [f"cat {word},cat {word} moon,same" for word in ["dog", "park", "red", "blue"]]
+    apart = [f"cat {word},fast river {word},other" for word in ["hello", "world", "bank", "card"]]
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(["a,b,label", *alike * 4, *apart * 4, "cat dog mat,cat dog mat,other"]), encoding="utf-8")
+    scores = pairs_file.pairs(page.studio, path, None)
+    value = pairs_file.worst_table(scores)
+    assert value is not None and value["rows"][0][1:4] == ["cat dog mat", "cat dog mat", "other"]
+    assert value["rows"][0][5].startswith("alike to the model")

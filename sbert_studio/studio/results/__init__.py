@@ -2,8 +2,8 @@
 
 from .alike import KEEPS, AlikeGroup, Duplicates, Keep
 from .changed import CategoryChange, Changes, QueryChange
-from .comparing import Agreement, PairScore, PairScores, Similarity
-from .finding import ClusterInfo, Encoded, MapView, Mined, MinedPair, SearchResult, TextHit
+from .comparing import Agreement, Gap, PairScore, PairScores, Similarity
+from .finding import ClusterInfo, Encoded, MapView, Mined, MinedPair, SearchResult, Suggestions, TextHit
 from .judged import Evaluation, LeftOut, SuiteHere
 from .tuned import Exported, Forecast, ModelCard, RunView
 
@@ -19,6 +19,7 @@ __all__ = [
     "Evaluation",
     "Exported",
     "Forecast",
+    "Gap",
     "Keep",
     "LeftOut",
     "MapView",
@@ -31,6 +32,7 @@ __all__ = [
     "RunView",
     "SearchResult",
     "Similarity",
+    "Suggestions",
     "SuiteHere",
     "TextHit",
 ]

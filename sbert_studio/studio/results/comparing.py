@@ -52,6 +52,24 @@ class PairScore:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A pair whose cosine and whose score disagree.
+
+    Attributes:
+        place: of the pair in :attr:`PairScores.rows`. said: the score, or the label, as a number or a word.
+        gap: by how much the pair stands higher by its cosine than by its score, as a share of all ranks, in [-1, 1].
+    """
+
+    place: int
+    said: float | str
+    gap: float
+
+    def to_json(self) -> dict[str, Any]:
+        """``{place, said, gap}``."""
+        return {"place": self.place, "said": self.said, "gap": self.gap}
+
+
+@dataclass(frozen=True)
 class Agreement:
     """How cosines go with what people said of the same pairs.
 
@@ -60,6 +78,8 @@ class Agreement:
         rows: how many of the compared rows hold a score or label.
         spearman, pearson: the correlation of the cosines with the scores; None for labels.
         mean_by_label: the mean cosine of each label; empty for scores.
+        spearman_interval, pearson_interval: the 95% bootstrap intervals; empty for labels, and of too many rows.
+        worst: the pairs that disagree most, the worst first. Labels stand in the order of their mean cosines.
     """
 
     column: str
@@ -67,21 +87,30 @@ class Agreement:
     spearman: float | None = None
     pearson: float | None = None
     mean_by_label: Mapping[str, float] = field(default_factory=dict)
+    spearman_interval: tuple[float, ...] = ()
+    pearson_interval: tuple[float, ...] = ()
+    worst: tuple[Gap, ...] = ()
 
     def in_words(self) -> str:
         """One sentence."""
         if self.mean_by_label:
             means = ", ".join(f"{label} {mean:.3f}" for label, mean in self.mean_by_label.items())
             return f"Mean cosine by {self.column!r}, over {count(self.rows, 'row')}: {means}"
-        correlation = f"Spearman {self.spearman:.4f}, Pearson {self.pearson:.4f}"
+        told = (("Spearman", self.spearman, self.spearman_interval), ("Pearson", self.pearson, self.pearson_interval))
+        correlation = ", ".join(f"{name} {value:.4f}{_between(bounds)}" for name, value, bounds in told)
         return f"The cosines and {self.column!r} agree over {count(self.rows, 'row')} by {correlation}"
 
     def to_json(self) -> dict[str, Any]:
-        """``{column, rows}``, and ``spearman, pearson`` or ``mean_by_label``."""
-        found: dict[str, Any] = {"column": self.column, "rows": self.rows}
+        """``{column, rows, worst}``, and ``spearman, pearson`` with their intervals, or ``mean_by_label``."""
+        found: dict[str, Any] = {"column": self.column, "rows": self.rows, "worst": [gap.to_json() for gap in self.worst]}
         if self.mean_by_label:
             return found | {"mean_by_label": dict(self.mean_by_label)}
-        return found | {"spearman": self.spearman, "pearson": self.pearson}
+        intervals = {"spearman_interval": list(self.spearman_interval), "pearson_interval": list(self.pearson_interval)}
+        return found | {"spearman": self.spearman, "pearson": self.pearson, **intervals}
+
+
+def _between(bounds: tuple[float, ...]) -> str:
+    return f" (between {bounds[0]:.2f} and {bounds[1]:.2f})" if bounds else ""
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,23 @@ class Mined:
 
 
 @dataclass(frozen=True)
+class Suggestions:
+    """Pairs that are worth a person's word.
+
+    Attributes:
+        pairs: two texts and their cosine, the one that is most worth it first.
+        line: the cosine near which they lie; ``None`` where two models disagree on them.
+    """
+
+    pairs: tuple[tuple[str, str, float], ...]
+    line: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """``{pairs: [{a, b, cosine}], line}``."""
+        return {"pairs": [{"a": a, "b": b, "cosine": cosine} for a, b, cosine in self.pairs], "line": self.line}
+
+
+@dataclass(frozen=True)
 class ClusterInfo:
     """A cluster of the map; id -1 holds what belongs to none."""
 

@@ -16,6 +16,7 @@ from ..handlers import guarded
 from ..page import Page
 from ..teaching import Lesson, lesson
 from ..views import Value, plain, view
+from . import suggestions
 from .gather import changed
 from .pairs import Basket
 
@@ -119,6 +120,7 @@ def build(page: Page, opener: Any) -> None:
         with gr.Row(elem_classes=["sb-buttons"]):
             train = gr.Button("Train on these", variant="primary", elem_id="basket-train")
             download_button("Download CSV", partial(save, page), [page.owner], elem_id="basket-save")
+        suggestions.build(page)
 
     def on_click(owner: Any, event: gr.SelectData) -> int:
         return click(page, owner, event.value, event.index)
