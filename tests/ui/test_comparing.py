@@ -136,7 +136,7 @@ def test_a_file_of_pairs_tells_its_correlation_with_an_interval_and_the_worst_ro
     assert [gap.gap for gap in found.worst] == pytest.approx([gaps[gap.place] for gap in found.worst])
     assert found.spearman == pytest.approx(spearmanr(cosines, said).statistic)
     value = pairs_file.worst_table(scores)
-    assert value is not None and "(between " in pairs_file.pairs_table(scores)["note"]
+    assert value is not None and "(between " in value["caption"] and "The 20 rows that disagree most" in value["caption"]
     assert value["rows"][0][0] == scores.rows[found.worst[0].place].row and value["pairs"][0] == list(value["rows"][0][1:3])
 
 

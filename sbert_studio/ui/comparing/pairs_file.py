@@ -56,7 +56,7 @@ def worst_table(scores: PairScores) -> Value | None:
         rows,
         ids=[gap.place for gap in scores.agreement.worst],
         pairs=pairs,
-        caption=f"The {len(rows)} rows on which the model and {scores.agreement.column!r} disagree most",
+        caption=f"{scores.agreement.in_words()}. The {len(rows)} rows that disagree most:",
         note="Either may be wrong. Say by a thumb what is right, and it gathers in the basket to train on.",
     )
 
