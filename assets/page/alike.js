@@ -2,7 +2,6 @@
 (() => {
   "use strict";
   const { views, el, select, number, grouped } = window.SB;
-  const thumbs = (...given) => window.SB.thumbs(...given);  // of a script that comes later
   const many = (count, one, more) => `${grouped(count)} ${count === 1 ? one : more}`;
   let made = 0;
 
@@ -30,7 +29,7 @@
         el("input", { type: "radio", name, checked: one.kept && !group.all, "aria-label": `Keep row ${one.line}`, on: { change: () => select(host, "keep", one.row) } }),
         el("span", { class: "sb-text" }, one.text)),
       el("span", { class: "sb-alike-facts sb-dim" }, one.value ? el("span", { class: group.contradicts ? "sb-badge sb-warn" : "sb-badge" }, one.value) : null,
-        el("span", {}, `row ${one.line}`), el("span", {}, one.kept ? "stays" : number(one.score, 3)), one.row === group.first.row ? null : thumbs(host, one.row, group.first.text, one.text)));
+        el("span", {}, `row ${one.line}`), el("span", {}, one.kept ? "stays" : number(one.score, 3))));
 
     const card = (group) => {
       const name = `sb-alike-${made++}`;

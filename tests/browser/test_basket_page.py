@@ -13,6 +13,11 @@ from .test_page import corpus_csv
 def test_pairs_gather_and_fine_tune_opens_with_them(visit: Callable[..., Visitor], tmp_path: Path) -> None:
     visitor = visit()
     page = visitor.page
+    page.click("#basket-open button")
+    if visitor.text("#basket-open .sb-badge") != "0":  # what another test has left: the visitors of one machine are one
+        page.locator("#basket-list").get_by_role("button", name="Empty it").click()
+        page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '0'")
+    page.keyboard.press("Escape")
     visitor.tab("Search")
     visitor.upload("search-file", "messages.csv", corpus_csv())
     visitor.see("#search-summary dl")
