@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .measures.sts import average_ranks
+from .measures.ranks import average_ranks
 
 
 def rank_gaps(found: np.ndarray, gold: np.ndarray) -> np.ndarray:
