@@ -8,6 +8,10 @@ from typing import Any
 _UNTUNED = "the untuned model, as you chose: nothing of the tuning is in it"
 
 
+# Of a task whose score is a share of what is right: what is counted, and what the model does with it.
+_COUNTED = {"categories": ("texts", "puts", "in the right category"), "triplets": ("triplets", "gets", "right")}
+
+
 def metric_in_words(metric: str) -> str:
     """``cosine_spearman`` as a person would say it: Cosine Spearman."""
     words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10").replace("macro f1", "macro F1")
@@ -28,15 +32,17 @@ def scores_in_words(scores: Mapping[str, Any]) -> str:
 
 
 def found_in_words(scores: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> str:
-    """What the accuracy on texts with a category means: ``of 100 new texts, 85 → 91 land in the right category``.
+    """What an accuracy means, in natural frequencies: ``of 100 new texts it now puts 91 in the right category instead of 85``.
 
     Args:
-        scores: a report of ``categories`` with its ``score``, as a run keeps it; of any other task there is nothing to say.
+        scores: a report of ``categories`` or ``triplets`` with its ``score``, as a run keeps it; of any other task there is nothing to
+            say, for its score counts nothing that is right or wrong.
         before: the same of the untuned model.
     """
     after = scores.get("score")
-    if scores.get("task") != "categories" or after is None:
+    if scores.get("task") not in _COUNTED or after is None:
         return ""
+    what, does, rest = _COUNTED[str(scores["task"])]
     known = None if not before else before.get("score")
 
     def right(score: float) -> int:
@@ -45,8 +51,11 @@ def found_in_words(scores: Mapping[str, Any], before: Mapping[str, Any] | None =
     of = 100
     if known is not None and known != after and right(known) == right(after):
         of = 1_000  # a hundred would hide that the two differ
-    counts = f"{right(after):,}" if known is None else f"{right(known):,} → {right(after):,}"
-    return f"of {of:,} new texts, {counts} land in the right category"
+    if known is None:
+        return f"of {of:,} new {what} it {does} {right(after):,} {rest}"
+    if right(known) == right(after):
+        return f"of {of:,} new {what} it {does} {right(after):,} {rest}, as before"
+    return f"of {of:,} new {what} it now {does} {right(after):,} {rest} instead of {right(known):,}"
 
 
 def confused_in_words(scores: Mapping[str, Any]) -> list[str]:
@@ -130,7 +139,8 @@ def points(change: float) -> str:
 def conclusion_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """What a training came to, as a person would say it; nothing where the held-out rows did not judge both models.
 
-    ``better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)``, or of categories ``better: of 100 new texts, …``.
+    ``better: 0.81 → 0.85 on rows it had not seen (gain +0.04, between +0.02 and +0.06)``, or of categories
+    ``better: of 100 new texts it now puts …``.
     """
     if "score" not in before or "score" not in after:
         return ""

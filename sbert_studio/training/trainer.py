@@ -22,7 +22,7 @@ from .distributed import Processes
 from .events import Asks, Event, Finished, Notice, Started, Stopped
 from .judging.alarm import FORGETS, accepted
 from .judging.blend import MARKS, Blend, unblended
-from .judging.conclusion import concluded, noted
+from .judging.conclusion import concluded, keep_mistakes, noted
 from .judging.evaluator import Evaluator, hold_out, says_little
 from .judging.general import GeneralProbe
 from .judging.marks import Marks
@@ -215,6 +215,7 @@ def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, ass
         if parts.marks is None:
             state = concluded(parts, state, blend, assignment, reached)
             parts.show_pins(state.step, kept=True)
+            keep_mistakes(parts, state)
         elif reached == "finished":
             noted(parts, blend)
     rate = state.rows / state.seconds if state.seconds else 0.0

@@ -61,6 +61,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.arrived = gr.State(None)
         page.compare = gr.State(None)
         page.runs_changed = gr.State(0)
+        page.pair = gr.State(None)
         page.basket_changed = gr.State(0)
         page.teach = gr.State(None)
         page.on_map, page.within = gr.State(None), gr.State(None)

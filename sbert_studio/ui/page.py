@@ -47,6 +47,7 @@ class Page:
         compare: a ``gr.State`` with the two models of which is to be shown what changed (see :mod:`sbert_studio.ui.changing.handover`).
         kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
+        pair: a ``gr.State`` with the :class:`~sbert_studio.ui.tuning.worst.Pair` that another tab wants compared.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
         basket_changed: a ``gr.State`` counter that rises when a pair is put into the visitor's basket or taken out.
         on_map, within: ``gr.State`` with texts to show on the map, and with those that Search is restricted to (see
@@ -70,6 +71,7 @@ class Page:
     compare: Any = None
     owner: Any = None
     runs_changed: Any = None
+    pair: Any = None
     basket_changed: Any = None
     teach: Any = None
     on_map: Any = None

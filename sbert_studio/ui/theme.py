@@ -8,7 +8,7 @@ from typing import Any
 PAGE = Path(__file__).resolve().parents[2] / "assets" / "page"
 SCRIPTS = (
     *("core.js", "place.js", "tray.js", "views.js", "training.js", "pins.js", "evaluation.js", "alike.js", "basket.js"),
-    "comparing.js",
+    *("comparing.js", "mistakes.js"),
     *("morph.js", "changed.js"),
     *(f"map/{name}.js" for name in ("colours", "camera", "points", "density", "labels", "gestures")),
     *(f"map/{name}.js" for name in ("legend", "find", "side", "scene", "page")),

@@ -18,6 +18,7 @@ COLUMNS = {
     "nli_pairs.csv": ["premise", "hypothesis", "label"],
     "chinese_pairs.csv": ["sentence1", "sentence2", "score"],
     "labelled_texts.csv": ["text", "category"],
+    "bank_messages.csv": ["text", "category"],
 }
 AT_LEAST = {
     "support_requests.csv": 520,
@@ -26,9 +27,11 @@ AT_LEAST = {
     "nli_pairs.csv": 220,
     "chinese_pairs.csv": 220,
     "labelled_texts.csv": 200,
+    "bank_messages.csv": 240,
 }
 TEXT_COLUMNS = {
-    name: 1 if name in ("support_requests.csv", "labelled_texts.csv") else 3 if name == "triplets.csv" else 2 for name in COLUMNS
+    name: 1 if name in ("support_requests.csv", "labelled_texts.csv", "bank_messages.csv") else 3 if name == "triplets.csv" else 2
+    for name in COLUMNS
 }
 
 

@@ -54,9 +54,11 @@ def test_what_a_training_costs_elsewhere_stands_beside_the_gain() -> None:
 
 def test_categories_are_said_as_texts_out_of_a_hundred() -> None:
     after = {"task": "categories", "score": 0.9149}
-    assert found_in_words(after, {"score": 0.845}) == "of 100 new texts, 85 → 91 land in the right category"
-    assert found_in_words(after) == "of 100 new texts, 91 land in the right category"
-    assert found_in_words(after, {"score": 0.911}) == "of 1,000 new texts, 911 → 915 land in the right category"
+    assert found_in_words(after, {"score": 0.845}) == "of 100 new texts it now puts 91 in the right category instead of 85"
+    assert found_in_words(after) == "of 100 new texts it puts 91 in the right category"
+    assert found_in_words(after, {"score": 0.911}) == "of 1,000 new texts it now puts 915 in the right category instead of 911"
+    assert found_in_words(after, after) == "of 100 new texts it puts 91 in the right category, as before"
+    assert found_in_words({"task": "triplets", "score": 0.8}, {"score": 0.5}) == "of 100 new triplets it now gets 80 right instead of 50"
     assert found_in_words({"task": "sts", "score": 0.9}, {"score": 0.8}) == ""
 
 
@@ -72,7 +74,7 @@ def test_what_a_training_came_to_is_one_sentence() -> None:
     several = conclusion_in_words(before, {"score": 0.85, "sd": 0.01, "each": [0.84, 0.85, 0.86]})
     assert several.endswith("(gain +0.04, mean of 3 trainings that differ by ± 0.01)")
     categories = conclusion_in_words({"score": 0.845}, {"task": "categories", "score": 0.9149, "gain_interval": [0.04, 0.1]})
-    assert categories.startswith("better: of 100 new texts, 85 → 91 land in the right category (gain +0.07")
+    assert categories.startswith("better: of 100 new texts it now puts 91 in the right category instead of 85 (gain +0.07")
     assert conclusion_in_words({}, after) == conclusion_in_words(before, {}) == ""
 
 

@@ -156,6 +156,12 @@ class Tuning(Planning):
 
         return RunFiles(self.workspace.run(run_id)).pins()
 
+    def mistakes(self, run_id: str) -> dict[str, Any] | None:
+        """The held-out rows that a run's model gets most wrong, see :func:`~sbert_studio.training.judging.mistakes.worst`."""
+        from ...training.judging.mistakes import MISTAKES, read
+
+        return read(self.workspace.run(run_id) / MISTAKES)
+
     def last_step(self, run_id: str) -> dict[str, Any]:
         """What a run told last of its steps; empty before the first."""
         return self.store.last(run_id, "step") or {}

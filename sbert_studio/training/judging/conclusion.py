@@ -9,6 +9,7 @@ from ..checkpoint_files import State
 from ..events import Notice
 from ..loop.parts import Parts
 from ..trials.assignment import Assignment
+from . import mistakes
 from .blend import MARKS, Blend, chosen, marked, unblended
 
 
@@ -51,12 +52,28 @@ def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, 
 
 
 def noted(parts: Parts, blend: Blend) -> None:
-    """Judge the blends of a training that is there to judge, and note what was found."""
-    if parts.judge is None or parts.marks is None or unblended(parts.spec):
+    """Judge the blends of a training that is there to judge, and note what was found, with the worst mistakes of each."""
+    if parts.judge is None or parts.marks is None:
         return
-    for strength in MARKS[1:-1]:
+    for strength in MARKS if not unblended(parts.spec) else ():
         blend.put(strength)
-        parts.marks.note(f"strength-{strength}", parts.judge(parts.encoder), parts.judge.resampled)
+        if strength not in (MARKS[0], MARKS[-1]):
+            parts.marks.note(f"strength-{strength}", parts.judge(parts.encoder), parts.judge.resampled)
+        if parts.processes.main:
+            mistakes.write(parts.folder, _worst(parts, strength), mistakes.name_at(strength))
+    if unblended(parts.spec) and parts.processes.main:
+        mistakes.write(parts.folder, _worst(parts, MARKS[-1]), mistakes.name_at(MARKS[-1]))
+
+
+def keep_mistakes(parts: Parts, state: State) -> None:
+    """Keep the worst mistakes of the model that is left, where rows were held out from it."""
+    if parts.judge is not None and state.after and parts.processes.main:
+        mistakes.write(parts.folder, _worst(parts, float(state.after.get("strength", 1.0))))
+
+
+def _worst(parts: Parts, strength: float) -> dict[str, Any]:
+    assert parts.judge is not None
+    return mistakes.worst(parts.encoder, parts.judge.dev, parts.judge.known, strength)
 
 
 def _measured_elsewhere(parts: Parts, blend: Blend, after: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from ...workspace import write_json
 from ..checkpoint import disk_space
 from ..distributed import Processes
 from ..events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
+from ..judging import mistakes
 from ..judging.alarm import OPPOSITE, accepted, below_chance
 from ..judging.blend import MARKS, TIE, best, in_brief, unblended
 from ..judging.evaluator import Evaluator
@@ -119,6 +120,7 @@ class _CrossFit:
             if outcome.status != "finished":
                 return self._unfinished(outcome, before)
         after, share = self._choose(before, scores)
+        self._keep_mistakes(after)
         if "gain_interval" not in after and "interval" in after:
             self._say(Notice("one label is so rare in the folds that a gain cannot be told from chance"))
         self._say(Evaluated(self.taken[-1].steps, after["metric"], after["score"], after, True))
@@ -131,6 +133,13 @@ class _CrossFit:
                 write_json(self.folder / OUTCOME, {"identity": identity, **found.to_json()})
             shutil.rmtree(self.folder / PARTS, ignore_errors=True)
         return self._end(found)
+
+    def _keep_mistakes(self, after: Mapping[str, Any]) -> None:
+        """The worst mistakes at the strength that is kept, each by a model that had not seen the row."""
+        name = mistakes.name_at(float(after.get("strength", 1.0)))
+        found = mistakes.pooled([mistakes.read(self._place(fold) / name) for fold in self.folds])
+        if found is not None and self.main:
+            mistakes.write(self.folder, found)
 
     def _choose(self, before: Mapping[str, Any], untuned_scores: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], float]:
         """The scores of what did best over all folds, and the share of the steps that belongs to it.

@@ -19,6 +19,7 @@ from ..judging.alarm import FEW, OPPOSABLE, OPPOSITE, accepted, below_chance, sa
 from ..judging.blend import unblended
 from ..judging.evaluator import Evaluator, hold_out, says_nothing
 from ..judging.general import GeneralProbe
+from ..judging.mistakes import MISTAKES
 from ..pins import Pins
 from ..prepare import reshape
 from ..spec import TrainSpec
@@ -237,7 +238,7 @@ class _Trials:
         if outcome.status == "finished" and (kept := best.model.parent / "checkpoints").is_dir():
             shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
             shutil.copytree(kept, self.folder / "checkpoints")
-        for name in (HELD_OUT, KNOWN):
+        for name in (HELD_OUT, KNOWN, MISTAKES):
             if (best.model.parent / name).is_file():
                 shutil.copyfile(best.model.parent / name, self.folder / name)
 

@@ -100,8 +100,13 @@ def _two(studio: Studio, page: Page) -> None:
     def on_thumb(texts: tuple[str, str] | None, owner: Any, event: gr.SelectData) -> Any:
         return gr.skip() if texts is None or event.value not in SAID else mark(page, owner, Pair(*texts, SAID[event.value], TITLE))
 
+    def on_pair(pair: Any) -> tuple[Any, Any]:
+        return (pair.first, pair.second) if pair else (gr.skip(), gr.skip())
+
     shown = gr.State(None)
-    for event in (button.click, a.submit, b.submit):
+    # What another tab wants compared, such as a mistake of a tuned model.
+    filled = page.pair.change(guarded(on_pair, stop=True), page.pair, [a, b], api_visibility="private", show_progress="hidden")
+    for event in (button.click, a.submit, b.submit, filled.success):
         event(guarded(on_compare), [a, b, page.model, others, page.corpus], [gauge, words, table, hint, shown], api_visibility="private")
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     gauge.select(guarded(on_thumb), [shown, page.owner], page.basket_changed, trigger_mode="multiple", **quiet)

@@ -12,6 +12,7 @@ import gradio as gr
 
 from ...errors import StudioError
 from ...studio.tuning.accounting import in_sentences
+from ..changing.handover import compare
 from ..controls import download_button
 from ..handlers import guarded
 from ..page import Page
@@ -19,6 +20,7 @@ from ..views import Value, plain, view
 from . import settled
 from .follow import Follow, no_run
 from .pinning import pins_view
+from .worst import TAB, mistakes_view, pair_of
 
 
 def attach(page: Page, owner: Any) -> Follow:
@@ -65,10 +67,12 @@ class RunPanel:
             self.asking = view("questions", elem_id="tune-alarm")
             self.dial = view("strength", elem_id="tune-strength")
             self.pins = view("pins", elem_id="tune-pins")
+            self.mistakes = view("mistakes", elem_id="tune-mistakes")
             with gr.Row(elem_classes=["sb-buttons"]):
                 self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="tune-stop")
                 self.resume = gr.Button("Resume", variant="primary", visible=False, elem_id="tune-resume")
                 self.use = gr.Button("Use this model", variant="primary", visible=False, elem_id="tune-use")
+                self.changes = gr.Button("Show what changed", visible=False, elem_id="tune-changes")
                 self.save = download_button(
                     "Download zip", lambda follow: write_zip(page, follow.run_id), [follow], elem_id="tune-zip", visible=False
                 )
@@ -83,8 +87,8 @@ class RunPanel:
 
     @property
     def _drawn(self) -> list[Any]:
-        buttons = [self.stop, self.resume, self.use, self.save]
-        return [self.follow, self.panel, self.curves, *buttons, self.asking, self.dial, self.pins, self.page.timer]
+        buttons = [self.stop, self.resume, self.use, self.changes, self.save]
+        return [self.follow, self.panel, self.curves, *buttons, self.asking, self.dial, self.pins, self.mistakes, self.page.timer]
 
     def show(self, follow: Follow) -> list[Any]:
         """Updates of :attr:`outputs`, whether or not anything changed."""
@@ -95,10 +99,18 @@ class RunPanel:
         live = now.status in ("queued", "running")
         run = self.page.studio.tune.run(now.run_id, now.cursor).run if now.run_id else None
         usable = run is not None and run.status in ("finished", "stopped") and run.model_path is not None
-        buttons = (live and not panel.get("stopping"), now.status in ("interrupted", "stopped", "failed"), usable, usable)
+        of_texts = run is not None and run.spec.get("architecture", "siamese") == "siamese"
+        buttons = (
+            live and not panel.get("stopping"),
+            now.status in ("interrupted", "stopped", "failed"),
+            usable,
+            usable and of_texts,
+            usable,
+        )
         question = self.page.studio.settle.question(now.run_id) if now.status == "asks" else None
         pins = self.page.studio.tune.pins(now.run_id) if now.run_id else None
-        after = (settled.asked(question), settled.strength(run) if run is not None else None, pins_view(pins, now))
+        dial, wrong = (settled.strength(run), mistakes_view(self.page.studio, run)) if run is not None else (None, None)
+        after = (settled.asked(question), dial, pins_view(pins, now), wrong)
         return [now, panel, curves, *(gr.update(visible=one) for one in buttons), *after, gr.Timer(active=live)]
 
     def listen(self, loaded: Any) -> None:
@@ -133,6 +145,9 @@ class RunPanel:
             gr.Info(f"{html.escape(run.name)} now has strength {run.after['strength']:g}.", title="Model changed")
             return [*self.show(Follow(run.id)), changes + 1]
 
+        def on_mistake(follow: Follow, event: gr.SelectData) -> Any:
+            return pair_of(page.studio, follow.run_id, event.index), gr.Tabs(selected=TAB)
+
         def on_load(owner: Any) -> Any:
             return self.show(attach(page, owner))
 
@@ -156,6 +171,8 @@ class RunPanel:
         self.stop.click(guarded(on_stop), self.follow, self.outputs, queue=False, **quiet)
         answered = [*self.outputs, page.owner]
         self.asking.select(guarded(on_answer), [self.follow, page.owner], answered, **private, show_progress_on=self.asking)
+        self.mistakes.select(guarded(on_mistake), self.follow, [page.pair, page.tabs], trigger_mode="multiple", **quiet)
+        self.changes.click(guarded(lambda follow: compare(page, follow.run_id)), self.follow, page.compare, **quiet)
         changed = [*self.outputs, page.runs_changed]
         self.dial.select(guarded(on_strength), [self.follow, page.runs_changed], changed, **private, show_progress_on=self.dial)
         self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)

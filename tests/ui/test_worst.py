@@ -1,0 +1,54 @@
+"""The worst mistakes as the page shows them, and the way to the Similarity tab."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import quick, write_pairs
+
+from sbert_studio.errors import StudioError
+from sbert_studio.studio.tuning.plans import TrainRequest
+from sbert_studio.training.judging.mistakes import MISTAKES
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.tuning.worst import mistakes_view, pair_of
+
+
+@pytest.fixture
+def run_id(page: Page, tmp_path: Path) -> str:
+    run = page.studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(judge="split")))
+    assert page.studio.runner.wait(run.id, 120)
+    return run.id
+
+
+def test_the_list_names_rows_scores_on_the_files_scale_and_what_judged_them(page: Page, run_id: str) -> None:
+    run = page.studio.tune.run(run_id).run
+    value, kept = mistakes_view(page.studio, run), page.studio.tune.mistakes(run_id)
+    assert value is not None and kept is not None
+    assert value["title"].endswith("held-out rows") and f"{kept['rows']:,}" in value["title"]
+    assert [row["line"] for row in value["rows"]] == [one["line"] for one in kept["worst"]]
+    assert all(row["gold"] and row["said"] for row in value["rows"])
+    first = kept["worst"][0]
+    pair = pair_of(page.studio, run_id, 0)
+    assert [pair.first, pair.second] == first["texts"] and pair.visit != pair_of(page.studio, run_id, 0).visit
+
+
+@pytest.mark.parametrize("place", [-1, 99, None, "0", True, 0.0])
+def test_a_mistake_that_a_browser_makes_up_is_refused(page: Page, run_id: str, place: Any) -> None:
+    with pytest.raises(StudioError, match="no longer in the list"):
+        pair_of(page.studio, run_id, place)
+
+
+def test_after_another_strength_was_set_they_are_said_to_be_of_the_one_before(page: Page, run_id: str) -> None:
+    path = page.studio.workspace.run(run_id) / MISTAKES
+    found = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**found, "strength": 0.3}), encoding="utf-8")
+    value = mistakes_view(page.studio, page.studio.tune.run(run_id).run)
+    assert value is not None and "strength 0.3, as the training ended" in value["note"]
+    path.write_text(json.dumps({**found, "worst": []}), encoding="utf-8")
+    value = mistakes_view(page.studio, page.studio.tune.run(run_id).run)
+    assert value is not None and value["title"].startswith("No mistake on")
+    path.unlink()
+    assert mistakes_view(page.studio, page.studio.tune.run(run_id).run) is None
