@@ -23,6 +23,7 @@ def test_what_is_under_way_stands_in_the_header_and_is_stopped_there(visit: Call
     page.click(".sb-tray-button")
     page.wait_for_selector("text=Nothing is under way.")
     visitor.tab("Map")
+    page.get_by_role("button", name="Choose texts of your own").click()
     visitor.upload("map-file", "long.csv", long_corpus())
     visitor.see("#tray .sb-tray-button.sb-live")
     page.click(".sb-tray-button")
