@@ -14,7 +14,7 @@
   function near(row) {
     const far = (other) => { let sum = 0; for (let axis = 0; axis < dims; axis += 1) sum += (points[other * dims + axis] - points[row * dims + axis]) ** 2; return sum; };
     const others = Array.from({ length: data.map.n }, (_, other) => [far(other), other]).filter(([, other]) => other !== row && removed.charCodeAt(other) !== 1);
-    return { rows: others.sort((a, b) => a[0] - b[0]).slice(0, 12).map(([, other]) => other) };
+    return { rows: others.sort((a, b) => a[0] - b[0]).slice(0, 12).map(([, other]) => other), title: "Nearest on the map" };
   }
   const scene = SB.scene(document.getElementById("map"), {
     textOf: (row) => data.texts[row],

@@ -62,7 +62,7 @@
         found["xyz"[axis]] = (low + high) / 2;
         return high - low;
       });
-      const wide = flat ? Math.min(width / (spans[0] || 1e-6), height / (spans[1] || 1e-6)) : Math.min(width, height) / (Math.hypot(...spans) || 1e-6) * 1.15;
+      const wide = flat ? Math.min(width / (spans[0] || 1e-6), height / (spans[1] || 1e-6)) : Math.min(width, height) / (Math.hypot(...spans) || 1e-6) * 1.6;
       found.scale = home ? Math.max(home.scale * 0.5, Math.min(wide * MARGIN, home.scale * 12)) : Math.min(wide * MARGIN, 1e5);
       return found;
     }

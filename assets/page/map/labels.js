@@ -70,10 +70,10 @@
       pen.font = font;
       pen.textBaseline = "middle";
       pen.lineJoin = "round";
-      for (const label of placed) {
-        const at = eye.project(points, label.row, m);
-        if (!at) continue;
-        const x = at[0] + label.dx, y = at[1] + label.dy, middle = y + HEIGHT / 2;
+      const shown = placed.map((label) => ({ label, at: eye.project(points, label.row, m) })).filter((one) => one.at);
+      // First the lines, so that no line lies on a name.
+      for (const { label, at } of shown) {
+        const x = at[0] + label.dx, y = at[1] + label.dy;
         pen.globalAlpha = focus && !focus.has(label.id) ? 0.3 : 1;
         const ex = Math.max(x, Math.min(x + label.wide, at[0])), ey = Math.max(y, Math.min(y + HEIGHT, at[1])), far = Math.hypot(ex - at[0], ey - at[1]);
         if (far > 16) {
@@ -84,6 +84,10 @@
           pen.lineTo(at[0] + ((ex - at[0]) * 5) / far, at[1] + ((ey - at[1]) * 5) / far);
           pen.stroke();
         }
+      }
+      for (const { label, at } of shown) {
+        const x = at[0] + label.dx, y = at[1] + label.dy, middle = y + HEIGHT / 2;
+        pen.globalAlpha = focus && !focus.has(label.id) ? 0.3 : 1;
         pen.strokeStyle = ground;
         pen.lineWidth = 4;
         pen.strokeText(label.text, x + 14, middle);

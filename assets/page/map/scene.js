@@ -99,7 +99,7 @@
       const [width, height] = eye.size(), { x, y, scale } = eye.at;
       pen.strokeStyle = token("--sb-ink");
       lines.forEach((segments, level) => {
-        pen.globalAlpha = 0.07 + 0.035 * level;
+        pen.globalAlpha = 0.1 + 0.045 * level;
         pen.lineWidth = 1;
         pen.beginPath();
         for (let i = 0; i < segments.length; i += 4) {
@@ -246,7 +246,7 @@
       const found = await hooks.near(row);
       if (chosen && !(chosen.kind === "point" && chosen.rows[0] === row)) past.push(chosen);
       if (past.length > 20) past.shift();
-      open({ kind: "point", title: "Nearest to this text", rows: [row, ...(found.rows || [])], scores: [1, ...(found.scores || [])] });
+      open({ kind: "point", title: found.title || "Nearest to this text", rows: [row, ...(found.rows || [])], scores: [1, ...(found.scores || [])] });
     }
     function actions(of) {
       return [{ words: "Zoom", why: "Fly to these texts", act: () => eye.fly(eye.around(points, of.rows), stepped) }, ...hooks.actions(of)];
@@ -306,7 +306,7 @@
       pen.fillStyle = token("--sb-ink"); pen.font = `600 17px ${family}`; pen.fillText(title, 18, 24);
       pen.font = `12.5px ${family}`;
       shown.forEach((name, i) => {
-        const y = 58 + i * 21, label = i === room - 1 && value.names.length > room ? `and ${value.names.length - room + 1} more` : `${name.label.slice(0, 30)} · ${grouped(name.size)}`;
+        const y = 58 + i * 21, label = i === room - 1 && value.names.length > room ? `and ${value.names.length - room + 1} more` : `${name.label.slice(0, 24)} · ${grouped(name.size)}`;
         pen.fillStyle = mapping.css(mapping.rgb(name)); pen.beginPath(); pen.arc(width + 14, y, 5, 0, 7); pen.fill();
         pen.fillStyle = token("--sb-ink"); pen.fillText(label, width + 26, y);
       });

@@ -14,7 +14,7 @@ from ..picker import corpus_picker
 from ..views import Value, nothing, plain, view
 from . import choosing, handover, saving
 from .drawing import cluster_params, draw, projection_params
-from .editing import edit, recolour, shown_map
+from .editing import edit, edited, recolour, shown_map
 
 if TYPE_CHECKING:
     from ..places import Place
@@ -58,25 +58,25 @@ def act(page: Page, map_key: str | None, key: str | None, owner: Any, kind: Any,
     return value, none if corpus is None else corpus, none, none, none
 
 
+def still_there(page: Page, map_key: str | None, key: str, model: str | None) -> str | None:
+    """The key of the corpus, with what was labelled, where the map that Back leads to was not drawn of anything else meanwhile."""
+    if map_key is None or map_key not in page.maps:
+        return None
+    drawn = page.maps.get(map_key)
+    now = page.made(model, page.corpora.get(key))
+    if (drawn.made["corpus"], drawn.made["model"]) != (now["corpus"], now["model"]):
+        return None
+    return page.corpora.put(edited(drawn)) if drawn.edits.steps else key
+
+
 def build(page: Page, tab: str) -> None:
     """Draw it; ``tab`` is the title of the tab that it stands in."""
     map_key = gr.State(None)
     with gr.Row(elem_classes=["sb-map-go"]):
         button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
         cancel_button("map")
-        with gr.Accordion("Texts and settings", open=False, elem_id="map-settings"), gr.Row():
-            with gr.Column(min_width=260):
-                picked = corpus_picker(page, "map")
-            with gr.Column(min_width=220):
-                dimensions = gr.Radio(["2-D", "3-D"], value="2-D", label="Dimensions", elem_id="map-dimensions")
-                neighbours = gr.Slider(
-                    2, 100, 15, step=1, label="Neighbours", info="Few: fine detail. Many: the broad picture.", elem_id="map-neighbours"
-                )
-                distance = gr.Slider(0.0, 0.99, 0.1, step=0.01, label="Least distance", info="Small: tight clumps.", elem_id="map-distance")
-            with gr.Column(min_width=220):
-                method = gr.Dropdown(_METHODS, value="auto", label="Clusters", elem_id="map-method")
-                count = gr.Slider(2, 60, 10, step=1, label="How many", visible=False, elem_id="map-count")
-                threshold = gr.Slider(0.1, 0.95, 0.5, step=0.05, label="Least mean cosine", visible=False, elem_id="map-threshold")
+        picked, settings, (method, count, threshold) = _settings(page)
+    dimensions, neighbours, distance = settings
     shown = _map_view(page)
     remarks = view("note", elem_id="map-notes")
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as saves:
@@ -96,10 +96,13 @@ def build(page: Page, tab: str) -> None:
         # Nothing to move before the first map.
         return gr.skip() if map_key is None else drawn_by(page.maps.get(map_key).colour, *controls)
 
-    def on_arrive(place: Place | None, *controls: Any) -> Any:
+    def on_arrive(place: Place | None, map_key: str | None, key: str | None, model: str, *controls: Any) -> Any:
         if place is None or not place.drawn or place.tab != "map":
             return gr.skip()
-        return drawn_by(place.colour, *controls)
+        key, _ = page.corpus_of(key)
+        if (there := still_there(page, map_key, key, model)) is not None:
+            return there, gr.skip(), recolour(page, map_key, place.colour), gr.skip(), gr.skip()
+        return drawn_by(place.colour, key, model, *controls)
 
     def on_act(map_key: str | None, key: str | None, owner: Any, event: gr.SelectData) -> Any:
         return act(page, map_key, key, owner, event.value, event.index)
@@ -118,7 +121,7 @@ def build(page: Page, tab: str) -> None:
     drawing = {"outputs": outputs, "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
     long_work(button.click, "map", on_draw, inputs, **drawing)
     picked.then("map", on_draw, inputs, **drawing)
-    long_work(page.arrived.change, "map", on_arrive, [page.arrived, *inputs], **drawing)
+    long_work(page.arrived.change, "map", on_arrive, [page.arrived, map_key, *inputs], **drawing)
     for event in (dimensions.input, neighbours.release, distance.release, method.input, count.release, threshold.release):
         long_work(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
     method.change(_method_controls, method, [count, threshold], queue=False, **_QUIET)
@@ -128,6 +131,24 @@ def build(page: Page, tab: str) -> None:
     shown.select(guarded(on_act), [map_key, page.corpus, page.owner], done, **each)
     opened = page.on_map.change(lambda rows: gr.skip() if rows is None else gr.Tabs(selected=tab), page.on_map, page.tabs, **_QUIET)
     long_work(opened.then, "map", on_show, [page.on_map, map_key, *inputs], **drawing)
+
+
+def _settings(page: Page) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
+    """The folded controls: the corpus' events, those of the layout, and those of the clusters."""
+    with gr.Accordion("Texts and settings", open=False, elem_id="map-settings"), gr.Row():
+        with gr.Column(min_width=260):
+            picked = corpus_picker(page, "map")
+        with gr.Column(min_width=220):
+            dimensions = gr.Radio(["2-D", "3-D"], value="2-D", label="Dimensions", elem_id="map-dimensions")
+            neighbours = gr.Slider(
+                2, 100, 15, step=1, label="Neighbours", info="Few: fine detail. Many: the broad picture.", elem_id="map-neighbours"
+            )
+            distance = gr.Slider(0.0, 0.99, 0.1, step=0.01, label="Least distance", info="Small: tight clumps.", elem_id="map-distance")
+        with gr.Column(min_width=220):
+            method = gr.Dropdown(_METHODS, value="auto", label="Clusters", elem_id="map-method")
+            count = gr.Slider(2, 60, 10, step=1, label="How many", visible=False, elem_id="map-count")
+            threshold = gr.Slider(0.1, 0.95, 0.5, step=0.05, label="Least mean cosine", visible=False, elem_id="map-threshold")
+    return picked, (dimensions, neighbours, distance), (method, count, threshold)
 
 
 def _method_controls(how: str) -> tuple[Any, Any]:

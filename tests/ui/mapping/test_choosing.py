@@ -92,3 +92,16 @@ def test_what_was_removed_is_no_row_any_more(page: Page, map_key: str) -> None:
     edit(page, map_key, None, {"do": "remove", "rows": [0]})
     assert choosing.valid([0, 1], page.maps.get(map_key)) == [1]
     assert isinstance(page.maps.get(map_key).edits.steps[0], Remove)
+
+
+def test_the_time_left_is_told_once_it_is_no_guess() -> None:
+    assert (
+        drawing.time_left(1, 100, 60)
+        == drawing.time_left(50, 100, 1)
+        == drawing.time_left(0, 0, 60)
+        == drawing.time_left(100, 100, 9)
+        == ""
+    )
+    assert drawing.time_left(50, 100, 21) == " · about 20 s left"
+    assert drawing.time_left(99, 100, 9) == " · about 5 s left"
+    assert drawing.time_left(10, 100, 60) == " · about 9 min left"

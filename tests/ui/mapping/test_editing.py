@@ -11,7 +11,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.ui.mapping import saving
 from sbert_studio.ui.mapping.drawing import cluster_params, draw, projection_params
 from sbert_studio.ui.mapping.editing import edit, recolour, shown_map
-from sbert_studio.ui.mapping.panel import noted
+from sbert_studio.ui.mapping.panel import noted, still_there
 from sbert_studio.ui.page import Page
 
 
@@ -115,3 +115,13 @@ def test_a_map_says_what_is_to_be_known_of_it(page: Page, map_key: str) -> None:
     shown = page.maps.get(map_key)
     told = replace(shown, view=replace(shown.view, notes=("2 of 9 words are passed over.", "Its texts look like Chinese.")))
     assert noted(page, page.maps.put(told)) == {"text": "2 of 9 words are passed over. Its texts look like Chinese."}
+
+
+def test_back_leads_to_the_map_as_it_was_left(page: Page, corpus_key: str, map_key: str) -> None:
+    model = page.studio.settings.default_model
+    edit(page, map_key, corpus_key, {"do": "label", "rows": [0], "name": "x"})
+    there = still_there(page, map_key, corpus_key, model)
+    assert there is not None and page.corpora.get(there).corpus.fields["label"][0] == "x"
+    assert still_there(page, None, corpus_key, model) is None
+    assert still_there(page, map_key, page.corpora.put(page.sample_corpus()), model) is None
+    assert still_there(page, map_key, corpus_key, "another model") is None
