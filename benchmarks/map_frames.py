@@ -64,9 +64,8 @@ def main() -> None:
                 path = map_html(cloud(points, dims), [f"text {row}" for row in range(points)], {}, Path(folder) / f"{points}-{dims}.html")
                 took = frames(page, path, chosen.seconds)
                 slow = float(np.percentile(took, 95))
-                print(
-                    f"{points:>9,} points  {dims}-D   middle {1000 / np.median(took):5.1f}   95th percentile {1000 / slow:5.1f} frames a second"
-                )
+                rates = f"middle {1000 / np.median(took):5.1f}   95th percentile {1000 / slow:5.1f} frames a second"
+                print(f"{points:>9,} points  {dims}-D   {rates}")
         browser.close()
 
 
