@@ -22,7 +22,7 @@
         el("div", { class: "sb-gauge-fill", style: { width: place } }), el("div", { class: "sb-gauge-pin", style: { left: place } })),
       el("div", { class: "sb-gauge-marks", "aria-hidden": "true" }, marks),
       el("div", { class: "sb-gauge-foot" },
-        el("dl", { class: "sb-facts" }, value.facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, number(fact, 4))))),
+        el("dl", { class: "sb-facts" }, value.facts.map(([name, fact]) => el("div", {}, el("dt", {}, name, window.SB.help(name)), el("dd", {}, number(fact, 4))))),
         thumbs(host, 0, ...value.pair)));
   };
 

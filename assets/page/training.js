@@ -17,7 +17,7 @@
         el("span", { class: `sb-badge sb-${value.status}` }, value.status)),
       el("div", { class: "sb-progress", role: "progressbar", "aria-label": "training", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
         el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
-      el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact)))),
+      el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name, window.SB.help(name)), el("dd", {}, fact)))),
       ...(value.part ? [el("p", { class: "sb-note" }, value.part[0].toUpperCase() + value.part.slice(1))] : []),
       ...(value.parts && value.parts.length && value.live ? [parts(value.parts)] : []),
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
@@ -41,7 +41,7 @@
         el("span", { class: `sb-badge sb-${value.status}` }, value.badge)),
       el("div", { class: "sb-progress", role: "progressbar", "aria-label": value.what || "work", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
         el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
-      ...(facts.length ? [el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact))))] : []),
+      ...(facts.length ? [el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name, window.SB.help(name)), el("dd", {}, fact))))] : []),
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []));
   };
 

@@ -39,7 +39,7 @@
     if (value.empty) return root.replaceChildren(empty(value.empty));
     root.replaceChildren(
       ...(value.title ? [el("h3", {}, value.title)] : []),
-      el("dl", { class: "sb-facts" }, value.facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, String(fact))))),
+      el("dl", { class: "sb-facts" }, value.facts.map(([name, fact]) => el("div", {}, el("dt", {}, name, window.SB.help(name)), el("dd", {}, String(fact))))),
       ...(value.notes || []).map((note) => el("p", { class: "sb-note" }, note)));
   };
 
@@ -116,7 +116,7 @@
       const act = (index) => select(host, value.action.value || "row", value.ids[index]);
       const head = value.columns.map((column, at) => el("th", { scope: "col", class: rightAligned.has(column.kind) ? "sb-right" : column.kind === "row" ? "sb-narrow" : "",
         "aria-sort": sorted && sorted.column === at ? (sorted.down ? "descending" : "ascending") : null },
-        el("button", { type: "button", on: { click: () => sort(at, sorted && sorted.column === at ? !sorted.down : column.kind !== "text") } }, column.name)));
+        el("button", { type: "button", on: { click: () => sort(at, sorted && sorted.column === at ? !sorted.down : column.kind !== "text") } }, column.name), window.SB.help(column.name)));
       const body = order.map((index) => el("tr", { class: (value.action ? "sb-clickable" : "") + (value.current === index ? " sb-current" : ""),
         on: value.action ? { click: () => act(index) } : {} },
         value.columns.map((column, at) => el("td", { class: `sb-cell-${column.kind}` + (column.main ? " sb-main" : "") + (rightAligned.has(column.kind) ? " sb-right" : ""), "data-name": column.name },

@@ -7,13 +7,12 @@ from typing import Any
 
 PAGE = Path(__file__).resolve().parents[2] / "assets" / "page"
 SCRIPTS = (
-    *("core.js", "place.js", "tray.js", "views.js", "training.js", "pins.js", "evaluation.js", "alike.js", "basket.js"),
-    *("comparing.js", "mistakes.js"),
-    *("morph.js", "changed.js"),
+    *("core.js", "help.js", "keys.js", "place.js", "tray.js", "views.js", "training.js", "pins.js"),
+    *("evaluation.js", "alike.js", "basket.js", "comparing.js", "mistakes.js", "morph.js", "changed.js"),
     *(f"map/{name}.js" for name in ("colours", "camera", "points", "density", "labels", "gestures")),
     *(f"map/{name}.js" for name in ("legend", "find", "side", "scene", "page")),
 )
-STYLES = ("studio.css", "pairs.css", "pins.css", "changed.css", "map/map.css")
+STYLES = ("studio.css", "help.css", "pairs.css", "pins.css", "changed.css", "map/map.css")
 
 
 def theme() -> Any:
