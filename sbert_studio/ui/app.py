@@ -134,7 +134,7 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         theme=theme.theme(),
         css=theme.css(),
         head=theme.head(f"gradio_api/file={(folder / 'plotly.min.js').as_posix()}"),
-        footer_links=["api"],
+        footer_links=[],
         run_history=False,
         max_file_size=studio.settings.max_upload_mb << 20,
         state_session_capacity=_SESSIONS,

@@ -43,5 +43,4 @@ def test_a_term_explains_itself_and_arrow_keys_move_between_tabs(visit: Callable
     page.locator("#map-neighbours .sb-term").click()
     visitor.see(".sb-help")
     assert "nearest texts" in visitor.text(".sb-help")
-    assert page.locator("footer").inner_text().strip().startswith("Use via API")
-    assert "Settings" not in page.locator("footer").inner_text()
+    assert not page.locator("footer").is_visible(), "Gradio's own settings are out of the way"
