@@ -155,4 +155,6 @@ def _by_category(corpus: Corpus, column: str, vectors: Sequence[np.ndarray], new
     interval = (float(span[0]), float(span[1])) if span else None
     before, after = (np.where(np.isin(np.arange(len(truth)), judged), nearest, truth) for nearest in found)
     confused = tuple(confusion_changes(truth, before, after, names))
-    return CategoryChange(column, len(judged), float(right[0].mean()), float(right[1].mean()), interval, confused)
+    return CategoryChange(
+        column, len(judged), float(right[0].mean()), float(right[1].mean()), interval, confused, int((~new[judged]).sum())
+    )

@@ -123,6 +123,12 @@ def test_the_sentence_on_categories_has_its_verdict(interval: tuple[float, float
     assert words in categories_said(CategoryChange("topic", 400, 0.8, 0.85, interval, ()))
 
 
+def test_texts_that_a_model_was_tuned_on_are_told() -> None:
+    assert "20 texts, of which a model was tuned on 6: that flatters it)" in categories_said(
+        CategoryChange("topic", 20, 0.8, 0.9, (0.01, 0.2), (), 6)
+    )
+
+
 def test_a_difference_of_less_than_one_in_a_hundred_is_told_in_thousands() -> None:
     assert "Of 1,000 texts, 801 → 803" in categories_said(CategoryChange("topic", 4000, 0.801, 0.803, (-0.01, 0.02), ()))
 

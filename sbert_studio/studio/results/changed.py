@@ -46,10 +46,11 @@ class CategoryChange:
 
     Attributes:
         column: that holds the categories.
-        texts: how many are judged: those that no model was tuned on.
+        texts: how many are judged: those that no model was tuned on, or all where there are hardly any such.
         before, after: the shares, from 0 to 1.
         interval: the 95% interval of by how much the second is larger (paired bootstrap); ``None``: too few texts to tell.
         confused: the categories that were or are taken for each other, those that most went away first.
+        learned: how many of the judged texts a model was tuned on, which flatters it.
     """
 
     column: str
@@ -58,6 +59,7 @@ class CategoryChange:
     after: float
     interval: tuple[float, float] | None
     confused: tuple[ConfusionChange, ...]
+    learned: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +117,7 @@ class Changes:
             else {
                 "column": groups.column,
                 "texts": groups.texts,
+                "learned": groups.learned,
                 "before": groups.before,
                 "after": groups.after,
                 "interval": None if groups.interval is None else list(groups.interval),

@@ -71,7 +71,9 @@ def categories_said(groups: CategoryChange) -> str:
     low, high = groups.interval
     verdict = "better, by more than chance" if low > 0 else "worse, by more than chance" if high < 0 else "that could be chance"
     span = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
-    return f"{words}: {verdict} (95% interval of the gain {span}, {groups.texts:,} texts that no model was tuned on)."
+    judged = f"{groups.texts:,} texts"
+    judged += f", of which a model was tuned on {groups.learned:,}: that flatters it" if groups.learned else " that no model was tuned on"
+    return f"{words}: {verdict} (95% interval of the gain {span}, {judged})."
 
 
 def _short(text: str) -> str:
