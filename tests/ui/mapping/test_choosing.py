@@ -83,7 +83,7 @@ def test_each_phase_of_drawing_is_told_by_its_name(page: Page, corpus_key: str) 
         drawing.cluster_params("auto", 3, 0.5),
         lambda *_, desc: told.append(desc),
     )
-    assert [words[:6] for words in dict.fromkeys(told)] == ["1 of 3", "2 of 3", "3 of 3"]
+    assert list(dict.fromkeys(words[:6] for words in told)) == ["1 of 3", "2 of 3", "3 of 3"]
 
 
 def test_what_was_removed_is_no_row_any_more(page: Page, map_key: str) -> None:
