@@ -62,7 +62,7 @@
         let alpha = bright ? 0.95 : (groups[row] < 0 && !shades ? 0.6 : 1) * (opacity ? opacity[row] : 0.95);
         if (faint) { alpha = 0.14; sizes[row] = 0.85; }
         if (bright) sizes[row] = grow;
-        if (bright && groups[row] < 0 && glows()) rgb = mapping.bytes(token("--sb-accent"));
+        if (bright && groups[row] < 0 && glows()) rgb = mapping.bytes(token("--sb-ink"));
         if (value.dims === 3) { const share = faint ? 0.16 : groups[row] < 0 ? 0.7 : 1; rgb = rgb.map((part, i) => part * share + ground[i] * (1 - share)); alpha = 1; }
         colours.set([rgb[0], rgb[1], rgb[2], alpha * 255], row * 4);
         parts[faint ? 0 : bright ? 2 : 1].push(row);
