@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const { views, el, svg, duration } = window.SB;
-  const BUSY = 1000, IDLE = 30000, KEPT = 10 * 60000, MOST = 8;
+  const BUSY = 1000, IDLE = 30000, KEPT = 10 * 60000, MOST = 8, EDGE = 14;
   const SIGNS = { finished: "✓", stopped: "■", failed: "!", interrupted: "!", asks: "?" };
   const live = (entry) => entry.status === "running" || entry.status === "queued";
   let stirred = () => {};
@@ -25,8 +25,17 @@
       open = on;
       panel.hidden = !on;
       button.setAttribute("aria-expanded", String(on));
+      place();
       if (on) look();
     }
+    // It hangs below its button, and is moved as far as it takes to be seen whole: on a phone the button may stand anywhere.
+    function place() {
+      panel.style.transform = "";
+      const box = panel.getBoundingClientRect();
+      const by = box.left < EDGE ? EDGE - box.left : Math.min(0, document.documentElement.clientWidth - EDGE - box.right);
+      if (open && by) panel.style.transform = `translateX(${by}px)`;
+    }
+    window.addEventListener("resize", () => { if (open) place(); });
     document.addEventListener("click", (event) => { if (open && !root.contains(event.target)) show(false); });
     document.addEventListener("keydown", (event) => { if (open && event.key === "Escape") { show(false); button.focus(); } });
 

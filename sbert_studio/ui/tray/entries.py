@@ -24,6 +24,9 @@ _KINDS = {
     "search": ("Search", "Search answered", "search"),
     "map": ("Map", "Map drawn", "map"),
     "alike": ("Near-duplicates", "Near-duplicates found", "search"),
+    "changed": ("What changed", "Changes drawn", ""),
+    "suggest": ("Pairs worth labelling", "Pairs found", ""),
+    "push": ("Push to the Hub", "Pushed", ""),
     "pairs": ("Pairs of a file", "Pairs compared", "similarity"),
     "tune": ("File of examples", "Examples read", "fine-tune"),
 }
