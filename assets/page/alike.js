@@ -2,6 +2,8 @@
 (() => {
   "use strict";
   const { views, el, select, number, grouped } = window.SB;
+  // Here "apart" is said of a whole group already.
+  const thumbs = (host, ...given) => window.SB.thumbs({ trigger: (name, { index, value }) => host.trigger(name, { index, value: `say ${value}` }) }, ...given);
   const many = (count, one, more) => `${grouped(count)} ${count === 1 ? one : more}`;
   let made = 0;
 
@@ -29,7 +31,7 @@
         el("input", { type: "radio", name, checked: one.kept && !group.all, "aria-label": `Keep row ${one.line}`, on: { change: () => select(host, "keep", one.row) } }),
         el("span", { class: "sb-text" }, one.text)),
       el("span", { class: "sb-alike-facts sb-dim" }, one.value ? el("span", { class: group.contradicts ? "sb-badge sb-warn" : "sb-badge" }, one.value) : null,
-        el("span", {}, `row ${one.line}`), el("span", {}, one.kept ? "stays" : number(one.score, 3))));
+        el("span", {}, `row ${one.line}`), el("span", {}, one.kept ? "stays" : number(one.score, 3)), one.row === group.first.row ? null : thumbs(host, one.row, group.first.text, one.text)));
 
     const card = (group) => {
       const name = `sb-alike-${made++}`;

@@ -54,6 +54,9 @@ def test_near_duplicates_are_cleared_away(visit: Callable[..., Visitor], tmp_pat
     page.wait_for_function("document.querySelector('#alike-view .sb-stays').innerText.includes('row 4')")
     page.wait_for_function("document.querySelector('#alike-view .sb-verdict').innerText === '2 texts go as chosen, 5 stay.'")
 
+    first.get_by_role("button", name="Belong together", exact=True).last.click()
+    visitor.see("#alike-view [data-says=together][aria-pressed=true]")
+
     with page.expect_download() as download:
         page.click("#alike-clean")
     assert download.value.suggested_filename == "requests clean.csv"

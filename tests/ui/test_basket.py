@@ -199,3 +199,21 @@ def test_what_is_worth_labelling_comes_from_the_corpus_and_is_not_asked_twice(pa
     assert page.studio.explore.worth_labelling(
         page.corpora.get(key).corpus, judged=[(pair.a, pair.b, pair.together) for pair in page.baskets.of("local").pairs]
     ).pairs
+
+
+def test_a_text_of_a_group_goes_into_the_basket_beside_the_one_that_stays(page: Page, tmp_path: Path) -> None:
+    from sbert_studio.ui import picker
+    from sbert_studio.ui.clearing import panel as clearing
+
+    path = tmp_path / "alike.txt"
+    path.write_text("\n".join(["cat dog moon", "cat dog moon star", "cat dog moon", "red blue", *sentences(6, 3)]), encoding="utf-8")
+    _, made, choices, value, _ = clearing.look(page, picker.take_file(page, str(path)), None, "first")
+    choices, value = clearing.change(page, made, choices, threshold=0.8)
+    group = next(one for one in value["groups"] if one["first"]["text"] == "cat dog moon")
+    other = next(one for one in group["members"] if one["text"] == "cat dog moon star")
+    clearing.judge(page, made, choices, "apart", other["row"], None)
+    (pair,) = page.baskets.of("local").pairs
+    assert (pair.a, pair.b, pair.together, pair.source) == ("cat dog moon", "cat dog moon star", False, "Near-duplicates")
+    for row in (999, "0", True, None):
+        with pytest.raises(StudioError):
+            clearing.judge(page, made, choices, "apart", row, None)

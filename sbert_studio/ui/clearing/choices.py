@@ -81,11 +81,12 @@ def alike_value(found: Duplicates, choices: Choices) -> Value:
 
 
 def _drawn(found: Duplicates, group: AlikeGroup) -> Mapping[str, Any]:
-    corpus = found.corpus
+    corpus, first = found.corpus, group.rows[0] if group.kept is None else group.kept
     # The one that stays first, and of a long group those nearest to it.
     order = sorted(range(len(group.rows)), key=lambda place: (group.rows[place] != group.kept, -group.scores[place], group.rows[place]))
     return {
         "all": group.kept is None,
+        "first": {"row": first, "text": corpus.texts[first]},
         "contradicts": group.contradicts,
         "size": len(group.rows),
         "members": [

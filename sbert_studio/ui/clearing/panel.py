@@ -10,6 +10,8 @@ from typing import Any
 import gradio as gr
 
 from ...errors import StudioError
+from ..basket.gather import SAID, mark
+from ..basket.pairs import Pair
 from ..controls import cancel_button, download_button, long_work
 from ..handlers import PROGRESS, guarded, told
 from ..page import Page
@@ -19,6 +21,7 @@ from .choices import told as in_words
 
 _NOTHING = "Texts that say nearly the same appear here, in groups. You decide from which likeness on, and which text of a group stays."
 _NONE = "No category"
+_SAY = "say "  # before what the thumbs say: of a whole group "apart" is said as well
 
 
 def look(page: Page, key: str | None, model: str | None, keep: str, progress: Any = None) -> tuple[str, str, Choices, Value, Any]:
@@ -48,6 +51,21 @@ def click(page: Page, found_key: str | None, choices: Choices | None, kind: Any,
     found = page.alike.get(found_key)
     now = (choices or Choices()).after(kind, index, found)
     return now, alike_value(found, now)
+
+
+def judge(page: Page, found_key: str | None, choices: Choices | None, said: str, row: Any, owner: Any) -> int:
+    """Put a text of a group into the basket beside the first one that stays, as the thumbs say; ``row`` comes from the browser.
+
+    Raises:
+        StudioError: there is no such row in a group.
+    """
+    found = page.alike.get(found_key)
+    group = next((one for one in (choices or Choices()).groups(found) if row in one.rows), None)
+    if group is None or isinstance(row, bool):
+        raise StudioError("there is no such row", "look for near-duplicates once more")
+    first = group.rows[0] if group.kept is None else group.kept
+    texts = found.corpus.texts
+    return mark(page, owner, Pair(texts[first], texts[row], SAID[said], "Near-duplicates"))
 
 
 def take(page: Page, key: str | None, found_key: str | None, choices: Choices | None) -> str:
@@ -106,8 +124,11 @@ def build(page: Page) -> None:
     def on_look(key: str | None, model: str, keep: str, progress: Any = PROGRESS) -> Any:
         return (*look(page, key, model, keep, progress), gr.update(visible=True))
 
-    def on_click(found_key: str | None, choices: Choices | None, event: gr.SelectData) -> Any:
-        return click(page, found_key, choices, event.value, event.index)
+    def on_click(found_key: str | None, choices: Choices | None, owner: Any, event: gr.SelectData) -> Any:
+        said = event.value.removeprefix(_SAY) if isinstance(event.value, str) and event.value.startswith(_SAY) else None
+        if said in SAID:
+            return gr.skip(), gr.skip(), judge(page, found_key, choices, said, event.index, owner)
+        return *click(page, found_key, choices, event.value, event.index), gr.skip()
 
     def on_corpus(found_key: str | None, key: str | None) -> Any:
         if found_key is None or (key is not None and page.corpora.get(key).corpus.digest == page.alike.get(found_key).corpus.digest):
@@ -119,7 +140,7 @@ def build(page: Page) -> None:
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     # A hand may be quicker than the answers: each of its clicks counts, one after the other.
     each = {**quiet, "trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "alike-choices"}
-    shown.select(guarded(on_click), [found, choices], [choices, shown], **each)
+    shown.select(guarded(on_click), [found, choices, page.owner], [choices, shown, page.basket_changed], **each)
     keep.input(guarded(lambda key, now, value: change(page, key, now, keep=value)), [found, choices, keep], [choices, shown], **each)
     column.input(
         guarded(lambda key, now, value: change(page, key, now, column=value or None)), [found, choices, column], [choices, shown], **each
