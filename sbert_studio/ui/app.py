@@ -70,6 +70,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.fits_timer = gr.Timer(1.0, active=False)
         page.evaluations_timer = gr.Timer(0.5, active=False)
         page.owner = gr.BrowserState({"owner": "", "job": ""}, storage_key=_BROWSER_KEY, secret=_BROWSER_KEY)
+        page.kept_form = gr.BrowserState({"file": ""}, storage_key=f"{_BROWSER_KEY}-form", secret=_BROWSER_KEY)
         page.kept_model = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
         with gr.Row(elem_classes=["sb-header"]):
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})

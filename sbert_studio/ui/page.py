@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.readers.content import SUFFIXES
 from ..errors import StudioError
 from .basket.baskets import Baskets
-from .visitors.kept import KeptFiles
+from .visitors.kept import CORPUS, KeptFiles
 from .visitors.session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .visitors.sessions import Sessions
 from .visitors.shelves import Shelf, Shelves
@@ -45,7 +45,7 @@ class Page:
         corpus_name: the chooser of it in the header; its value is the corpus' id.
         tabs: the ``gr.Tabs``; arrived: a ``gr.State`` with the :class:`~sbert_studio.ui.places.Place` that a link or Back led to.
         compare: a ``gr.State`` with the two models of which is to be shown what changed (see :mod:`sbert_studio.ui.changing.handover`).
-        kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload.
+        kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload; kept_form: one with what stands in Fine-tune.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         pair: a ``gr.State`` with the :class:`~sbert_studio.ui.tuning.worst.Pair` that another tab wants compared.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
@@ -64,6 +64,7 @@ class Page:
     shared: bool = False
     model: Any = None
     kept_model: Any = None
+    kept_form: Any = None
     corpus: Any = None
     corpus_name: Any = None
     tabs: Any = None
@@ -92,6 +93,7 @@ class Page:
     alike: Shelf[Duplicates] = field(init=False)
     changes: Shelf[Changes] = field(init=False)
     kept: KeptFiles = field(init=False)
+    form_files: dict[tuple[Any, ...], str] = field(default_factory=dict)
     baskets: Baskets = field(init=False)
     _samples: dict[str, Chosen] = field(default_factory=dict)
 
@@ -170,7 +172,7 @@ class Page:
         """What the corpus chooser offers: (title, id) of the visitor's files, those used last first, and of the samples."""
         from ..data.samples import samples
 
-        mine = [(one.name, f"{FILE}{one.id}") for one in self.kept.of(self.visitor(owner))]
+        mine = [(one.name, f"{FILE}{one.id}") for one in self.kept.of(self.visitor(owner)) if one.use == CORPUS]
         return [*mine, *((item.title, f"{SAMPLE}{item.id}") for item in samples() if item.kind == "corpus")]
 
     def open_corpus(self, owner: Any, corpus_id: object, progress: Progress | None = None) -> str:

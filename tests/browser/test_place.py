@@ -77,3 +77,27 @@ def test_a_link_to_what_is_not_here_says_so_and_leads_to_the_rest(visit: Callabl
     page.wait_for_selector("text=is not at hand here")
     assert page.is_visible("text=no longer kept here")
     visitor.forgive()
+
+
+def test_the_form_of_a_training_comes_back(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Fine-tune")
+    rows = "".join(f"a sentence about {n} cats,a sentence about {n % 5} dogs,{n % 6}\n" for n in range(40))
+    visitor.upload("tune-file", "cats and dogs.csv", "one,two,score\n" + rows)
+    visitor.see("#tune-preview tbody tr")
+    visitor.fill("#tune-epochs", "7")
+    visitor.fill("#tune-name", "Cats")
+    page.locator("#tune-name input, #tune-name textarea").first.blur()
+    kept = "Object.entries(localStorage).filter(([name]) => name.endsWith('-form')).map(([, value]) => value).join()"
+    before = page.evaluate(kept)
+    page.wait_for_function(f"({kept}).length > 40")
+    page.wait_for_timeout(2000)  # the last of the changes is on its way
+    assert page.evaluate(kept) and before is not None
+
+    visitor.reload()
+    visitor.tab("Fine-tune")
+    visitor.see("#tune-preview tbody tr")
+    assert "cats and dogs.csv" in visitor.text("#tune-preview .sb-caption")
+    page.wait_for_function("document.querySelector('#tune-epochs input').value === '7'")
+    page.wait_for_function("document.querySelector('#tune-name input, #tune-name textarea').value === 'Cats'")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,14 @@ from ...errors import StudioError
 from ..handlers import guarded
 from ..page import Page
 from ..teaching import TAB
-from ..tuning import data_panel, drafts, pinning, settings_form, told
+from ..tuning import data_panel, drafts, memory, pinning, settings_form, told
 from ..tuning.data_panel import DataPanel
 from ..tuning.drafts import Draft
 from ..tuning.follow import Follow
 from ..tuning.pinning import PinsForm
 from ..tuning.run_list import RunList
 from ..tuning.run_panel import RunPanel
+from ..tuning.settings_form import SettingsForm
 from ..views import Value, view
 
 if TYPE_CHECKING:
@@ -194,4 +195,35 @@ def build(studio: Studio, page: Page) -> None:
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
     page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
-    page.on_load += [run.listen, listed.listen]
+    page.on_load += [_keep_form(page, draft, name, form, data, plan, plan_outputs), run.listen, listed.listen]
+
+
+def _keep_form(
+    page: Page, draft: Any, name: Any, form: SettingsForm, data: DataPanel, plan: Callable[..., list[Any]], plan_outputs: list[Any]
+) -> Callable[[Any], None]:
+    """Have the browser keep what stands in the form; what is told the page's load event fills it again."""
+
+    def on_kept(owner: Any, key: str | None, name: str, *raw: Any) -> Any:
+        if not key or key not in page.drafts:
+            return gr.skip()
+        now = page.drafts.get(key)
+        try:
+            set_by_hand = settings_form.overrides(raw, shown_of(now), now.overrides)
+        except StudioError:
+            set_by_hand = dict(now.overrides)  # something is half typed
+        return memory.remember(page, owner, now, set_by_hand, name)
+
+    def on_return(owner: Any, saved: Any, model: str, key: str | None) -> Any:
+        found = None if key else memory.restore(page, owner, saved, model)
+        if found is None:
+            return gr.skip()
+        return [*data.show(page.drafts.put(found), found), *plan(found, model), str(saved.get("name") or "")]
+
+    kept = [draft.change, name.blur, *(control.input for control in form.inputs)]
+    gr.on(kept, guarded(on_kept), [page.owner, draft, name, *form.inputs], page.kept_form, trigger_mode="always_last", **_QUIET)
+    returned = [*data.outputs, *plan_outputs, name]
+
+    def listen(loaded: Any) -> None:
+        loaded.then(guarded(on_return), [page.owner, page.kept_form, page.model, draft], returned, **_QUIET)
+
+    return listen

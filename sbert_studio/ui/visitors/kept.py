@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9a-f]{12}")
 _ABOUT = "about.json"
 _MOST = 20
+CORPUS = "corpus"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class KeptFile:
         bytes: what it takes.
         used: when it was last chosen, in seconds of the epoch.
         column: the column that its texts were taken from last.
+        use: what it is here for, such as ``corpus``.
     """
 
     id: str
@@ -42,6 +44,7 @@ class KeptFile:
     bytes: int
     used: float
     column: str
+    use: str
 
 
 class KeptFiles:
@@ -57,7 +60,7 @@ class KeptFiles:
         self._workspace, self._each, self._everybody, self._days = workspace, each, everybody, days
         self._lock = threading.RLock()
 
-    def keep(self, owner: str, path: Path, name: str, column: str) -> KeptFile | None:
+    def keep(self, owner: str, path: Path, name: str, column: str, use: str = CORPUS) -> KeptFile | None:
         """Keep a copy of the file at ``path``; the one that is there already where the same is kept under the same name.
 
         Returns:
@@ -69,7 +72,7 @@ class KeptFiles:
                 return None
             with self._lock:
                 for known in self.of(owner):
-                    if known.name == name and known.bytes == size and known.path.read_bytes() == path.read_bytes():
+                    if (known.name, known.use) == (name, use) and known.bytes == size and known.path.read_bytes() == path.read_bytes():
                         return self.use(owner, known.id, column)
                 made = secrets.token_hex(6)
                 folder = self._workspace.uploads / key(owner) / made
@@ -79,7 +82,7 @@ class KeptFiles:
                     if copy.suffix.lower() != path.suffix.lower():
                         copy = copy.with_name(copy.name + path.suffix)
                     shutil.copyfile(path, copy)
-                    write_json(part / _ABOUT, {"name": name, "file": copy.name, "column": column, "used": time.time()})
+                    write_json(part / _ABOUT, {"name": name, "file": copy.name, "column": column, "use": use, "used": time.time()})
                 self._make_room(owner, made)
                 return self.get(owner, made)
         except (OSError, StudioError):
@@ -107,7 +110,7 @@ class KeptFiles:
     def use(self, owner: str, file_id: str, column: str) -> KeptFile:
         """Note that a file is used now, and by which column."""
         found = self.get(owner, file_id)
-        about = {"name": found.name, "file": found.path.name, "column": column, "used": time.time()}
+        about = {"name": found.name, "file": found.path.name, "column": column, "use": found.use, "used": time.time()}
         write_json(found.path.parent / _ABOUT, about)
         return self.get(owner, file_id)
 
@@ -158,6 +161,7 @@ def _read(folder: Path) -> KeptFile | None:
     try:
         about: Any = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
         path = folder / file_name(str(about["file"]))
-        return KeptFile(folder.name, str(about["name"]), path, path.stat().st_size, float(about["used"]), str(about["column"]))
+        size, used = path.stat().st_size, float(about["used"])
+        return KeptFile(folder.name, str(about["name"]), path, size, used, str(about["column"]), str(about.get("use") or CORPUS))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -1,0 +1,75 @@
+"""What stands in the Fine-tune form comes back after a reload."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny_studio import write_pairs
+
+from sbert_studio.data.choices.column_choices import ColumnChoices
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.tuning import changes, drafts, memory
+from sbert_studio.ui.tuning.data_panel import samples, take
+
+OWNER = {"owner": "visitor-0123456789abcdef"}
+
+
+def test_file_columns_settings_and_name_come_back(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    draft = take(page, write_pairs(tmp_path / "mine.csv"), model)
+    chosen = ColumnChoices(kind="scored_pairs", columns=("sentence2", "sentence1"), target="score", group="", scale=(0.0, 5.0))
+    draft = drafts.with_columns(page.studio, draft, chosen, model)
+    draft = drafts.planned(page.studio, draft, model, {"epochs": 3.0, "objective": "cosent"})
+    saved = json.loads(json.dumps(memory.remember(page, OWNER, draft, draft.overrides, "My model")))
+    (tmp_path / "mine.csv").unlink()  # the upload is gone once the page is left
+    again = memory.restore(page, OWNER, saved, model)
+    assert again is not None and again.plan is not None and draft.plan is not None
+    assert again.name == "mine.csv" and saved["name"] == "My model"
+    assert again.asked == draft.asked
+    assert dict(again.overrides) == dict(draft.overrides)
+    assert again.plan.spec == draft.plan.spec
+    assert [name for name, _ in page.corpus_choices(OWNER)] == [name for name, _ in page.corpus_choices(None)], "it is no corpus"
+
+
+def test_a_mended_file_comes_back_as_it_was_mended(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    path = write_pairs(tmp_path / "mine.csv")
+    path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
+    draft = take(page, path, model)
+    mended = changes.changed(page.studio, draft, "mend", next(n for n, one in enumerate(draft.diagnosis.findings) if one.mend), model)  # type: ignore[union-attr]
+    assert mended.changes and len(mended.table) < len(draft.table)
+    again = memory.restore(page, OWNER, memory.remember(page, OWNER, mended, {}, ""), model)
+    assert again is not None and len(again.table) == len(mended.table)
+
+
+def test_a_sample_and_further_files(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    draft = take(page, samples()[0].path, model).asking(dev=write_pairs(tmp_path / "dev.csv", seed=4))
+    saved = memory.remember(page, OWNER, draft, {}, "")
+    assert saved["file"] == f"sample:{samples()[0].id}"
+    again = memory.restore(page, OWNER, saved, model)
+    assert again is not None and again.request.dev is not None
+    assert again.request.dev.read_bytes() == (tmp_path / "dev.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [None, {}, "x", {"file": "file:../../etc"}, {"file": "sample:none"}, {"file": 3}, {"file": "file:0123456789ab"}],
+)
+def test_what_a_browser_sends_is_not_trusted(page: Page, saved: object) -> None:
+    assert memory.restore(page, OWNER, saved, page.studio.settings.default_model) is None
+
+
+def test_settings_that_make_no_sense_leave_the_file_as_it_is_read(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    draft = take(page, write_pairs(tmp_path / "mine.csv"), model)
+    saved = memory.remember(page, OWNER, draft, {}, "")
+    for nonsense in ({"epochs": "many"}, {"no_such": 1}, [], {"objective": "none"}):
+        again = memory.restore(page, OWNER, {**saved, "overrides": nonsense}, model)
+        assert again is not None and again.plan is not None
+    again = memory.restore(page, OWNER, {**saved, "choices": {"columns": ["gone", "too"], "no_such": 1}}, model)
+    assert again is not None and again.plan is not None
+    other = {"owner": "visitor-fedcba9876543210"}
+    assert memory.restore(Page(page.studio, shared=True), other, saved, model) is None, "nobody else's file"
