@@ -48,7 +48,7 @@ def test_a_reload_while_training_finds_the_run_and_the_tuned_model_is_used(visit
     page.wait_for_function("document.querySelector('#similarity-gauge .sb-big') !== null")
     assert visitor.text("#similarity-gauge .sb-facts") != before
     visitor.tab("Evaluate")
-    assert "My first model" in visitor.text("#evaluate-models")
+    page.wait_for_function("document.querySelector('#evaluate-models').innerText.includes('My first model')")
     page.click("#evaluate-go")
     page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
     visitor.tab("Models")

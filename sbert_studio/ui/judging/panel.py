@@ -211,8 +211,11 @@ class JudgingPanel:
             return gr.update(choices=page.model_choices(owner, "texts", "pairs"))
 
         inputs = [page.owner, page.model, self.models, self.typed]
-        self.models.focus(guarded(on_focus), page.owner, self.models, **quiet)
-        for event in (page.model.change, page.runs_changed.change, loaded.then):
+        # The page begins with the usual model; one that the browser kept is told by its change. Were it asked here as well, that answer
+        # could come last and take the kept one out again.
+        for event in (self.models.focus, loaded.then):
+            event(guarded(on_focus), page.owner, self.models, **quiet)
+        for event in (page.model.change, page.runs_changed.change):
             event(guarded(on_models), inputs, [self.models, self.typed], **quiet)
 
     def _suites(self) -> list[tuple[str, str]]:
