@@ -4,9 +4,9 @@ BIN := .venv/bin
 ARGS ?=
 # The folder of public sets that `reproduce` reads, such as DATA=/path/to/sets.
 DATA ?=
-# Processes of tests at a time, each with a thread of its own to compute in: two drive a page each, which waits as often as it computes,
-# and the third runs the rest; make test WORKERS=0 runs them one by one.
-WORKERS ?= 3
+# Files of tests at a time, each with a thread of its own to compute in, and first of all those that drive the page, in one process;
+# make test WORKERS=0 runs them one by one.
+WORKERS ?= 2
 
 .PHONY: setup run test check bench reproduce clean
 setup: .venv/.runtime

@@ -16,15 +16,13 @@ _REAL_DATA = Path(os.environ.get("SBERT_STUDIO_REAL_DATA", Path(__file__).resolv
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests of one file run in one process, for they share models; those that drive the page in two, for many of them share one app."""
+    """Tests of one file run in one process, for they share models; all that drive the page in one, for they share the app."""
     from xdist.scheduler import LoadScopeScheduling
-
-    pages = sorted(path.name for path in (Path(__file__).parent / "browser").glob("test_*.py"))
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::", maxsplit=1)[0]
-            return f"browser {pages.index(Path(file).name) % 2}" if Path(file).parent.name == "browser" else file
+            return "browser" if Path(file).parent.name == "browser" else file
 
     return ByFile(config, log)
 

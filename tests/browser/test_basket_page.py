@@ -20,10 +20,10 @@ def test_pairs_gather_and_fine_tune_opens_with_them(visit: Callable[..., Visitor
     page.keyboard.press("Escape")
     visitor.tab("Search")
     visitor.upload("search-file", "messages.csv", corpus_csv())
-    visitor.see("#search-summary dl")
+    page.wait_for_function("document.querySelectorAll('#search-hits tbody tr').length === 10")  # the upload's own search
     visitor.fill("#search-query", "the ATM took my card")
     page.click("#search-go")
-    page.wait_for_function("document.querySelector('#search-hits tbody tr')?.innerText.includes('card')")
+    page.wait_for_function("location.search.includes('q=the')")  # written once the hits are drawn
     rows = page.locator("#search-hits tbody tr")
     for place in range(6):
         rows.nth(place).get_by_role("button", name="Belong together", exact=True).click()

@@ -27,8 +27,8 @@ def test_cancel_ends_a_long_search_and_the_page_goes_on(visit: Callable[..., Vis
     visitor.upload("search-file", "many.csv", many_texts(8000))
     page.locator("#search-cancel").wait_for(timeout=60_000)
     page.click("#search-cancel")
-    page.locator(".toast-body", has_text="Cancelled").wait_for(timeout=20_000)
-    page.locator("#search-cancel").wait_for(state="hidden", timeout=10_000)
+    page.locator(".toast-body", has_text="Cancelled").wait_for(timeout=LONG)
+    page.locator("#search-cancel").wait_for(state="hidden", timeout=LONG)
     assert visitor.text("#search-cancelled").startswith("Cancelled.")
     for _ in range(16):  # what Gradio announces of the end of an event comes up to five seconds later, and goes again
         assert "common." not in visitor.text("body")

@@ -6,7 +6,7 @@
 
   // told: {colours: [names], by, onColour(name), onName(id)}
   function legend(root, told) {
-    let wanted = "", names = [], focus = null;
+    let wanted = "", names = [], focus = null, shown = "";
     const choice = el("select", { class: "sb-map-colour", "aria-label": "Colour by", on: { change: () => told.onColour(choice.value) } });
     const filter = el("input", { type: "search", placeholder: "Find a group", "aria-label": "Find a group", on: { input: () => { wanted = filter.value.trim().toLowerCase(); list(); } } });
     const items = el("ul", {});
@@ -15,8 +15,13 @@
 
     function list() {
       const { css, rgb } = window.SB.mapping;
+      const seen = names.filter((name) => !wanted || name.label.toLowerCase().includes(wanted));
+      // A button that is drawn anew between press and release hears no click: what is the same stays.
+      const now = JSON.stringify([focus, seen.map((name) => [name.id, name.label, name.size, name.hue, css(rgb(name))])]);
+      if (now === shown) return;
+      shown = now;
       let hue = null;
-      items.replaceChildren(...names.filter((name) => !wanted || name.label.toLowerCase().includes(wanted)).map((name) => {
+      items.replaceChildren(...seen.map((name) => {
         const first = name.hue !== undefined && name.hue !== hue && hue !== null;
         hue = name.hue;
         return el("li", { class: first ? "sb-map-hue" : "" }, el("button", { type: "button", title: name.label, "aria-pressed": focus === name.id ? "true" : "false", on: { click: () => told.onName(name.id) } },
