@@ -194,23 +194,8 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
             return gr.skip(), gr.skip()
         return place.query, place.mode if place.mode in SCORES else "semantic"
 
-    def on_arrived(
-        place: Place | None,
-        key: str | None,
-        query: str,
-        k: int,
-        mode: str,
-        model: str,
-        reranker: str | None,
-        by: str,
-        values: list[str],
-        beside: str,
-        there: Rows | None,
-        progress: Any = PROGRESS,
-    ) -> Any:
-        if place is None or not place.query:
-            return gr.skip()
-        return on_search(key, query, k, mode, model, reranker, by, values, beside, there, progress)
+    def on_arrived(place: Place | None, *asked: Any) -> Any:
+        return gr.skip() if place is None or not place.query else on_search(*asked)
 
     def remember(event: Any) -> None:
         event.success(None, [query, mode], None, js="(q, mode) => SB.place({ tab: 'search', q, mode: mode === 'semantic' ? '' : mode })")
