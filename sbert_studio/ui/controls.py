@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from .handlers import guarded
 from .visitors.visits import VISITS, session
+
+if TYPE_CHECKING:
+    from .page import Page
 
 _NUMBERS = itertools.count()
 
@@ -54,3 +58,19 @@ def download_button(label: str, make: Callable[..., Path | None], inputs: list[A
     made = shown.click(guarded(make, stop=True), inputs, hidden, api_visibility="private")
     made.success(None, js=f"() => setTimeout(() => document.querySelector('#{elem_id}-file').click(), 250)")
     return shown
+
+
+def offer_models(page: Page, chooser: Any, choices: Callable[[Page, Any, Any], Any]) -> None:
+    """Have a chooser of models offer what is at hand: when a run is added or deleted, when it is opened, and once the visitor has a name.
+
+    Args:
+        choices: the chooser's update, for the page, the visitor and what is chosen now.
+    """
+
+    def follow(event: Any) -> None:
+        inputs = [page.owner, chooser]
+        event(guarded(functools.partial(choices, page)), inputs, chooser, api_visibility="private", show_progress="hidden")
+
+    follow(page.runs_changed.change)
+    follow(chooser.focus)
+    page.on_load.append(lambda named: follow(named.then))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import gradio as gr
 
 from ...studio.results import Suggestions
-from ..controls import cancel_button, long_work
+from ..controls import cancel_button, long_work, offer_models
 from ..handlers import PROGRESS, guarded, told
 from ..page import Page
 from ..views import Value, plain, view
@@ -74,7 +73,4 @@ def build(page: Page) -> None:
     long_work(go.click, "suggest", on_suggest, inputs, [found, shown], show_progress_on=shown)
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     shown.select(guarded(on_thumb), [found, page.owner], page.basket_changed, trigger_mode="multiple", **quiet)
-    follow = guarded(partial(models, page)), [page.owner, other], other
-    for event in (page.runs_changed.change, other.focus):
-        event(*follow, **quiet)
-    page.on_load.append(lambda named: named.then(*follow, **quiet))
+    offer_models(page, other, models)

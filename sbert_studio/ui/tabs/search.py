@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from ..basket.gather import SAID
 from ..clearing.panel import build as clearing
-from ..controls import cancel_button, long_work
+from ..controls import cancel_button, long_work, offer_models
 from ..handlers import PROGRESS, guarded, told
 from ..mapping.handover import show
 from ..page import Page, is_ours
@@ -101,10 +100,6 @@ def more_like(page: Page, key: str | None, row: Any, k: int, model: str | None) 
 
 def _short(text: str) -> str:
     return text if len(text) <= 90 else text[:89] + "…"
-
-
-def _then(loaded: Any, follow: tuple[Any, ...], **more: Any) -> None:
-    loaded.then(*follow, **more)
 
 
 def build(studio: Studio, page: Page) -> None:
@@ -217,8 +212,5 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
     hits.select(guarded(on_row), row_inputs, row_outputs, trigger_mode="multiple", **quiet)
     others.select(guarded(on_other), [asked, page.owner], page.basket_changed, trigger_mode="multiple", **quiet)
     for chooser, choices in ((reranker, rerankers), (beside, second_models)):
-        follow = guarded(partial(choices, page)), [page.owner, chooser], chooser
-        for event in (page.runs_changed.change, chooser.focus):
-            event(*follow, **quiet)
-        page.on_load.append(partial(_then, follow=follow, **quiet))
+        offer_models(page, chooser, choices)
     return on_search, inputs, outputs, remember

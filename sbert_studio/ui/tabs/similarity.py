@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -14,6 +13,7 @@ from ..comparing import pairs_file
 from ..comparing.matrix import MOST_TEXTS, matrix
 from ..comparing.verdict import MOST_MODELS, by_models, compare
 from ..comparing.words import drawn
+from ..controls import offer_models
 from ..handlers import guarded
 from ..page import Page
 from ..views import Value, view
@@ -110,10 +110,7 @@ def _two(studio: Studio, page: Page) -> None:
         event(guarded(on_compare), [a, b, page.model, others, page.corpus], [gauge, words, table, hint, shown], api_visibility="private")
     quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     gauge.select(guarded(on_thumb), [shown, page.owner], page.basket_changed, trigger_mode="multiple", **quiet)
-    follow = guarded(partial(models, page)), [page.owner, others], others
-    for event in (page.runs_changed.change, others.focus):
-        event(*follow, **quiet)
-    page.on_load.append(lambda named: named.then(*follow, **quiet))
+    offer_models(page, others, models)
 
 
 def _several(studio: Studio, page: Page) -> None:
