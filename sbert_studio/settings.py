@@ -175,6 +175,15 @@ def has_screen(environ: Mapping[str, str] | None = None) -> bool:
     return bool(env.get("DISPLAY") or env.get("WAYLAND_DISPLAY"))
 
 
+def wait_without_spinning() -> None:
+    """Have threads that wait for each other sleep instead of spin; to be called before PyTorch is imported.
+
+    OpenMP's threads spin by default. Where anything else runs on the same cores, a browser or a second process, that was seen to take
+    twice the processor's time for the same work; on an idle machine the two are as fast.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
 def _default_home(env: Mapping[str, str], space: bool) -> Path:
     if space and os.access(_PERSISTENT, os.W_OK):
         return _PERSISTENT / "sbert-studio"

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from sbert_studio.settings import wait_without_spinning
+
+wait_without_spinning()
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 

@@ -50,6 +50,7 @@ class SentenceEncoder(Trainable, Encoder):
     """
 
     kind: ClassVar[str]
+    laned: ClassVar[bool] = False  # whether a batch takes so long that cores are better used each by itself
     adapts = "backbone"
     backbone: Any
     tokens: TextTokens

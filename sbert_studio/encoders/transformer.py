@@ -36,6 +36,7 @@ class TransformerEncoder(SentenceEncoder):
     """
 
     kind = "transformer"
+    laned = True
     tokens: Tokens
 
     def __init__(

@@ -11,6 +11,7 @@ from ...data.progress import checkpoint
 from ..base import EncodingStoppedError
 from ..runtime import token_budget
 from .batching import TokenRows, token_batches, unique_texts
+from .lanes import in_lanes, lane_count
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,8 +36,8 @@ def encode_texts(
     # Each distinct text's vector is written where the text stands first, and copied from there to where it recurs.
     first = np.flatnonzero(np.diff(np.maximum.accumulate(inverse), prepend=-1))
     done = 0
-    for batch, inputs in batches_of(encoder, distinct, should_stop):
-        vectors[first[batch]] = encoder(inputs).cpu().numpy()
+    for batch, found in _computed(encoder, distinct, should_stop):
+        vectors[first[batch]] = found.cpu().numpy()
         done += len(batch)
         if progress and done < len(vectors):
             progress(done, len(vectors))
@@ -49,6 +50,15 @@ def encode_texts(
     return vectors
 
 
+def _computed(encoder: SentenceEncoder, texts: list[str], should_stop: ShouldStop | None) -> Iterator[tuple[np.ndarray, Tensor]]:
+    """The rows of each batch of distinct ``texts``, and their vectors."""
+    rows = _tokenised(encoder, texts, should_stop)
+    batches = _batches(encoder, rows)
+    inputs = (_read(encoder, rows, batch, should_stop) for batch in batches)
+    lanes = lane_count(encoder.device, len(batches)) if encoder.laned else 1
+    yield from zip(batches, in_lanes(encoder, inputs, lanes) if lanes > 1 else map(encoder, inputs), strict=True)
+
+
 def batches_of(
     encoder: SentenceEncoder, texts: list[str], should_stop: ShouldStop | None = None
 ) -> Iterator[tuple[np.ndarray, dict[str, Tensor]]]:
@@ -58,14 +68,19 @@ def batches_of(
         EncodingStoppedError: ``should_stop`` returned true.
     """
     rows = _tokenised(encoder, texts, should_stop)
-    budget, most = token_budget(encoder.device)
-    for batch in token_batches(rows.lengths, budget, most):
-        _check(should_stop)
-        ids, mask = rows.padded(batch, encoder.tokens.pad)
-        inputs = {"input_ids": encoder.moved(ids)}
-        if mask is not None:
-            inputs["attention_mask"] = encoder.moved(mask)
-        yield batch, inputs
+    for batch in _batches(encoder, rows):
+        yield batch, _read(encoder, rows, batch, should_stop)
+
+
+def _batches(encoder: SentenceEncoder, rows: TokenRows) -> list[np.ndarray]:
+    return token_batches(rows.lengths, *token_budget(encoder.device))
+
+
+def _read(encoder: SentenceEncoder, rows: TokenRows, batch: np.ndarray, should_stop: ShouldStop | None) -> dict[str, Tensor]:
+    _check(should_stop)
+    ids, mask = rows.padded(batch, encoder.tokens.pad)
+    inputs = {"input_ids": encoder.moved(ids)}
+    return inputs if mask is None else {**inputs, "attention_mask": encoder.moved(mask)}
 
 
 def _tokenised(encoder: SentenceEncoder, texts: list[str], should_stop: ShouldStop | None) -> TokenRows:
