@@ -8,10 +8,11 @@
   let made = 0;
 
   views.alike = (root, host) => {
-    // What the threshold would come to; the groups themselves are drawn when the hand lets go.
+    // What the threshold comes to, or while it is moved at most would; the groups themselves are drawn when the hand lets go.
     const counted = (value, at) => {
-      const [step, groups, gone] = value.steps[at];
-      return `${number(step, 3)}: ${many(groups, "group", "groups")}, ${many(gone, "text goes", "texts go")}`;
+      const [step, most] = value.steps[at];
+      if (Math.abs(step - value.threshold) > 1e-6) return `${number(step, 3)}: up to ${many(most, "text goes", "texts go")}`;
+      return `${number(step, 3)}: ${many(value.found, "group", "groups")}, ${many(value.goes, "text goes", "texts go")}, ${many(value.stays, "stays", "stay")}`;
     };
 
     const threshold = (value) => {
@@ -50,8 +51,7 @@
       root.replaceChildren(
         el("p", { class: "sb-caption" }, value.caption),
         threshold(value),
-        el("p", { class: "sb-verdict" }, value.groups.length ? `${many(value.goes, "text goes", "texts go")} as chosen, ${many(value.stays, "stays", "stay")}.`
-          : "No two texts are that alike. Lower the threshold to see what is close."),
+        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, "No two texts are that alike. Lower the threshold to see what is close.")]),
         ...(value.differing ? [el("p", { class: "sb-note" }, `In ${many(value.differing, "group", "groups")} the texts carry different “${value.column}”: look at these first.`)] : []),
         el("ul", { class: "sb-alike" }, value.groups.map(card)),
         ...(value.rest ? [el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "more", 0) } }, `Show more of ${many(value.rest, "other group", "other groups")}`)] : []),

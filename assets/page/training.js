@@ -123,21 +123,21 @@
     tell();
   };
 
-  function layout(title, digits) {
+  function layout(digits) {
     const grid = token("--sb-line"), ink = token("--sb-dim");
     const axis = { gridcolor: grid, linecolor: grid, zeroline: false, tickfont: { size: 11, color: ink }, automargin: true };
     return {
-      title: { text: title, font: { size: 13, color: token("--sb-ink") }, x: 0, xref: "paper", xanchor: "left", y: 0.97 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: token("--font") || "sans-serif", color: ink },
-      margin: { l: 8, r: 8, t: 34, b: 8 }, height: 230, showlegend: false, hovermode: "x unified", uirevision: "run",
+      margin: { l: 8, r: 8, t: 8, b: 8 }, height: 204, showlegend: false, hovermode: "x unified", uirevision: "run",
       hoverlabel: { bgcolor: token("--sb-card"), bordercolor: grid, font: { color: token("--sb-ink"), size: 12 } },
       xaxis: { ...axis, showgrid: false, rangemode: "tozero" }, yaxis: { ...axis, tickformat: digits },
     };
   }
 
   views.curves = (root) => {
-    const left = el("div", { class: "sb-curve" }), right = el("div", { class: "sb-curve" });
-    root.replaceChildren(el("div", { class: "sb-curves" }, left, right));
+    // The headings wrap, which those of plotly do not.
+    const left = el("div", { class: "sb-curve" }), right = el("div", { class: "sb-curve" }), judged = el("h4", {});
+    root.replaceChildren(el("div", { class: "sb-curves" }, el("div", {}, el("h4", {}, "Loss"), left), el("div", {}, judged, right)));
     let last = null;
     async function draw(value) {
       last = value;
@@ -151,10 +151,11 @@
         frame.xaxis.visible = frame.yaxis.visible = false;
         frame.annotations = [{ text: words, showarrow: false, font: { size: 12, color: token("--sb-dim") }, x: 0.5, y: 0.5, xref: "paper", yref: "paper" }];
       };
-      const loss = layout("Loss", ".3~g");
+      const loss = layout(".3~g");
       if (!value.loss.x.length) bare(loss, "drawn after the first steps");
       Plotly.react(left, [line(value.loss.x, value.loss.y, "loss", soft, 1), line(value.smooth.x, value.smooth.y, "smoothed", accent, 2)], loss, options);
-      const dev = layout(value.dev.name ? `${value.dev.name} on the held-out rows` : "Score on the held-out rows", ".3f");
+      const dev = layout(".3f");
+      judged.textContent = `${value.dev.name || "Score"} on the held-out rows`;
       if (!value.dev.x.length) bare(dev, value.dev.empty);
       if (value.dev.x.length) dev.shapes = [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: value.dev.y[0], y1: value.dev.y[0], line: { color: token("--sb-dim"), width: 1, dash: "dot" } }];
       Plotly.react(right, [line(value.dev.x, value.dev.y, "score", accent, 2, "lines+markers")], dev, options);

@@ -2,6 +2,8 @@
 
 Of all pairs only the maximum spanning forest is kept, n − 1 edges at most, for it alone decides which rows hang together at any threshold
 (Gower and Ross 1969, "Minimum spanning trees and single linkage cluster analysis"). So a threshold can be moved at no cost.
+
+Rows that hang together need not be alike: a chain of small steps leads far. :func:`stars` takes such rows apart again.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 LEAST = 0.8
 """The lowest cosine of which a tree is kept: below it texts are related and not alike."""
+_BLOCK = 256
 _MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
 
 
@@ -63,7 +66,7 @@ class Linkage:
         return sorted(found, key=lambda members: (-len(members), members[0]))
 
     def counts(self, thresholds: Sequence[float]) -> list[tuple[int, int]]:
-        """(groups, rows that go if one of each group stays) at each of ``thresholds``."""
+        """(groups, rows that go if one of each group stays) at each of ``thresholds``; more can never go."""
         groups = self._groups_by_edges()
         return [(int(groups[some]), some) for some in map(self._reach, thresholds)]
 
@@ -120,6 +123,42 @@ def linked(vectors: np.ndarray, same: Sequence[str] | None = None, least: float 
     scores = np.concatenate([np.ones(len(copies)), forest.scores])
     order = np.lexsort((b, a, -scores))
     return Linkage(len(vectors), a[order], b[order], scores[order], least)
+
+
+def stars(vectors: np.ndarray, order: Sequence[int], threshold: float, same: Sequence[str] | None = None) -> list[tuple[int, ...]]:
+    """Rows around centres: the first of ``order`` takes those that are at least that like *it*, then the next that is left, and so on.
+
+    Args:
+        vectors: (n, d), of any length.
+        order: some of the rows, those first that should be centres.
+        same: a text a row, where there are any: rows of one text are alike, whatever was computed of them.
+
+    Returns:
+        the rows of each star, its centre first; rows that nothing is like are left out.
+    """
+    at, rows = np.asarray(order, np.int64), unit(vectors[np.asarray(order, np.int64)])
+    text = None if same is None else np.unique([same[row] for row in order], return_inverse=True)[1]
+    free, found = np.ones(len(at), bool), []
+    start = 0
+    while start < len(at):
+        checkpoint()
+        block = start + np.flatnonzero(free[start:])[:_BLOCK]
+        if not len(block):
+            break
+        products = rows[block] @ rows[start:].T
+        for centre, near in zip(block.tolist(), products, strict=True):
+            if not free[centre]:
+                continue
+            free[centre] = False
+            like = start + np.flatnonzero(free[start:] & (near >= threshold - _MARGIN))
+            like = like[exact_products(vectors, np.full(len(like), at[centre]), at[like]) >= threshold - 1e-9]
+            if text is not None:
+                like = np.union1d(like, np.flatnonzero(free & (text == text[centre])))
+            free[like] = False
+            if len(like):
+                found.append((int(at[centre]), *at[like].tolist()))
+        start = int(block[-1]) + 1
+    return found
 
 
 class _Forest:

@@ -54,7 +54,8 @@ def download_button(label: str, make: Callable[..., Path | None], inputs: list[A
         the button that is seen.
     """
     shown = gr.Button(label, elem_id=elem_id, visible=visible)
-    hidden = gr.DownloadButton(visible="hidden", elem_id=f"{elem_id}-file")
+    # Gradio shows what is "hidden" once the row around it is shown a second time: the class keeps it away.
+    hidden = gr.DownloadButton(visible="hidden", elem_id=f"{elem_id}-file", elem_classes=["sb-file"])
     made = shown.click(guarded(make, stop=True), inputs, hidden, api_visibility="private")
     made.success(None, js=f"() => setTimeout(() => document.querySelector('#{elem_id}-file').click(), 250)")
     return shown

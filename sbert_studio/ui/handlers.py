@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import logging
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 # The default of a handler's last argument, by which Gradio knows that the handler moves a progress bar.
 PROGRESS = gr.Progress()
+_GUESS, _SHARE = 3.0, 0.05  # seconds, and the part of a work, before which the time left is not told
+_LONG = 100
 
 
 def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") -> Callable[..., Any]:
@@ -75,14 +78,23 @@ def _say(words: str, stop: bool) -> Any:
     return gr.skip()
 
 
+def time_left(done: int, total: int, seconds: float) -> str:
+    """What is left of a work after so many seconds of it, such as `` · about 20 s left``; nothing while that would be a guess."""
+    if seconds < _GUESS or not 0 < done < total or done / total < _SHARE:
+        return ""
+    left = seconds / done * (total - done)
+    rounded = max(5, 5 * round(left / 5))
+    return f" · about {rounded} s left" if rounded < _LONG else f" · about {round(left / 60)} min left"
+
+
 def told(progress: Any, words: str) -> Progress:
     """A progress callback of the rooms below that moves Gradio's bar, and tells the work that the caller is part of."""
-    work = VISITS.current()
+    work, since = VISITS.current(), time.monotonic()
 
     def tell(done: int, total: int) -> None:
         checkpoint()
         if work is not None:
             work.tell(words, done, total)
-        progress((done, total) if total else None, desc=words)
+        progress((done, total) if total else None, desc=words + time_left(done, total, time.monotonic() - since))
 
     return tell

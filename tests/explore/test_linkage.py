@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import products
-from sbert_studio.explore.linkage import linked
+from sbert_studio.explore import linkage, products
+from sbert_studio.explore.linkage import linked, stars
 
 
 def brute_force(vectors: np.ndarray, threshold: float) -> list[tuple[int, ...]]:
@@ -75,3 +75,31 @@ def test_thresholds_that_are_none_are_refused_and_a_stop_is_heard() -> None:
         linked(blobs(1, 9), least=1.5)
     with pytest.raises(StoppedError), stoppable(lambda: True):
         linked(blobs(1, 9))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 1000), st.integers(1, 80), st.sampled_from([0.8, 0.95]), st.sampled_from([1, 3, 256]))
+def test_stars_are_what_taking_one_row_after_the_other_finds(seed: int, rows: int, threshold: float, block: int) -> None:
+    vectors = blobs(seed, rows)
+    order = np.random.default_rng(seed).permutation(rows).tolist()
+    like = vectors.astype(np.float64) / np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+    like = like @ like.T
+    expected, left = [], list(order)
+    while left:
+        centre, *others = left
+        near = [row for row in others if like[centre, row] >= threshold]
+        left = [row for row in others if row not in near]
+        expected += [(centre, *near)] if near else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linkage, "_BLOCK", block)
+        assert [(star[0], *sorted(star[1:])) for star in stars(vectors, order, threshold)] == [
+            (star[0], *sorted(star[1:])) for star in expected
+        ]
+
+
+def test_a_chain_of_small_steps_is_taken_apart() -> None:
+    angles = np.arange(12) * np.arccos(0.97)
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    assert linked(vectors).groups(0.95) == [tuple(range(12))], "all of them hang together"
+    assert stars(vectors, range(12), 0.95) == [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9), (10, 11)]
+    assert stars(vectors, [5, 0, 1], 0.95, ["same"] * 12) == [(5, 0, 1)], "rows of one text are alike"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
+from sbert_studio.explore.linkage import linked
 from sbert_studio.ui import picker
 from sbert_studio.ui.clearing import panel
 from sbert_studio.ui.clearing.choices import Choices, alike_value
@@ -42,7 +44,7 @@ def test_copies_are_groups_whose_different_categories_stand_first(page: Page, fo
     assert [[one["line"] for one in group["members"]] for group in value["groups"]] == [[2, 3], [4, 6]]
     assert [group["contradicts"] for group in value["groups"]] == [True, False]
     assert (value["goes"], value["stays"], value["differing"]) == (2, 15, 1)
-    assert value["steps"][-1] == [1.0, 2, 2], "what the slider tells is what is drawn"
+    assert value["steps"][-1] == [1.0, 2] and value["found"] == 2, "what the slider tells is what is drawn"
     _, plain = panel.change(page, made, choices, column=None)
     assert plain["differing"] == 0 and plain["groups"][0]["members"][0]["value"] == ""
 
@@ -106,3 +108,29 @@ def test_scores_are_those_with_the_text_that_stays(page: Page, found: tuple[str,
         rows = duplicates.vectors[list(group.rows)].astype(np.float64)
         kept = duplicates.vectors[group.kept].astype(np.float64)
         np.testing.assert_allclose(group.scores, rows @ kept / np.linalg.norm(rows, axis=1) / np.linalg.norm(kept), atol=1e-6)
+
+
+def test_no_text_goes_that_is_less_like_the_one_that_stays_than_was_asked(page: Page, found: tuple[str, str, Choices]) -> None:
+    _, made, choices = found
+    duplicates, steps = page.alike.get(made), {}
+    for keep in ("first", "longest"):
+        for threshold in (0.8, 0.9, 0.97):
+            now, value = panel.change(page, made, choices, threshold=threshold, keep=keep)
+            assert all(score >= threshold - 1e-9 for group in now.groups(duplicates) for score in group.scores)
+            rows = [row for group in now.groups(duplicates) for row in group.rows]
+            assert len(rows) == len(set(rows)), "a text is in one group"
+            steps = dict(value["steps"])
+            assert value["goes"] <= steps[threshold], "no more go than the slider says can"
+
+
+def test_what_is_kept_together_stays_together_while_another_is_chosen(page: Page, found: tuple[str, str, Choices]) -> None:
+    duplicates = page.alike.get(found[1])
+    angles = np.arange(len(duplicates.corpus)) * np.arccos(0.97)
+    chain = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    texts = tuple(f"step {place}" for place in range(len(chain)))
+    of = replace(duplicates.corpus, texts=texts, fields={})
+    chained = replace(duplicates, corpus=of, vectors=chain, linkage=linked(chain))
+    together = chained.groups(0.95)[0].rows
+    assert together == (0, 1) and len(chained.linkage.groups(0.95)) == 1, "one chain, many groups"
+    groups = {group.rows: group.kept for group in chained.groups(0.95, apart=[together], chosen=[4])}
+    assert groups[0, 1] is None and groups[3, 4, 5] == 4 and (2, 3) not in groups

@@ -22,7 +22,7 @@ WHY = "nearly the same as another text"
 
 @dataclass(frozen=True)
 class AlikeGroup:
-    """Texts that hang together.
+    """A text that stays, and those that are at least as like it as the threshold says.
 
     Attributes:
         rows: of the corpus, from 0, ascending.
@@ -73,13 +73,13 @@ class Duplicates:
         apart: Collection[tuple[int, ...]] = (),
         column: str | None = None,
     ) -> tuple[AlikeGroup, ...]:
-        """The groups, the largest first, and which text of each stays.
+        """The groups, the largest first, and which text of each stays. No text goes that is less like the one that stays.
 
         Args:
             threshold: the cosine from which two texts are alike.
             keep: the first text of a group or its longest one stays,
             chosen: unless one of these rows is among them; the last that was chosen counts.
-            apart: groups, by their rows, of which all texts stay.
+            apart: groups, by their rows, of which all texts stay, as long as their rows hang together.
             column: the column of categories.
 
         Raises:
@@ -91,7 +91,13 @@ class Duplicates:
             raise StudioError(f"there is no column {column!r}", f"choose one of {', '.join(self.corpus.fields)}")
         cells = self.corpus.fields[column] if column is not None else None
         places = {row: place for place, row in enumerate(chosen)}
-        return tuple(self._group(rows, keep, places, rows in apart, cells) for rows in self.linkage.groups(threshold))
+        found: list[AlikeGroup] = []
+        for rows in self.linkage.groups(threshold):
+            together = [one for one in apart if set(one) <= set(rows)]
+            found += [self._group(one, None, cells) for one in together]
+            left = set(rows).difference(*together)
+            found += [self._group(tuple(sorted(star)), star[0], cells) for star in self._stars(left, threshold, keep, places)]
+        return tuple(sorted(found, key=lambda group: (-len(group.rows), group.rows[0])))
 
     def clean(self, groups: Sequence[AlikeGroup]) -> Corpus:
         """The corpus without the rows that go."""
@@ -129,15 +135,20 @@ class Duplicates:
             columns[name if name not in columns else f"{name}_"] = [cells[row] for row, _, _ in found]
         write_csv(path, columns)
 
-    def _group(self, rows: tuple[int, ...], keep: Keep, chosen: dict[int, int], all_stay: bool, cells: Sequence[str] | None) -> AlikeGroup:
+    def _stars(self, rows: set[int], threshold: float, keep: Keep, chosen: dict[int, int]) -> list[tuple[int, ...]]:
+        """Those of some rows that are alike, the one that stays first: chosen by hand, else by the rule."""
+        from ...explore.linkage import stars
+
+        texts = self.corpus.texts
+        order = sorted(rows, key=lambda row: (-chosen.get(row, -1), -len(texts[row]) if keep == "longest" else 0, row))
+        return stars(self.vectors, order, threshold, texts)
+
+    def _group(self, rows: tuple[int, ...], kept: int | None, cells: Sequence[str] | None) -> AlikeGroup:
         from ...explore.products import exact_products
 
-        mine = [row for row in rows if row in chosen]
-        kept = max(mine, key=chosen.__getitem__) if mine else rows[0]
-        if not mine and keep == "longest":
-            kept = max(rows, key=lambda row: len(self.corpus.texts[row]))
-        scores = exact_products(self.vectors, np.full(len(rows), kept), np.asarray(rows)).tolist()
-        return AlikeGroup(rows, None if all_stay else kept, tuple(scores), () if cells is None else tuple(cells[row] for row in rows))
+        with_ = rows[0] if kept is None else kept
+        scores = exact_products(self.vectors, np.full(len(rows), with_), np.asarray(rows)).tolist()
+        return AlikeGroup(rows, kept, tuple(scores), () if cells is None else tuple(cells[row] for row in rows))
 
     def to_json(self, groups: Sequence[AlikeGroup], threshold: float) -> dict[str, Any]:
         """``{threshold, groups: [{rows, kept, scores}], goes, seconds, account, notes}``, rows as a spreadsheet numbers them."""

@@ -58,7 +58,7 @@ class Choices:
 
 
 def alike_value(found: Duplicates, choices: Choices) -> Value:
-    """The value of an ``alike`` view: the counts of every threshold, and the groups at the chosen one."""
+    """The value of an ``alike`` view: the groups at the chosen threshold, and how many texts can go at the others."""
     corpus, groups = found.corpus, choices.groups(found)
     counts = found.linkage.counts(_STEPS)
     differing = sum(group.contradicts for group in groups)
@@ -67,8 +67,9 @@ def alike_value(found: Duplicates, choices: Choices) -> Value:
     return plain(  # type: ignore[no-any-return]
         {
             "caption": f"{len(corpus):,} texts · every pair compared in {found.seconds:.2f} s",
-            "steps": [[step, many, gone] for step, (many, gone) in zip(_STEPS, counts, strict=True)],
+            "steps": [[step, gone] for step, (_, gone) in zip(_STEPS, counts, strict=True)],
             "threshold": choices.threshold,
+            "found": len(groups),
             "goes": sum(len(group.gone) for group in groups),
             "stays": len(corpus) - sum(len(group.gone) for group in groups),
             "differing": differing,

@@ -100,7 +100,7 @@ def build(page: Page) -> None:
             keep = gr.Radio(
                 [("The first", "first"), ("The longest", "longest")],
                 value="first",
-                label="Of each group stays",
+                label="Keep of each group",
                 elem_id="alike-keep",
                 min_width=240,
             )
@@ -115,11 +115,12 @@ def build(page: Page) -> None:
             )
         button = gr.Button("Find near-duplicates", variant="primary", elem_id="alike-go")
         cancel_button("alike")
-    shown = view("alike", nothing(_NOTHING), elem_id="alike-view")
+    # Above the groups, of which there may be hundreds.
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as ways:
         download_button("Download clean file", partial(save, page, gone=False), [found, choices], elem_id="alike-clean")
         download_button("What was removed", partial(save, page, gone=True), [found, choices], elem_id="alike-gone")
         use = gr.Button("Go on with what stays", elem_id="alike-use")
+    shown = view("alike", nothing(_NOTHING), elem_id="alike-view")
 
     def on_look(key: str | None, model: str, keep: str, progress: Any = PROGRESS) -> Any:
         return (*look(page, key, model, keep, progress), gr.update(visible=True))

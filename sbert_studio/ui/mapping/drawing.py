@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from ...studio.exploring import Phase
 
 MOST_POINTS = 100_000
-_GUESS, _SHARE = 3.0, 0.05  # seconds, and the part of a phase, before which the time left is not told
-_LONG = 100
 _PHASES = {
     "encode": "1 of 3 · Reading the texts with the model",
     "layout": "2 of 3 · Laying out the map",
@@ -83,15 +80,6 @@ def drawable(corpus: Corpus) -> tuple[Corpus, tuple[int, ...] | None]:
     return corpus.part(rows, f"{corpus.name} ({MOST_POINTS:,} of {total:,} rows)", "more than a browser can draw"), tuple(rows)
 
 
-def time_left(done: int, total: int, seconds: float) -> str:
-    """What is left of a phase after so many seconds of it, such as `` · about 20 s left``; nothing while that would be a guess."""
-    if seconds < _GUESS or not 0 < done < total or done / total < _SHARE:
-        return ""
-    left = seconds / done * (total - done)
-    rounded = max(5, 5 * round(left / 5))
-    return f" · about {rounded} s left" if rounded < _LONG else f" · about {round(left / 60)} min left"
-
-
 def _without_labels(chosen: Chosen) -> tuple[Chosen, tuple[str, ...]]:
     """The corpus as the file has it, and the labels that the visitor gave on an earlier map."""
     fields = dict(chosen.corpus.fields)
@@ -104,12 +92,7 @@ def _phases(progress: Any) -> Any:
         return None
 
     def begin(phase: Phase) -> Progress:
-        since = time.monotonic()
-
-        def moved(share: tuple[int, int] | None, desc: str) -> None:
-            progress(share, desc=f"{desc}{time_left(*(share or (0, 0)), time.monotonic() - since)}")
-
-        tell = told(moved, _PHASES[phase])
+        tell = told(progress, _PHASES[phase])
         tell(0, 0)  # the name of what was done before is taken down at once
         return tell
 

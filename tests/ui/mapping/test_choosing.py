@@ -7,7 +7,7 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.groups.edits import Remove
-from sbert_studio.ui import picker
+from sbert_studio.ui import handlers, picker
 from sbert_studio.ui.mapping import choosing, drawing
 from sbert_studio.ui.mapping.editing import edit
 from sbert_studio.ui.page import Page
@@ -96,12 +96,12 @@ def test_what_was_removed_is_no_row_any_more(page: Page, map_key: str) -> None:
 
 def test_the_time_left_is_told_once_it_is_no_guess() -> None:
     assert (
-        drawing.time_left(1, 100, 60)
-        == drawing.time_left(50, 100, 1)
-        == drawing.time_left(0, 0, 60)
-        == drawing.time_left(100, 100, 9)
+        handlers.time_left(1, 100, 60)
+        == handlers.time_left(50, 100, 1)
+        == handlers.time_left(0, 0, 60)
+        == handlers.time_left(100, 100, 9)
         == ""
     )
-    assert drawing.time_left(50, 100, 21) == " · about 20 s left"
-    assert drawing.time_left(99, 100, 9) == " · about 5 s left"
-    assert drawing.time_left(10, 100, 60) == " · about 9 min left"
+    assert handlers.time_left(50, 100, 21) == " · about 20 s left"
+    assert handlers.time_left(99, 100, 9) == " · about 5 s left"
+    assert handlers.time_left(10, 100, 60) == " · about 9 min left"
