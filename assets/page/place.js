@@ -80,6 +80,21 @@
     };
   };
 
+  // A file of one's own: to where it is taken in, the map's settings where the map is looked at, and its dialog is opened.
+  function bring() {
+    const map = document.querySelector("#tab-map-button[aria-selected=true]");
+    if (map) document.querySelector("#map-settings .label-wrap:not(.open)")?.click();
+    else document.querySelector("#tab-search-button")?.click();
+    let tries = 50;
+    const open = () => {
+      const box = document.getElementById(map ? "map-file" : "search-file"), button = box?.querySelector("button:has(input[type=file])") || box?.querySelector("input[type=file]");
+      if (!box?.offsetParent || !button) { if ((tries -= 1)) setTimeout(open, 100); return; }
+      box.scrollIntoView({ block: "nearest" });
+      button.click();
+    };
+    open();
+  }
+
   window.addEventListener("popstate", () => { if (host) go(true); });
-  Object.assign(window.SB, { place, made });
+  Object.assign(window.SB, { place, made, bring });
 })();

@@ -15,6 +15,9 @@ from .page import Page
 from .views import Value, view
 
 _LONGEST = 2_000
+OWN = "own"
+"""What the corpus chooser holds, for a moment, where a file is to be brought."""
+_OWN = ("A file of your own…", OWN)
 _QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
 
@@ -81,7 +84,7 @@ def go(
     if corpus:
         try:
             corpus_key = page.open_corpus(owner, corpus)
-            named = gr.update(choices=page.corpus_choices(owner), value=corpus)
+            named = gr.update(choices=[*page.corpus_choices(owner), _OWN], value=corpus)
         except StudioError as error:
             missing.append(f"{error.message[:1].upper()}{error.message[1:]}.")
     if missing:
@@ -105,14 +108,16 @@ def here(page: Page, key: str | None, model: str | None) -> Value:
     }
 
 
-def choose(page: Page, owner: Any, corpus_id: str) -> Any:
-    """The key of the corpus that was chosen in the header."""
-    return page.open_corpus(owner, corpus_id)
+def choose(page: Page, owner: Any, corpus_id: str, key: str | None = None) -> tuple[Any, Any]:
+    """The key of the corpus that was chosen in the header, and the chooser's update where the page is to ask for a file instead."""
+    if corpus_id == OWN:
+        return gr.skip(), chooser(page, owner, page.corpus_of(key)[0])
+    return page.open_corpus(owner, corpus_id), gr.skip()
 
 
 def chooser(page: Page, owner: Any, key: str | None) -> Any:
     """An update of the corpus chooser: what there is to choose, and what is chosen."""
-    choices = page.corpus_choices(owner)
+    choices = [*page.corpus_choices(owner), _OWN]
     if key is None:  # nothing was chosen yet, or a link is on its way
         return gr.update(choices=choices)
     chosen = page.corpora.get(key) if key in page.corpora else page.sample_corpus()
@@ -124,7 +129,7 @@ def chooser(page: Page, owner: Any, key: str | None) -> Any:
 def corpus_chooser(page: Page) -> Any:
     """The chooser in the header."""
     return gr.Dropdown(
-        choices=page.corpus_choices(None),
+        choices=[*page.corpus_choices(None), _OWN],
         value=page.sample_corpus().id,
         label="Corpus",
         elem_id="corpus",
@@ -148,7 +153,9 @@ def listen(page: Page, titles: Mapping[str, str], named: Any) -> None:
 
     arrive = {"outputs": [page.tabs, page.model, page.corpus, page.corpus_name, address, page.arrived], **_QUIET}
     address.select(guarded(on_go), [page.owner, page.corpus, page.model], trigger_mode="multiple", **arrive)
-    page.corpus_name.input(guarded(partial(choose, page)), [page.owner, page.corpus_name], page.corpus, **_QUIET)
+    page.corpus_name.input(None, page.corpus_name, js=f"(name) => {{ if (name === '{OWN}') SB.bring(); }}")
+    there = [page.owner, page.corpus_name, page.corpus]
+    page.corpus_name.input(guarded(partial(choose, page)), there, [page.corpus, page.corpus_name], **_QUIET)
     for event in (page.corpus.change, page.model.change, named.then):
         event(guarded(partial(here, page)), [page.corpus, page.model], address, **_QUIET)
     for event in (page.corpus.change, named.then):

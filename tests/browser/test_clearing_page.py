@@ -22,9 +22,12 @@ ROWS = [
 def test_near_duplicates_are_cleared_away(visit: Callable[..., Visitor], tmp_path: Path) -> None:
     visitor = visit()
     page = visitor.page
-    visitor.tab("Search")
-    visitor.upload("search-file", "requests.csv", "text,topic\n" + "\n".join(f"{text},{topic}" for text, topic in ROWS) + "\n")
+    lines = "text,topic\n" + "\n".join(f"{text},{topic}" for text, topic in ROWS) + "\n"
+    with page.expect_file_chooser() as asked:  # the header leads to where a file is taken in
+        visitor.choose("#corpus", "A file of your own…")
+    asked.value.set_files({"name": "requests.csv", "mimeType": "text/csv", "buffer": lines.encode()})
     visitor.see("#search-summary dl")
+    page.wait_for_function("document.querySelector('#corpus input').value === 'requests.csv'")
     page.get_by_role("tab", name="Near-duplicates").click()
     page.click("#alike-go")
     visitor.see("#alike-view .sb-alike-group")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
+from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.lexicon.label_words import order_by_words
 from sbert_studio.data.tables import Table, table_from_columns
 
@@ -165,8 +166,18 @@ def test_categories_of_any_name_are_read_where_neighbours_share_them_and_others_
     texts = [" ".join([*generator.choice(topics[row % 4], 4, replace=False), *generator.choice(WORDS, 3)]) for row in range(200)]
     reading = read_roles(_table({"text": texts, name: [f"Art {'abcd'[row % 4]}" for row in range(200)]}), similar=_similar)
     assert (reading.roles.kind, reading.roles.target, reading.certain) == ("labelled_texts", name, True)
+    assert not reading.known, "some are mixed up"
     thrown = [["one", "two", "three"][int(generator.integers(3))] for _ in texts]
     assert read_roles(_table({"text": texts, name: thrown}), similar=_similar).roles.kind == "sentences"
+
+
+def test_categories_that_the_model_tells_apart_already_are_told_before_anything_trains() -> None:
+    generator = np.random.default_rng(4)
+    topics = [WORDS[place : place + 6] for place in (0, 6, 12)]
+    texts = [" ".join(generator.permutation(topics[row % 3])) + f" {row}" for row in range(150)]
+    table = _table({"text": texts, "category": ["abc"[row % 3] * 3 for row in range(150)]})
+    found = diagnose(table, similar=_similar).findings
+    assert [one.severity for one in found if "apart already (100% of 150 texts" in one.message] == ["info"]
 
 
 def test_a_rank_is_asked_about_without_a_model() -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,14 @@ def test_the_view_holds_what_was_found_and_says_what_it_was_made_with(
     assert value["made"]["corpus"] == page.corpora.get(key).corpus.digest and value["made"]["again"] == "changed-go"
     assert value["made"]["key"] == panel.form_value(base, run, "cat dog\nred moon", "topic")["key"]
     assert value["made"]["key"] != panel.form_value(base, run, "cat dog", "topic")["key"]
+
+
+def test_a_model_that_changed_nothing_is_said_to_and_drawn_so(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:
+    found = page.changes.get(seen[1].key)
+    still = replace(found, movement=replace(found.movement, lost=np.zeros_like(found.movement.lost)))
+    assert not still.moved.any()
+    value = changed_value(still, ("one", "two"), "key", typed=False)
+    assert value["said"].startswith("No neighbour changed from one to two") and value["points"][0] == value["points"][1]
 
 
 def test_the_saved_file_needs_nothing_and_holds_no_markup_of_a_visitor(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:

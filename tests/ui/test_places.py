@@ -70,6 +70,13 @@ def test_a_corpus_that_no_link_leads_to_is_named_all_the_same(page: Page, corpus
     assert places.here(page, part, None)["address"]["corpus"] == ""
 
 
+def test_the_chooser_offers_a_file_of_ones_own_and_goes_back_to_what_is_chosen(page: Page, corpus_file: Path) -> None:
+    key = picker.take_file(page, str(corpus_file))
+    _, back = places.choose(page, None, places.OWN, key)
+    assert back["value"] == page.corpora.get(key).id and back["choices"][-1] == ("A file of your own…", places.OWN)
+    assert places.choose(page, None, page.sample_corpus().id, key)[0] != key
+
+
 def test_strangers_do_not_open_each_others_files(studio: Any, corpus_file: Path, said: list[str]) -> None:
     shared = Page(studio, shared=True)
     mine, theirs = ({"owner": f"visitor-{number:016x}", "job": ""} for number in (1, 2))

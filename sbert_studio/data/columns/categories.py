@@ -68,6 +68,17 @@ class Category:
             f"of two {means['different']:.2f}"
         )
 
+    @property
+    def known(self) -> str:
+        """That the untuned model tells them apart already, and what to teach instead; empty where it does not, or was not asked."""
+        if self.near is None or not self.near.known:
+            return ""
+        return (
+            f"the untuned model tells the categories of {self.name!r} apart already ({self.near.same:.0%} of {self.near.rows} texts lie "
+            "next to one of their own), so training on them can hardly gain: teach it what it mixes up, such as categories that lie on top "
+            "of each other on the map"
+        )
+
 
 def find_categories(profiles: Sequence[ColumnProfile], text: str, evidence: Evidence) -> list[Category]:
     """Every column beside a text that could hold its categories, the likeliest first."""

@@ -115,7 +115,7 @@ def one_text(view: View, target: str | None) -> Reading:
         questions = (replace(question, options=(*question.options[:-1], alone)),)
     elif not best.certain:
         questions = (_ask_category(view, roles, best),)
-    return Reading(roles, questions, (best.in_words(), *unused(view, roles)))
+    return Reading(roles, questions, (best.in_words(), *unused(view, roles)), best.known)
 
 
 def _of_one_meaning(view: View, found: list[Category]) -> tuple[Category, list[Category]]:

@@ -26,11 +26,13 @@ class Reading:
         roles: its columns' parts.
         questions: what only its owner can say; none where the reading is certain.
         why: what tells so, a sentence each.
+        known: that the untuned model knows already what its rows teach, a sentence; empty where it is not known to.
     """
 
     roles: Roles
     questions: tuple[Question, ...] = ()
     why: tuple[str, ...] = ()
+    known: str = ""
 
     @property
     def certain(self) -> bool:

@@ -154,7 +154,7 @@ def diagnose(
     examples, left_out = build_examples(table, roles)
     held_out, dev_findings, held_account = _held_out(dev, roles, examples, similar)
     patient = CheckContext(table, roles, examples, held_out, tokenize, max_tokens, tuple(languages) if languages else None)
-    found = [*table.notes, *left_out, *dev_findings]
+    found = [*table.notes, *left_out, *dev_findings, *([Finding("info", reading.known)] if reading.known else [])]
     if progress is not None:
         progress(0, len(table))
     for done, check in enumerate(_CHECKS, 1):

@@ -12,6 +12,7 @@ from .similarity import Evidence
 _MOST = 20_000  # rows in which texts of one category are looked for
 _NEIGHBOURS = 200  # texts of which each is compared with each
 _LEAST = 40
+_KNOWN = 0.98
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Neighbours:
         """Whether so many more than by chance have a neighbour of their category that nothing else is likely."""
         error = (self.chance * (1 - self.chance) / self.rows) ** 0.5
         return (self.same - self.chance) / (1 - self.chance) >= 0.3 and self.same - self.chance > 6 * error
+
+    @property
+    def known(self) -> bool:
+        """Whether the model tells the categories apart so well that next to nothing is left to learn."""
+        return self.clear and self.same >= _KNOWN
 
     def in_words(self) -> str:
         """``the text most like it is of the same category for 71% of 200 texts, 22% by chance``."""

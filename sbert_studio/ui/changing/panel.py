@@ -147,9 +147,9 @@ class ChangesPanel:
         def changed_texts(request: Any) -> list[str]:
             return texts(page, request)
 
-        self.view = view("changed", nothing(_BLANK), elem_id="changed-view", server=[changed_texts])
-        with gr.Row(elem_classes=["sb-downloads"], visible=False) as self.ways:
+        with gr.Row(elem_classes=["sb-downloads"], visible=False) as self.ways:  # not below all that is shown
             download_button("Save as one HTML file", lambda shown: save(page, shown), [self.shown], elem_id="changed-file")
+        self.view = view("changed", nothing(_BLANK), elem_id="changed-view", server=[changed_texts])
 
     def listen(self, loaded: Any) -> None:
         """Bind the events; ``loaded`` is the page's own load event."""

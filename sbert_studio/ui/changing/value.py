@@ -29,13 +29,15 @@ def changed_value(found: Changes, titles: tuple[str, str], key: str, *, typed: b
         outcome: the scores of the run that made the second from the first, as a ``run`` view draws them.
     """
     near, moved = found.movement, found.moved
+    # Where no neighbour changed, two pictures of the same would show differences that are none.
+    after = found.points_after if moved.any() else found.points_before
     return plain(  # type: ignore[no-any-return]
         {
             "key": key,
             "n": len(found.corpus),
             "k": near.before.shape[1],
             "titles": list(titles),
-            "points": [packed(points.astype("<f4")) for points in (found.points_before, found.points_after)],
+            "points": [packed(points.astype("<f4")) for points in (found.points_before, after)],
             "moved": packed(moved.astype("<f4")),
             "near": [packed(rows.astype("<i4")) for rows in (near.before, near.after)],
             "changed": [packed(rows.astype("u1")) for rows in (near.lost, near.gained)],
@@ -54,8 +56,13 @@ def changed_value(found: Changes, titles: tuple[str, str], key: str, *, typed: b
 
 
 def said(found: Changes, titles: Sequence[str]) -> str:
-    """``From A to B, a text keeps 6.3 of its 10 nearest texts; 97 of 722 texts have mostly other neighbours.``"""
+    """``From A to B, a text keeps 6.3 of its 10 nearest; 97 of 722 texts have mostly other neighbours.``; or that none changed."""
     k = found.movement.before.shape[1]
+    if not found.moved.any():
+        return (
+            f"No neighbour changed from {titles[0]} to {titles[1]}: every text keeps its {k} nearest texts. "
+            "Where a training brought no gain, the untuned model is kept."
+        )
     kept = k * (1 - float(found.moved.mean()))
     mostly = int((found.moved > _HALF).sum())
     have = "1 text has" if mostly == 1 else f"{mostly:,} of {len(found.corpus):,} texts have"
