@@ -60,11 +60,20 @@
     try { return localStorage.getItem("sbert-studio-theme"); } catch { return null; }
   }
 
+  // Read when the first chart is drawn: it is larger than all the rest of the page.
+  let reading;
   function plotly() {
-    return new Promise((resolve) => {
-      const look = () => (window.Plotly ? resolve(window.Plotly) : setTimeout(look, 30));
-      look();
+    reading ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = document.querySelector("meta[name=sb-plotly]").content;
+      script.onload = () => resolve(window.Plotly);
+      script.onerror = () => {
+        reading = null; // the next chart tries again
+        reject(new Error("plotly.js did not arrive"));
+      };
+      document.head.append(script);
     });
+    return reading;
   }
 
   // Plotly reads a little HTML in its texts; these three characters are all it takes to stop that.

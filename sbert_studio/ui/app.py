@@ -19,7 +19,7 @@ from ..studio.keeping import Keeper
 from . import banner, places, tabs, theme
 from .api.build import build as build_api
 from .basket import panel as basket
-from .handlers import guarded
+from .handlers import guarded, hide_what_is_hidden
 from .page import Page, is_ours
 from .plots import plotly_folder
 from .tray import panel as tray
@@ -107,6 +107,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
             listen(named)
         for event in (named.then, page.runs_changed.change):
             event(guarded(partial(_models, page)), [page.owner, page.model], page.model, api_visibility="private", show_progress="hidden")
+        hide_what_is_hidden(blocks)
     return blocks
 
 

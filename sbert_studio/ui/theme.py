@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +151,10 @@ def scripts() -> str:
 
 
 def head(plotly: str) -> str:
-    """What goes into ``<head>``: plotly.js from the installed package's folder, and the page's own scripts.
+    """What goes into ``<head>``: where plotly.js is, in the installed package's folder, and the page's own scripts.
 
     Args:
         plotly: the URL of ``plotly.min.js``.
     """
     safe = scripts().replace("</script", "<\\/script")
-    return f'<script defer src="{plotly}"></script>\n<script>\n{safe}\n</script>'
+    return f'<meta name="sb-plotly" content="{html.escape(plotly)}">\n<script>\n{safe}\n</script>'

@@ -19,7 +19,7 @@ def test_what_was_seen_comes_back(visit: Callable[..., Visitor]) -> None:
     visitor.tab("Search")
     visitor.upload("search-file", "messages.csv", corpus_csv())
     page.wait_for_function("location.search.includes('corpus=file')")
-    assert page.input_value("#corpus input") == "messages.csv"
+    page.wait_for_function("document.querySelector('#corpus input').value === 'messages.csv'")
     page.wait_for_function("document.querySelectorAll('#search-hits tbody tr').length === 10")
     visitor.fill("#search-query", "the ATM took my card")
     page.click("#search-go")

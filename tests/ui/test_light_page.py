@@ -1,0 +1,21 @@
+"""What the page spares the browser of who looks at it."""
+
+from __future__ import annotations
+
+from sbert_studio.studio import Studio
+from sbert_studio.ui import theme
+from sbert_studio.ui.app import build
+
+
+def test_works_whose_progress_is_hidden_are_told_to_no_component(studio: Studio) -> None:
+    works = build(studio).config["dependencies"]
+    hidden = [work for work in works if work["show_progress"] == "hidden"]
+    assert len(hidden) > 100 and all(work["show_progress_on"] == [] for work in hidden)
+    seen = [work for work in works if work["show_progress"] != "hidden"]
+    assert seen and all(work["show_progress_on"] is None or work["show_progress_on"] for work in seen)
+
+
+def test_the_library_of_charts_is_named_and_not_yet_read() -> None:
+    head = theme.head('gradio_api/file=/a "b"/plotly.min.js')
+    assert '<meta name="sb-plotly" content="gradio_api/file=/a &quot;b&quot;/plotly.min.js">' in head
+    assert "<script src" not in head and "<script defer" not in head
