@@ -10,8 +10,15 @@ from .conftest import Visitor
 from .test_page import corpus_csv
 
 
-def test_pairs_gather_and_fine_tune_opens_with_them(visit: Callable[..., Visitor], tmp_path: Path) -> None:
+def test_pairs_gather_fine_tune_opens_with_them_and_more_are_suggested(visit: Callable[..., Visitor], tmp_path: Path) -> None:
     visitor = visit()
+    pairs_gather_by_thumbs(visitor)
+    kept_over_a_reload_mended_and_trained_on(visitor, tmp_path)
+    pairs_worth_labelling_are_suggested(visitor)
+
+
+def pairs_gather_by_thumbs(visitor: Visitor) -> None:
+    """Thumbs beside hits put pairs into the basket; a second click takes one out."""
     page = visitor.page
     page.click("#basket-open button")
     if visitor.text("#basket-open .sb-badge") != "0":  # what another test has left: the visitors of one machine are one
@@ -34,6 +41,10 @@ def test_pairs_gather_and_fine_tune_opens_with_them(visit: Callable[..., Visitor
     rows.nth(5).get_by_role("button", name="Belong together", exact=True).click()  # once more: taken back
     page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '8'")
 
+
+def kept_over_a_reload_mended_and_trained_on(visitor: Visitor, tmp_path: Path) -> None:
+    """The drawer after a reload: a pair flipped, edited, all gone and back, saved; and Fine-tune opened with them."""
+    page = visitor.page
     visitor.reload()
     page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '8'")
     page.click("#basket-open button")
@@ -67,8 +78,8 @@ def test_pairs_gather_and_fine_tune_opens_with_them(visit: Callable[..., Visitor
     assert not page.locator("#basket").is_visible()
 
 
-def test_pairs_worth_labelling_are_suggested(visit: Callable[..., Visitor]) -> None:
-    visitor = visit()
+def pairs_worth_labelling_are_suggested(visitor: Visitor) -> None:
+    """Of another corpus; one of them goes into the basket."""
     page = visitor.page
     visitor.tab("Search")
     visitor.upload("search-file", "messages.csv", corpus_csv(2))

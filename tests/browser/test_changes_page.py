@@ -34,6 +34,7 @@ def tuned(visitor: Visitor) -> None:
     visitor.tab("Fine-tune")
     visitor.upload("tune-file", "pairs.csv", PAIRS)
     visitor.see("#tune-findings .sb-verdict")
+    visitor.judge_by_one_part()
     page.click("#tune-start")
     page.wait_for_selector("#tune-use:visible", timeout=WAIT)
 

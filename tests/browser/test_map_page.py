@@ -45,7 +45,7 @@ def told(visitor: Visitor, words: str) -> None:
     visitor.page.wait_for_function("([place, words]) => document.querySelector(place)?.innerText.includes(words)", arg=[LIST, words])
 
 
-def test_what_is_chosen_on_the_map_is_listed_beside_it(visit: Callable[..., Visitor]) -> None:
+def test_what_is_chosen_on_the_map_is_listed_found_labelled_removed_and_saved(visit: Callable[..., Visitor], tmp_path: Path) -> None:
     visitor = visit()
     page = visitor.page
     draw(visitor)
@@ -70,12 +70,12 @@ def test_what_is_chosen_on_the_map_is_listed_beside_it(visit: Callable[..., Visi
     page.get_by_role("button", name="Back", exact=True).click()
     page.get_by_role("button", name="Back", exact=True).click()
     told(visitor, "48 chosen")
+    found_labelled_removed_and_saved(visitor, tmp_path)
 
 
-def test_texts_are_found_labelled_removed_and_saved(visit: Callable[..., Visitor], tmp_path: Path) -> None:
-    visitor = visit()
+def found_labelled_removed_and_saved(visitor: Visitor, tmp_path: Path) -> None:
+    """Texts found by words and meaning; what is listed gets a label, goes, comes back, and is saved; the label is a column elsewhere."""
     page = visitor.page
-    draw(visitor)
     page.fill("#map-view .sb-map-find", "bread")
     page.keyboard.press("Enter")
     told(visitor, "with “bread”")

@@ -54,7 +54,7 @@ def test_what_was_seen_comes_back(visit: Callable[..., Visitor]) -> None:
     visitor.forgive()
 
 
-def test_a_result_is_marked_once_another_corpus_is_chosen_and_made_again_by_a_click(visit: Callable[..., Visitor]) -> None:
+def test_a_result_of_another_corpus_is_marked_and_a_link_to_what_is_gone_says_so(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     page = visitor.page
     visitor.tab("Search")
@@ -68,10 +68,7 @@ def test_a_result_is_marked_once_another_corpus_is_chosen_and_made_again_by_a_cl
     page.wait_for_selector("#search-hits .sb-made:not(.sb-made-stale)")
     assert "Support requests" not in visitor.text("#search-hits .sb-made")
 
-
-def test_a_link_to_what_is_not_here_says_so_and_leads_to_the_rest(visit: Callable[..., Visitor]) -> None:
-    visitor = visit()
-    page = visitor.page
+    # A link to what is not here says so, and leads to the rest.
     page.goto(f"{visitor.url}/?tab=search&corpus=file:0123456789ab&model=run-0000000000")
     page.wait_for_selector("#search-go:visible")
     page.wait_for_selector("text=is not at hand here")

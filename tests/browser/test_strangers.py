@@ -59,8 +59,9 @@ def test_hostile_cells_columns_and_names_are_text_in_search_and_map(visit: Calla
     none_ran(visitor)
 
 
-def test_hostile_training_files_are_text_in_preview_findings_and_command(visit: Callable[..., Visitor]) -> None:
+def test_hostile_training_files_and_texts_are_text_in_fine_tune_and_similarity(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
+    page = visitor.page
     visitor.tab("Fine-tune")
     visitor.upload("tune-file", NAME, hostile_csv(["sentence1", "sentence2", "${alert(4)}", "<img src=x onerror=alert(5)>"], target=True))
     visitor.see("#tune-findings .sb-verdict")
@@ -70,10 +71,7 @@ def test_hostile_training_files_are_text_in_preview_findings_and_command(visit: 
     assert "=cmd|' /C calc'!A1" in shown
     none_ran(visitor)
 
-
-def test_hostile_texts_are_compared_and_refused_as_text(visit: Callable[..., Visitor]) -> None:
-    visitor = visit()
-    page = visitor.page
+    visitor.tab("Similarity")
     page.get_by_role("tab", name="Several sentences").click()
     page.fill("#matrix-lines textarea", "\n".join(HOSTILE))
     page.click("#matrix-compare")
