@@ -120,12 +120,14 @@
     setTimeout(() => button.classList.remove("sb-stopping"), 60000);
   }
 
-  // What a choice has changed lies out of sight, below a long list on a phone or above it: go there.
-  function reveal(id) {
-    const place = document.getElementById(id);
+  // What a choice has changed lies out of sight, below a long list on a phone or above it: go there, with what was asked still seen
+  // above it where there is room for both.
+  function reveal(id, asked) {
+    const place = document.getElementById(id), above = asked && document.getElementById(asked);
     const box = place && place.getBoundingClientRect();
     if (!box || (box.top >= 0 && box.top < innerHeight * 0.7)) return;
-    place.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    const both = above && box.top - above.getBoundingClientRect().top < innerHeight * 0.6;
+    (both ? above : place).scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
   window.SB = { busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };

@@ -25,6 +25,8 @@ def test_a_search_is_narrowed_marked_compared_and_taken_away(visit: Callable[...
     visitor.fill("#search-query", "my card")
     page.get_by_test_id("By words-radio-label").click()
     page.wait_for_function("document.querySelectorAll('#search-hits mark').length > 5")
+    seen = "document.querySelector('#search-hits tbody tr:nth-child(4)').getBoundingClientRect().bottom < innerHeight"
+    page.wait_for_function(f"document.querySelector('#search-query').getBoundingClientRect().top > -9 && {seen}")  # asked and answered
     assert {words.casefold() for words in page.locator("#search-hits mark").all_inner_texts()} <= {"my", "card"}
 
     with page.expect_download() as download:

@@ -196,7 +196,9 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         event.success(None, [query, mode], None, js="(q, mode) => SB.place({ tab: 'search', q, mode: mode === 'semantic' ? '' : mode })")
 
     for event in (button.click, query.submit, mode.input):
-        remember(long_work(event, "search", on_search, inputs, outputs, show_progress_on=hits))
+        searched = long_work(event, "search", on_search, inputs, outputs, show_progress_on=hits)
+        remember(searched)
+        searched.success(None, js="() => SB.reveal('search-hits', 'search-query')")
     filled = page.arrived.change(guarded(on_arrive), page.arrived, [query, mode], api_visibility="private", show_progress="hidden")
     long_work(filled.success, "search", on_arrived, [page.arrived, *inputs], outputs, show_progress_on=hits)
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
