@@ -51,7 +51,7 @@
       root.replaceChildren(
         el("p", { class: "sb-caption" }, value.caption),
         threshold(value),
-        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, "No two texts are that alike. Lower the threshold to see what is close.")]),
+        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, "No two texts are that alike. " + (value.closest === null ? `None reach ${number(value.steps[0][0], 3)}.` : `The closest two reach ${number(value.closest, 3)}: lower the threshold to see them.`))]),
         ...(value.differing ? [el("p", { class: "sb-note" }, `In ${many(value.differing, "group", "groups")} the texts carry different “${value.column}”: look at these first.`)] : []),
         el("ul", { class: "sb-alike" }, value.groups.map(card)),
         ...(value.rest ? [el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "more", 0) } }, `Show more of ${many(value.rest, "other group", "other groups")}`)] : []),

@@ -81,16 +81,20 @@
   };
 
   // A file of one's own: to where it is taken in, the map's settings where the map is looked at, and its dialog is opened.
+  let brought = 0;
   function bring() {
+    if (Date.now() - brought < 2000) return;  // a chooser may say twice what was chosen in it
+    brought = Date.now();
     const map = document.querySelector("#tab-map-button[aria-selected=true]");
     if (map) document.querySelector("#map-settings .label-wrap:not(.open)")?.click();
     else document.querySelector("#tab-search-button")?.click();
     let tries = 50;
     const open = () => {
-      const box = document.getElementById(map ? "map-file" : "search-file"), button = box?.querySelector("button:has(input[type=file])") || box?.querySelector("input[type=file]");
-      if (!box?.offsetParent || !button) { if ((tries -= 1)) setTimeout(open, 100); return; }
+      const box = document.getElementById(map ? "map-file" : "search-file"), input = box?.querySelector("input[type=file]");
+      if (!box?.offsetParent || !input) { if ((tries -= 1)) setTimeout(open, 100); return; }
       box.scrollIntoView({ block: "nearest" });
-      button.click();
+      // A browser opens the dialog only for a while after a click; later, the box that it stands in is seen.
+      if (navigator.userActivation?.isActive !== false) input.click();
     };
     open();
   }

@@ -45,6 +45,7 @@ def test_copies_are_groups_whose_different_categories_stand_first(page: Page, fo
     assert [group["contradicts"] for group in value["groups"]] == [True, False]
     assert (value["goes"], value["stays"], value["differing"]) == (2, 15, 1)
     assert value["steps"][-1] == [1.0, 2] and value["found"] == 2, "what the slider tells is what is drawn"
+    assert value["closest"] == 1.0
     _, plain = panel.change(page, made, choices, column=None)
     assert plain["differing"] == 0 and plain["groups"][0]["members"][0]["value"] == ""
 

@@ -70,6 +70,7 @@ def alike_value(found: Duplicates, choices: Choices) -> Value:
             "steps": [[step, gone] for step, (_, gone) in zip(_STEPS, counts, strict=True)],
             "threshold": choices.threshold,
             "found": len(groups),
+            "closest": float(found.linkage.scores[0]) if len(found.linkage.scores) else None,
             "goes": sum(len(group.gone) for group in groups),
             "stays": len(corpus) - sum(len(group.gone) for group in groups),
             "differing": differing,
