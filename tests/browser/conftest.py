@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
 import subprocess
@@ -17,7 +16,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from .chromium import FLAGS, find_chromium
 
@@ -128,11 +126,10 @@ class Visitor:
         """Choose in a list by what it offers; open it until it offers the name, for an open list does not grow."""
         for _ in range(20):
             self.page.click(f"{chooser} input")
-            option = self.page.get_by_role("option", name=name).first
-            with contextlib.suppress(PlaywrightTimeout):
-                option.wait_for(timeout=1_000)
+            option = self.page.get_by_role("option", name=name)
+            self.page.wait_for_timeout(500)
             if option.count():
-                option.click()
+                option.first.click()
                 return
             self.page.keyboard.press("Escape")
             self.page.locator("h1, .sb-intro, .sb-header").first.click()
