@@ -42,7 +42,7 @@ def test_near_duplicates_are_cleared_away(visit: Callable[..., Visitor], tmp_pat
     slider.focus()
     slider.press("Home")  # 0.8
     page.wait_for_function("document.querySelectorAll('#alike-view .sb-alike-group').length === 2")
-    assert visitor.text("#alike-view .sb-alike-count") == "0.800: 2 groups, 3 texts go, 4 stay"
+    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count').innerText === '0.800: 2 groups, 3 texts go, 4 stay'")
     assert page.evaluate("document.activeElement.type") == "range", "the hand stays on the slider"
     first = page.locator("#alike-view .sb-alike-group").first
     assert "different categories" in first.inner_text()
