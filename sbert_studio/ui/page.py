@@ -8,9 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import gradio as gr
+
 from ..data.readers.content import SUFFIXES
 from ..errors import StudioError
 from .basket.baskets import Baskets
+from .visitors import arranged
 from .visitors.kept import CORPUS, KeptFiles
 from .visitors.session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .visitors.sessions import Sessions
@@ -188,16 +191,46 @@ class Page:
             kept = self.kept.get(self.visitor(owner), name.removeprefix(FILE))
             chosen = self.choose(kept.path, kept.column or None, kept.name, progress)
             self.kept.use(self.visitor(owner), kept.id, chosen.column)
-            return self.corpora.put(replace(chosen, id=name))
+            return self._put_as_left(owner, replace(chosen, id=name))
         if name.removeprefix(SAMPLE) not in {item.id for item in samples() if item.kind == "corpus"}:
             raise StudioError("there is no such sample", "choose one of the list")
-        return self.corpora.put(self.sample_corpus(name.removeprefix(SAMPLE)))
+        return self._put_as_left(owner, self.sample_corpus(name.removeprefix(SAMPLE)))
 
     def take_in(self, owner: Any, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None) -> str:
         """A file as the visitor's corpus, kept for their next visit where there is room: its key."""
         chosen = self.choose(path, column, name, progress)
         kept = self.kept.keep(self.visitor(owner), path, chosen.corpus.name, chosen.column)
-        return self.corpora.put(chosen if kept is None else replace(chosen, path=kept.path, id=f"{FILE}{kept.id}"))
+        return self._put_as_left(owner, chosen if kept is None else replace(chosen, path=kept.path, id=f"{FILE}{kept.id}"))
+
+    def other_column(self, owner: Any, chosen: Chosen, column: str) -> str:
+        """The same file with another column as its texts: the key of the new corpus."""
+        if chosen.id.startswith(FILE):
+            return self.take_in(owner, chosen.path, column, chosen.corpus.name)
+        return self._put_as_left(owner, replace(self.choose(chosen.path, column, chosen.corpus.name), id=chosen.id))
+
+    def remember_map(self, owner: Any, drawn: Drawn) -> None:
+        """Keep what was done to a map for the visitor's next visit."""
+        arranged.remember(self.kept, self.visitor(owner), drawn)
+
+    def without_edits(self, owner: Any, key: str | None) -> str:
+        """The corpus as its file has it, without what was done to its map, which is forgotten: its key.
+
+        Raises:
+            StudioError: it is in no file that is kept here.
+        """
+        _, chosen = self.corpus_of(key)
+        if not chosen.id:
+            raise StudioError("this corpus is not that of a file", "choose the file once more")
+        arranged.forget(self.kept, self.visitor(owner), chosen)
+        if chosen.id.startswith(FILE):
+            return self.open_corpus(owner, chosen.id)
+        return self.other_column(owner, chosen, chosen.column)
+
+    def _put_as_left(self, owner: Any, chosen: Chosen) -> str:
+        found, damaged = arranged.restored(self.kept, self.visitor(owner), chosen)
+        if damaged:
+            gr.Warning(damaged, duration=12, title="Not all is as you left it")
+        return self.corpora.put(found)
 
     def made_by_form(self, form: str, key: str, words: str, again: str, corpus: Corpus | None = None) -> dict[str, str]:
         """What a result was made with whose models stand in a form of its own, and not in the header.
@@ -228,8 +261,14 @@ class Page:
         except StudioError:
             return model
 
-    def corpus_of(self, key: str | None) -> tuple[str, Chosen]:
-        """The visitor's corpus and its key; the first sample where nothing was chosen yet, so that every button does something."""
+    def corpus_of(self, key: str | None, owner: Any = None) -> tuple[str, Chosen]:
+        """The visitor's corpus and its key; the first sample where nothing was chosen yet, so that every button does something.
+
+        Args:
+            owner: where that is to be as the visitor left it.
+        """
+        if key is None and owner is not None:
+            key = self.open_corpus(owner, self.sample_corpus().id)
         if key is None:
             chosen = self.sample_corpus()
             return self.corpora.put(chosen), chosen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ import gradio as gr
 from ..errors import StudioError
 from .controls import long_work
 from .handlers import PROGRESS, guarded, told
-from .page import FILE, FILE_TYPES, Page
+from .page import FILE, FILE_TYPES, SAMPLE, Page
 from .views import Value, facts, view
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ def take_file(page: Page, path: str | None, owner: Any = None, progress: Any = N
     return page.take_in(owner, Path(path), progress=told(progress, "Reading") if progress is not None else None)
 
 
-def take_sample(page: Page, sample_id: str) -> str:
+def take_sample(page: Page, sample_id: str, owner: Any = None) -> str:
     """A sample as the visitor's corpus: its key."""
-    return page.corpora.put(page.sample_corpus(sample_id))
+    return page.open_corpus(owner, f"{SAMPLE}{sample_id}")
 
 
 def take_column(page: Page, key: str | None, column: str, owner: Any = None) -> str | None:
@@ -80,9 +80,7 @@ def take_column(page: Page, key: str | None, column: str, owner: Any = None) -> 
     chosen = page.corpora.get(key)
     if column == chosen.column:
         return key
-    if not chosen.id.startswith(FILE):
-        return page.corpora.put(replace(page.choose(chosen.path, column, chosen.corpus.name), id=chosen.id))
-    return page.take_in(owner, chosen.path, column, chosen.corpus.name)
+    return page.other_column(owner, chosen, column)
 
 
 def forget(page: Page, key: str | None, owner: Any) -> str:
@@ -139,7 +137,9 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
 
     events = [long_work(file.upload, elem_id, on_file, [file, page.owner], page.corpus, stop=True)]
     for item, button in zip(samples, buttons, strict=True):
-        events.append(button.click(guarded(partial(take_sample, page, item.id), stop=True), None, page.corpus, api_visibility="private"))
+        events.append(
+            button.click(guarded(partial(take_sample, page, item.id), stop=True), page.owner, page.corpus, api_visibility="private")
+        )
     events.append(
         column.input(
             guarded(partial(take_column, page), stop=True), [page.corpus, column, page.owner], page.corpus, api_visibility="private"

@@ -126,6 +126,9 @@ def found_labelled_removed_and_saved(visitor: Visitor, tmp_path: Path) -> None:
     visitor.fill("#search-query", "sourdough")
     page.click("#search-go")
     page.wait_for_function("document.querySelector('#search-hits').innerText.includes('Baking')")
+    page.reload()
+    page.wait_for_function("document.querySelector('#search-hits')?.innerText.includes('Baking')")
+    visitor.forgive()
 
 
 def test_clusters_are_named_beside_them_and_a_column_colours_without_moving(visit: Callable[..., Visitor]) -> None:
@@ -159,6 +162,21 @@ def test_clusters_are_named_beside_them_and_a_column_colours_without_moving(visi
     page.click("text=This cluster")
     page.get_by_role("button", name="Split in two").click()
     page.wait_for_function(f"document.querySelectorAll('#map-view .sb-legend li').length === {clusters + 1}")
+
+    # A reload brings the map back as it was left, and what was done can be undone, or forgotten.
+    page.reload()
+    visitor.see("#map-view [data-texts=ready]")
+    page.wait_for_function(f"document.querySelectorAll('#map-view .sb-legend li').length === {clusters + 1}")
+    assert "A cluster split in 2" in visitor.text("#map-view .sb-map-marks")
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function(f"document.querySelectorAll('#map-view .sb-legend li').length === {clusters}")
+    assert "All about <b>bread</b>" in visitor.text("#map-view .sb-legend")
+    page.locator("#map-settings .label-wrap").click()
+    page.click("#map-afresh")
+    page.wait_for_function("!document.querySelector('#map-view .sb-legend').innerText.includes('All about')")
+    page.wait_for_selector("#map-afresh", state="hidden")
+    page.locator("#map-settings .label-wrap").click()
+    visitor.forgive()
 
     # On a phone the map comes first, and what is chosen comes into sight.
     page.set_viewport_size({"width": 390, "height": 844})

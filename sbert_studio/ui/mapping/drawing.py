@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ...explore.groups.edits import MOST_STEPS, Edits
 from ..handlers import told
 from ..page import Page
-from ..visitors.session import Chosen, Drawn
+from ..visitors.arranged import begun, drawable, without_labels
+from ..visitors.session import Drawn
 
 if TYPE_CHECKING:
-    from ...data.corpus import Corpus
     from ...data.progress import Progress
     from ...explore.groups.clustering import ClusterParams
     from ...explore.projection import ProjectionParams
     from ...studio.exploring import Phase
 
-MOST_POINTS = 100_000
 _PHASES = {
     "encode": "1 of 3 · Reading the texts with the model",
     "layout": "2 of 3 · Laying out the map",
@@ -50,6 +48,7 @@ def draw(
     clusters: ClusterParams,
     progress: Any = None,
     colour: str = "",
+    owner: Any = None,
 ) -> tuple[str, str]:
     """Draw the visitor's corpus (the sample, where nothing was chosen).
 
@@ -59,32 +58,25 @@ def draw(
     Raises:
         StudioError: the corpus is too large to draw, or too small.
     """
-    from ...explore.groups.edits import Edits
-
-    key, chosen = page.corpus_of(key)
-    chosen, labels = _without_labels(chosen)
-    corpus, rows = drawable(chosen.corpus)
+    key, chosen = page.corpus_of(key, owner)
+    start, labels = without_labels(chosen.earlier.start if chosen.earlier else chosen)
+    corpus, rows = drawable(start.corpus)
     view = page.studio.explore.map(corpus, projection, clusters, model, phase=_phases(progress))
     given = labels if rows is None or not labels else tuple(labels[row] for row in rows)
-    edits = Edits.of(view.ids, {info.id: info.label for info in view.clusters}, given)
+    edits, notes = begun(Edits.of(view.ids, {info.id: info.label for info in view.clusters}, given), chosen.earlier)
     made = page.made(model, chosen, "map-draw")
-    return key, page.maps.put(Drawn(corpus, view, model, edits, chosen, rows, colour, made))
+    return key, page.maps.put(Drawn(corpus, view, model, edits, replace(start, earlier=None), rows, colour, made, notes))
 
 
-def drawable(corpus: Corpus) -> tuple[Corpus, tuple[int, ...] | None]:
-    """The corpus, or an even sample of its rows where a browser could not draw them all, and which these are."""
-    total = len(corpus.texts)
-    if total <= MOST_POINTS:
-        return corpus, None
-    rows = np.unique(np.linspace(0, total - 1, MOST_POINTS).astype(int)).tolist()
-    return corpus.part(rows, f"{corpus.name} ({MOST_POINTS:,} of {total:,} rows)", "more than a browser can draw"), tuple(rows)
-
-
-def _without_labels(chosen: Chosen) -> tuple[Chosen, tuple[str, ...]]:
-    """The corpus as the file has it, and the labels that the visitor gave on an earlier map."""
-    fields = dict(chosen.corpus.fields)
-    labels = fields.pop(chosen.labels, ()) if chosen.labels else ()
-    return (replace(chosen, corpus=replace(chosen.corpus, fields=fields)), labels) if labels else (chosen, ())
+def settled(page: Page, key: str | None, map_key: str | None) -> str | None:
+    """The key of the corpus to draw anew, where it is on the map already: texts that were removed there have no place on the new one."""
+    if key is None or map_key is None or map_key not in page.maps or key not in page.corpora:
+        return key
+    drawn, chosen = page.maps.get(map_key), page.corpora.get(key)
+    now, steps = drawn.edits.now, drawn.edits.steps
+    if drawn.made["corpus"] != chosen.corpus.digest or not (now.removed.any() or len(steps) >= MOST_STEPS):
+        return key
+    return page.corpora.put(replace(chosen, earlier=None))
 
 
 def _phases(progress: Any) -> Any:

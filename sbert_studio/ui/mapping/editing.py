@@ -6,15 +6,14 @@ import secrets
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ...errors import StudioError
 from ...explore.groups.edits import Edits, Label, Merge, Remove, Rename, Split, Step
 from ..page import Page
 from ..views import Value
-from ..visitors.session import Chosen, Drawn
+from ..visitors.arranged import edited, label_column
+from ..visitors.session import Drawn
 from .choosing import valid
-from .saving import columns, label_column
+from .saving import columns
 from .values import CLUSTERS, by_label, map_value
 
 
@@ -25,7 +24,7 @@ def shown_map(page: Page, map_key: str, show: Value | None = None) -> Value:
     value = map_value(
         drawn.view, fields, colour=drawn.colour or CLUSTERS, key=map_key, title=f"Map of {drawn.corpus.name}", edits=drawn.edits
     )
-    if value["by"] == label_column(drawn) and any(now.labels):
+    if value["by"] == label_column(drawn.chosen) and any(now.labels):
         value |= by_label(now.labels, ~now.removed)
     return value | {"made": drawn.made, "show": None if show is None else {**show, "nonce": secrets.token_hex(4)}}
 
@@ -37,7 +36,7 @@ def recolour(page: Page, map_key: str | None, colour: Any) -> Value:
     return shown_map(page, page.maps.put(replace(drawn, colour=known), map_key))
 
 
-def edit(page: Page, map_key: str | None, corpus_key: str | None, request: Any) -> tuple[Value, str | None]:
+def edit(page: Page, map_key: str | None, corpus_key: str | None, request: Any, owner: Any = None) -> tuple[Value, str | None]:
     """Do what the browser asks for, ``{do, …}``.
 
     Returns:
@@ -51,38 +50,18 @@ def edit(page: Page, map_key: str | None, corpus_key: str | None, request: Any) 
     edits, show = _after(page, drawn, request)
     colour = drawn.colour
     if request.get("do") == "label":
-        colour = label_column(drawn)  # the new name is seen at once
-    elif colour == label_column(drawn) and not any(edits.now.labels):
+        colour = label_column(drawn.chosen)  # the new name is seen at once
+    elif colour == label_column(drawn.chosen) and not any(edits.now.labels):
         colour = ""
     before = drawn.made["corpus"]
     now = replace(drawn, edits=edits, colour=colour)
     corpus = edited(now)
     now = replace(now, made=drawn.made | {"corpus": corpus.corpus.digest})
     page.maps.put(now, map_key)
+    page.remember_map(owner, now)
     _, current = page.corpus_of(corpus_key)
     follows = current.corpus.digest == before
     return shown_map(page, str(map_key), show), page.corpora.put(corpus) if follows else None
-
-
-def edited(drawn: Drawn) -> Chosen:
-    """The visitor's corpus with the labels as a column and without the removed texts; as it was where there are neither."""
-    now, whole = drawn.edits.now, drawn.chosen.corpus
-    rows = np.arange(len(whole)) if drawn.rows is None else np.asarray(drawn.rows)
-    corpus, chosen = whole, drawn.chosen
-    if any(now.labels):
-        cells = [""] * len(whole)
-        for row, label in zip(rows.tolist(), now.labels, strict=True):
-            cells[row] = label
-        name = label_column(drawn)
-        corpus, chosen = replace(whole, fields={**whole.fields, name: tuple(cells)}), replace(chosen, labels=name)
-    else:
-        chosen = replace(chosen, labels="")
-    if now.removed.any():
-        gone = np.zeros(len(whole), bool)
-        gone[rows[now.removed]] = True
-        # A link would lead to the whole file.
-        corpus, chosen = corpus.part(np.flatnonzero(~gone).tolist(), whole.name, "removed on the map"), replace(chosen, id="")
-    return replace(chosen, corpus=corpus)
 
 
 def _after(page: Page, drawn: Drawn, request: dict[str, Any]) -> tuple[Edits, Value | None]:

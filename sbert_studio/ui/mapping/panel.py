@@ -12,9 +12,10 @@ from ..handlers import PROGRESS, guarded
 from ..page import Page
 from ..picker import corpus_picker
 from ..views import Value, nothing, plain, view
+from ..visitors.arranged import edited
 from . import choosing, handover, saving
-from .drawing import cluster_params, draw, projection_params
-from .editing import edit, edited, recolour, shown_map
+from .drawing import cluster_params, draw, projection_params, settled
+from .editing import edit, recolour, shown_map
 
 if TYPE_CHECKING:
     from ..places import Place
@@ -32,7 +33,8 @@ _QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"
 
 def noted(page: Page, map_key: str) -> Value | None:
     """What is to be known of the map, such as words that its model does not know; ``None`` where that is nothing."""
-    notes = page.maps.get(map_key).view.notes
+    drawn = page.maps.get(map_key)
+    notes = (*drawn.view.notes, *drawn.notes)
     return {"text": " ".join(notes)} if notes else None
 
 
@@ -54,7 +56,7 @@ def act(page: Page, map_key: str | None, key: str | None, owner: Any, kind: Any,
         return none, none, none, handover.examples(page, owner, page.maps.get(map_key), index), none
     if kind == "here":
         return none, none, none, none, handover.search_here(page.maps.get(map_key), index)
-    value, corpus = edit(page, map_key, key, index)
+    value, corpus = edit(page, map_key, key, index, owner)
     return value, none if corpus is None else corpus, none, none, none
 
 
@@ -69,13 +71,19 @@ def still_there(page: Page, map_key: str | None, key: str, model: str | None) ->
     return page.corpora.put(edited(drawn)) if drawn.edits.steps else key
 
 
+def is_edited(page: Page, key: str | None) -> Any:
+    """Whether the button shows that leads back to the corpus as its file has it."""
+    chosen = page.corpora.get(key) if key is not None and key in page.corpora else None
+    return gr.update(visible=chosen is not None and bool(chosen.id) and bool(chosen.labels or chosen.removed or chosen.earlier))
+
+
 def build(page: Page, tab: str) -> None:
     """Draw it; ``tab`` is the title of the tab that it stands in."""
     map_key = gr.State(None)
     with gr.Row(elem_classes=["sb-map-go"]):
         button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
         cancel_button("map")
-        picked, settings, (method, count, threshold) = _settings(page)
+        picked, afresh, settings, (method, count, threshold) = _settings(page)
     dimensions, neighbours, distance = settings
     shown = _map_view(page)
     remarks = view("note", elem_id="map-notes")
@@ -85,42 +93,49 @@ def build(page: Page, tab: str) -> None:
         download_button("Download CSV", partial(saving.write_table, page), [map_key], elem_id="map-csv")
     picture.click(None, js="() => SB.map?.picture()")
 
-    def drawn_by(colour: str, key: str | None, model: str, d: str, n: int, m: float, how: str, number: int, least: float) -> Any:
-        key, drawn = draw(page, key, model, projection_params(d, n, m), cluster_params(how, number, least), PROGRESS, colour)
+    def drawn_by(
+        colour: str, owner: Any, key: str | None, model: str, d: str, n: int, m: float, how: str, number: int, least: float
+    ) -> Any:
+        key, drawn = draw(page, key, model, projection_params(d, n, m), cluster_params(how, number, least), PROGRESS, colour, owner)
         return key, drawn, shown_map(page, drawn), noted(page, drawn), gr.update(visible=True)
 
-    def on_draw(*controls: Any) -> Any:
-        return drawn_by("", *controls)
+    def on_draw(map_key: str | None, owner: Any, key: str | None, *controls: Any) -> Any:
+        return drawn_by("", owner, settled(page, key, map_key), *controls)
 
-    def on_setting(map_key: str | None, *controls: Any) -> Any:
+    def on_setting(map_key: str | None, owner: Any, key: str | None, *controls: Any) -> Any:
         # Nothing to move before the first map.
-        return gr.skip() if map_key is None else drawn_by(page.maps.get(map_key).colour, *controls)
+        return gr.skip() if map_key is None else drawn_by(page.maps.get(map_key).colour, owner, settled(page, key, map_key), *controls)
 
-    def on_arrive(place: Place | None, map_key: str | None, key: str | None, model: str, *controls: Any) -> Any:
+    def on_afresh(owner: Any, key: str | None, *controls: Any) -> Any:
+        return drawn_by("", owner, page.without_edits(owner, key), *controls)
+
+    def on_arrive(place: Place | None, map_key: str | None, owner: Any, key: str | None, model: str, *controls: Any) -> Any:
         if place is None or not place.drawn or place.tab != "map":
             return gr.skip()
-        key, _ = page.corpus_of(key)
+        key, _ = page.corpus_of(key, owner)
         if (there := still_there(page, map_key, key, model)) is not None:
             return there, gr.skip(), recolour(page, map_key, place.colour), gr.skip(), gr.skip()
-        return drawn_by(place.colour, key, model, *controls)
+        return drawn_by(place.colour, owner, key, model, *controls)
 
     def on_act(map_key: str | None, key: str | None, owner: Any, event: gr.SelectData) -> Any:
         return act(page, map_key, key, owner, event.value, event.index)
 
-    def on_show(rows: Rows | None, map_key: str | None, key: str | None, *controls: Any) -> Any:
+    def on_show(rows: Rows | None, map_key: str | None, owner: Any, key: str | None, *controls: Any) -> Any:
         if rows is None:
             return gr.skip()
         notes, saves = gr.skip(), gr.skip()
         if map_key is None or map_key not in page.maps or page.maps.get(map_key).made["corpus"] != rows.corpus:
-            key, map_key, _, notes, saves = drawn_by("", key, *controls)
+            key, map_key, _, notes, saves = drawn_by("", owner, key, *controls)
         there = handover.on_map(page.maps.get(map_key), rows.rows)
         return key, map_key, shown_map(page, str(map_key), {"rows": there, "title": rows.title}), notes, saves
 
-    inputs = [page.corpus, page.model, dimensions, neighbours, distance, method, count, threshold]
+    inputs = [page.owner, page.corpus, page.model, dimensions, neighbours, distance, method, count, threshold]
     outputs = [page.corpus, map_key, shown, remarks, saves]
     drawing = {"outputs": outputs, "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
-    long_work(button.click, "map", on_draw, inputs, **drawing)
-    picked.then("map", on_draw, inputs, **drawing)
+    long_work(button.click, "map", on_draw, [map_key, *inputs], **drawing)
+    picked.then("map", on_draw, [map_key, *inputs], **drawing)
+    long_work(afresh.click, "map", on_afresh, inputs, **drawing)
+    page.corpus.change(guarded(partial(is_edited, page)), page.corpus, afresh, **_QUIET)
     long_work(page.arrived.change, "map", on_arrive, [page.arrived, map_key, *inputs], **drawing)
     for event in (dimensions.input, neighbours.release, distance.release, method.input, count.release, threshold.release):
         long_work(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
@@ -133,11 +148,12 @@ def build(page: Page, tab: str) -> None:
     long_work(opened.then, "map", on_show, [page.on_map, map_key, *inputs], **drawing)
 
 
-def _settings(page: Page) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
-    """The folded controls: the corpus' events, those of the layout, and those of the clusters."""
+def _settings(page: Page) -> tuple[Any, Any, tuple[Any, ...], tuple[Any, ...]]:
+    """The folded controls: the corpus' events, the way back to it as it was, those of the layout, and those of the clusters."""
     with gr.Accordion("Texts and settings", open=False, elem_id="map-settings"), gr.Row():
         with gr.Column(min_width=260):
             picked = corpus_picker(page, "map")
+            afresh = gr.Button("Forget labels and changes", size="sm", visible=False, elem_id="map-afresh")
         with gr.Column(min_width=220):
             dimensions = gr.Radio(["2-D", "3-D"], value="2-D", label="Dimensions", elem_id="map-dimensions")
             neighbours = gr.Slider(
@@ -148,7 +164,7 @@ def _settings(page: Page) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
             method = gr.Dropdown(_METHODS, value="auto", label="Clusters", elem_id="map-method")
             count = gr.Slider(2, 60, 10, step=1, label="How many", visible=False, elem_id="map-count")
             threshold = gr.Slider(0.1, 0.95, 0.5, step=0.05, label="Least mean cosine", visible=False, elem_id="map-threshold")
-    return picked, (dimensions, neighbours, distance), (method, count, threshold)
+    return picked, afresh, (dimensions, neighbours, distance), (method, count, threshold)
 
 
 def _method_controls(how: str) -> tuple[Any, Any]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..page import Page
 from ..standalone import one_file
+from ..visitors.arranged import label_column
 from ..visitors.session import Drawn
-from .values import CLUSTERS, LABELS, by_column, map_value
+from .values import CLUSTERS, by_column, map_value
 
 if TYPE_CHECKING:
     from ...explore.groups.edits import Edits
@@ -89,15 +90,7 @@ def rows_csv(page: Page, drawn: Drawn, rows: Sequence[int], word: str = "selecti
 def columns(drawn: Drawn) -> dict[str, Sequence[str]]:
     """The corpus' columns, and that of the labels where any was given."""
     labels = drawn.edits.now.labels
-    return {**drawn.corpus.fields, **({label_column(drawn): labels} if any(labels) else {})}
-
-
-def label_column(drawn: Drawn) -> str:
-    """What the column of the labels is called: as no other of the file."""
-    name, number = drawn.chosen.labels or LABELS, 2
-    while name in drawn.corpus.fields:
-        name, number = f"{LABELS} {number}", number + 1
-    return name
+    return {**drawn.corpus.fields, **({label_column(drawn.chosen): labels} if any(labels) else {})}
 
 
 def _stem(drawn: Drawn) -> str:

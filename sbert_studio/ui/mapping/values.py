@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ...studio.results import MapView
 
 CLUSTERS = "Clusters"
-LABELS = "label"
 _APART = 20  # colours that are told apart without an order
 _MOST_GROUPS = 600
 _FEW = 19

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
-from ...workspace import atomic_folder, file_name, key, write_json
+from ...workspace import atomic_file, atomic_folder, file_name, key, write_json
 
 if TYPE_CHECKING:
     from ...workspace import Workspace
 
 _ID = re.compile(r"[0-9a-f]{12}")
 _ABOUT = "about.json"
+_BESIDE = re.compile(r"[a-z]+-[0-9a-f]{32}\.json")
 _MOST = 20
 CORPUS = "corpus"
 
@@ -32,7 +33,7 @@ class KeptFile:
         id: by which its owner, and nobody else, finds it.
         name: as the visitor calls it.
         path: where it lies.
-        bytes: what it takes.
+        bytes: what it takes, with what lies beside it.
         used: when it was last chosen, in seconds of the epoch.
         column: the column that its texts were taken from last.
         use: what it is here for, such as ``corpus``.
@@ -72,7 +73,11 @@ class KeptFiles:
                 return None
             with self._lock:
                 for known in self.of(owner):
-                    if (known.name, known.use) == (name, use) and known.bytes == size and known.path.read_bytes() == path.read_bytes():
+                    if (
+                        (known.name, known.use) == (name, use)
+                        and known.path.stat().st_size == size
+                        and known.path.read_bytes() == path.read_bytes()
+                    ):
                         return self.use(owner, known.id, column)
                 made = secrets.token_hex(6)
                 folder = self._workspace.uploads / key(owner) / made
@@ -123,6 +128,52 @@ class KeptFiles:
         with self._lock:
             shutil.rmtree(self.get(owner, file_id).path.parent, ignore_errors=True)
 
+    def beside(self, owner: str, file_id: str, name: str) -> Any:
+        """What was put beside a file, as JSON is read; ``None`` where nothing was.
+
+        Raises:
+            ValueError: it is damaged.
+            StudioError: as :meth:`get`.
+        """
+        path = self._beside(owner, file_id, name)
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, RecursionError) as error:
+            raise ValueError(str(error)) from error
+
+    def put_beside(self, owner: str, file_id: str, name: str, value: Any) -> bool:
+        """Keep ``value`` beside a file, as long as the file; ``None`` takes away what is there.
+
+        Returns:
+            whether there was room for it.
+
+        Raises:
+            StudioError: as :meth:`get`.
+        """
+        with self._lock:
+            path = self._beside(owner, file_id, name)
+            try:
+                if value is None:
+                    path.unlink(missing_ok=True)
+                    return True
+                written = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+                others = self.get(owner, file_id).bytes - (path.stat().st_size if path.exists() else 0)
+                if others + len(written) > min(self._each, self._everybody):
+                    return False
+                with atomic_file(path) as part:
+                    part.write_bytes(written)
+                self._make_room(owner, file_id)
+            except OSError:
+                return False
+            return True
+
+    def _beside(self, owner: str, file_id: str, name: str) -> Path:
+        if not _BESIDE.fullmatch(name):
+            raise ValueError(name)
+        return self.get(owner, file_id).path.parent / name
+
     def sweep(self, now: float | None = None) -> None:
         """Delete what was not used for longer than files are kept."""
         if not self._days:
@@ -161,7 +212,8 @@ def _read(folder: Path) -> KeptFile | None:
     try:
         about: Any = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
         path = folder / file_name(str(about["file"]))
-        size, used = path.stat().st_size, float(about["used"])
+        size = path.stat().st_size + sum(one.stat().st_size for one in folder.iterdir() if _BESIDE.fullmatch(one.name))
+        used = float(about["used"])
         return KeptFile(folder.name, str(about["name"]), path, size, used, str(about["column"]), str(about.get("use") or CORPUS))
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -17,7 +17,7 @@ from ...workspace import file_name
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
-    from ...explore.groups.edits import Edits
+    from ...explore.groups.edits import Edits, Step
     from ...studio.results import MapView
 
 _AN_HOUR = 3600.0
@@ -31,6 +31,8 @@ class Chosen:
     Attributes:
         id: by which a link brings it back, ``sample:…`` or ``file:…``; empty of what is not kept.
         labels: the column that the visitor filled on the map; empty where there is none.
+        removed: the lines of texts that were removed on the map before ``earlier``.
+        earlier: what was done on the map, of which labels and removed texts are in ``corpus`` already.
     """
 
     corpus: Corpus
@@ -39,6 +41,23 @@ class Chosen:
     column: str
     id: str = ""
     labels: str = ""
+    removed: tuple[int, ...] = ()
+    earlier: Earlier | None = None
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What a visitor did on a map, so that it is there again when the map is drawn anew, and can be undone.
+
+    Attributes:
+        start: the corpus that the map was drawn of.
+        steps: what was done to it since.
+        clusters: a digest of the clusters that it was done to.
+    """
+
+    start: Chosen
+    steps: tuple[Step, ...]
+    clusters: str
 
 
 @dataclass(frozen=True)
@@ -50,6 +69,7 @@ class Drawn:
         edits: labels, other clusters, removed texts.
         chosen: the visitor's corpus as it was before the edits; rows: where the drawn texts stand in it, all where ``None``.
         colour: the column that the points are coloured by; empty for clusters.
+        notes: what to tell of what was done earlier.
     """
 
     corpus: Corpus
@@ -60,6 +80,7 @@ class Drawn:
     rows: tuple[int, ...] | None = None
     colour: str = ""
     made: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 class Downloads:

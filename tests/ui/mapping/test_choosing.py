@@ -11,6 +11,7 @@ from sbert_studio.ui import handlers, picker
 from sbert_studio.ui.mapping import choosing, drawing
 from sbert_studio.ui.mapping.editing import edit
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.visitors import arranged
 
 
 def test_a_list_holds_its_rows_once_and_leaves_out_what_is_none(page: Page, map_key: str) -> None:
@@ -60,8 +61,8 @@ def test_a_selection_is_downloaded_as_a_csv_without_live_formulas(page: Page, ma
 def test_a_corpus_too_large_to_draw_keeps_the_account_of_all_its_rows(
     page: Page, corpus_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drawing, "MOST_POINTS", 10)
-    corpus, rows = drawing.drawable(page.corpora.get(picker.take_file(page, str(corpus_file))).corpus)
+    monkeypatch.setattr(arranged, "MOST_POINTS", 10)
+    corpus, rows = arranged.drawable(page.corpora.get(picker.take_file(page, str(corpus_file))).corpus)
     assert (corpus.account.read, corpus.account.used, corpus.account.left_out) == (40, 10, 30)
     assert rows is not None and rows[0] == 0 and rows[-1] == 39
 
