@@ -71,6 +71,7 @@ class Settings:
         space: whether the app runs on a Hugging Face Space.
         space_id: its ``owner/name``; empty elsewhere.
         sign_in: whether visitors can sign in with Hugging Face there (``hf_oauth`` of the README's head).
+        zero_gpu: whether the Space is on ZeroGPU, which lends a GPU a slice of time at a time, and may be used (``device`` is not ``cpu``).
         default_model: the name chosen where none is given.
         reranker: the cross- or poly-encoder that ranks search hits again: a folder or a hub id.
         max_upload_mb: the largest accepted upload, in MiB.
@@ -89,6 +90,7 @@ class Settings:
     space: bool = False
     space_id: str = ""
     sign_in: bool = False
+    zero_gpu: bool = False
     default_model: str = DEFAULT_MODEL
     reranker: str = DEFAULT_RERANKER
     max_upload_mb: int = 512
@@ -139,6 +141,7 @@ class Settings:
             space_id=env.get("SPACE_ID") or "",
             sign_in=space
             and all(env.get(name) for name in ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")),
+            zero_gpu=(env.get("SPACES_ZERO_GPU") or "").lower() in ("t", *_YES) and env.get("SBERT_STUDIO_DEVICE") != "cpu",
             default_model=env.get("SBERT_STUDIO_MODEL") or DEFAULT_MODEL,
             reranker=env.get("SBERT_STUDIO_RERANKER") or DEFAULT_RERANKER,
             max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", 512),

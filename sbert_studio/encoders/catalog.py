@@ -11,6 +11,8 @@ from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..wordvectors.pretrained import PACKAGED, is_installed
 from ..workspace import Workspace
+from .borrowed.encoding import Elsewhere
+from .borrowed.gpu import lent
 from .foreign import FOREIGN, load_foreign
 from .foreign import is_installed as has_package
 from .lora.beside import load_adapter
@@ -86,7 +88,7 @@ class Catalog:
         folder = fetched(source)
         _refuse_cross(source, folder)
         _refuse_poly(source, folder)
-        return self._kept(folder, precision, lambda: self._read(source, folder).freeze(precision))
+        return self._kept(folder, precision, lambda: self._shared(source, folder, name, precision))
 
     def load_cross(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder:
         """The shared cross-encoder ``name``, for inference only, from memory where it is resident.
@@ -212,6 +214,12 @@ class Catalog:
     def _kept(self, folder: Path, how: str, read: Callable[[], Kind]) -> Kind:
         """What ``read`` gives, from memory where it is resident."""
         return cast(Kind, self._models.get((str(folder), folder_stamp(folder), how), read, checkpoint))
+
+    def _shared(self, source: Source, folder: Path, name: str, precision: str) -> SentenceEncoder:
+        encoder = self._read(source, folder).freeze(precision)
+        if lent():
+            encoder.elsewhere = Elsewhere(self.workspace.home, name, precision, encoder.fingerprint)
+        return encoder
 
     def _read(self, source: Source, folder: Path) -> SentenceEncoder:
         require_unaltered(source, folder)

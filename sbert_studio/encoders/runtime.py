@@ -9,17 +9,20 @@ import torch
 from torch import nn
 
 from ..errors import StudioError
+from .borrowed.gpu import lent
 
 PRECISIONS = ("float32", "bfloat16", "int8", "auto")
 
 
 def resolve_device(name: str = "auto") -> torch.device:
-    """``auto`` → the first CUDA device, else Apple's, else the CPU; any other name must be present.
+    """``auto`` → the first CUDA device, else Apple's, else the CPU, as where a GPU is only lent; any other name must be present.
 
     Raises:
         StudioError: the device is unknown or absent.
     """
     if name == "auto":
+        if lent():
+            return torch.device("cpu")  # the GPU is there within slices alone
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from ..errors import StudioError
 from .base import Encoder
+from .borrowed.encoding import WORTH, Elsewhere
 from .fast.inference import encode_texts
 from .fingerprint import fingerprint_of
 from .lora.beside import write_head
@@ -47,6 +48,9 @@ class SentenceEncoder(Trainable, Encoder):
         name: what the catalogue calls it.
         base: the portable id of the model that it was made from.
         note: a sentence that lists should show.
+
+    Attributes:
+        elsewhere: who encodes many texts on a GPU that is lent, where there is one.
     """
 
     kind: ClassVar[str]
@@ -79,6 +83,7 @@ class SentenceEncoder(Trainable, Encoder):
         self.normalizes = config.normalize
         self._frozen_fingerprint: str | None = None
         self._counted: int | None = None
+        self.elsewhere: Elsewhere | None = None
         if config.projection is not None:
             self.project(config.projection, config.activation)
 
@@ -269,6 +274,8 @@ class SentenceEncoder(Trainable, Encoder):
         Raises:
             EncodingStoppedError: ``should_stop`` returned true.
         """
+        if self.elsewhere is not None and len(texts) >= WORTH:
+            return self.elsewhere.encode(texts, progress, should_stop)
         training = self.training
         if training:
             self.eval()

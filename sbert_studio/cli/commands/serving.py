@@ -33,10 +33,16 @@ def app(
     closed = threading.Event()
     atexit.register(_leave_at_once, closed)  # before what is imported here registers its own: the first comes last
     from ...settings import Settings, has_screen
+
+    settings = Settings.from_env()
+    if settings.zero_gpu:  # before anything else looks for a GPU
+        from ...encoders.borrowed.gpu import borrow
+
+        if not borrow():
+            say("this Space lends a GPU, but the package 'spaces' is not installed: everything runs on the CPU")
     from ...studio import Studio
     from ...ui.app import launch
 
-    settings = Settings.from_env()
     settings = settings.served(host or settings.host, settings.port if port is None else port, share or settings.share)
     if desktop:
         from ...ui.desktop import require

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import contextvars
 import logging
 import os
 import sys
@@ -43,6 +44,7 @@ class Runner:
         self._queue: deque[str] = deque()
         self._current: str | None = None
         self._stops: dict[str, threading.Event] = {}
+        self._askers: dict[str, contextvars.Context] = {}  # a GPU is lent to the visitor whose request it is
         self._closing = False
         self._thread: threading.Thread | None = None
         self._training = threading.Lock()  # held by the training, or the rehearsal, that goes on
@@ -76,6 +78,7 @@ class Runner:
     def _enqueue(self, run_id: str) -> None:
         with self._changed:
             self._stops[run_id] = threading.Event()
+            self._askers[run_id] = contextvars.copy_context()
             self._queue.append(run_id)
             if self._thread is None or not self._thread.is_alive():
                 self._closing = False
@@ -159,8 +162,9 @@ class Runner:
         try:
             with self._changed:
                 stop = self._stops.setdefault(run_id, threading.Event())
+                asker = self._askers.pop(run_id, contextvars.copy_context())
             with self._training:
-                perform(run_id, self._store, self._workspace, self._catalog, stop.is_set)
+                asker.run(perform, run_id, self._store, self._workspace, self._catalog, stop.is_set)
             if self._closing and self._store.get(run_id).status == "stopped":
                 self._store.tell(run_id, status="interrupted", message="the program was closed; resume the run to go on")
         except BaseException as error:
@@ -177,6 +181,7 @@ class Runner:
 
     def _end(self, run_id: str, status: Status, message: str) -> None:
         """A run that waited will not be trained here."""
+        self._askers.pop(run_id, None)
         self._store.tell(run_id, status=status, message=message)
         self._store.release(run_id)
 

@@ -7,18 +7,17 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...encoders.borrowed.gpu import lent
 from ...errors import DiskFull, StudioError, is_disk_full
-from ...training.events import Asks, Event, Failed, Notice, to_json
+from ...training.events import Event, Failed, Notice, to_json
 from ...workspace import Workspace
 from ..exports.tensorboard import TensorBoardLog
 from ..records.store import Store
-from ..run_files import RunFiles
-from ..turned import with_turns
+from .slices import train_in_slices
+from .training import train_run
 
 if TYPE_CHECKING:
     from ...encoders.catalog import Catalog
@@ -67,7 +66,8 @@ def perform(
             return StudioError(f"another program trains the run {run_id}", "wait until it has ended")
         folder = workspace.run(run_id)
         books.begin(folder)
-        outcome = _train(folder, catalog(), _either(should_stop, run_id, store), books.write)
+        train = train_in_slices if lent() else train_run
+        outcome = train(folder, catalog(), _either(should_stop, run_id, store), books.write)
         books.end(outcome)
     except TakenAwayError as error:
         return error
@@ -159,33 +159,7 @@ def _told(what: str) -> Iterator[None]:
 
 def accompany(folder: Path, catalog: Catalog, should_stop: Callable[[], bool]) -> None:
     """Train the run in ``folder`` as a companion of the process that performs it; nothing is recorded here."""
-    _train(folder, catalog, should_stop, lambda _event: None)
-
-
-def _train(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> Outcome:
-    from ...training.fresh import fresh
-    from ...training.trials.trials import run_trials
-
-    materials = RunFiles(folder)
-    examples, dev = materials.examples()
-    turns = partial(with_turns, roles=materials.roles(), of_held_out_file=dev is not None)
-
-    def tell(event: Event) -> None:
-        emit(replace(event, question=turns(event.question)) if isinstance(event, Asks) else event)
-
-    outcome = run_trials(
-        materials.spec(),
-        examples,
-        tell,
-        should_stop,
-        load=partial(fresh, catalog),
-        folder=folder,
-        dev=dev,
-        first=materials.first(),
-        reasons=materials.reasons(),
-        pins=materials.pins(),
-    )
-    return replace(outcome, question=turns(outcome.question))
+    train_run(folder, catalog, should_stop, lambda _event: None)
 
 
 def _changes(body: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,127 @@
+"""Encoding and training on a GPU that is lent a slice at a time, in a process that shares no memory with this one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lender import lending
+from tiny_studio import quick, sentences, studio_at, write_pairs
+
+from sbert_studio.encoders.borrowed import encoding, gpu
+from sbert_studio.encoders.runtime import resolve_device
+from sbert_studio.errors import StudioError
+from sbert_studio.runs.records.record import Run
+from sbert_studio.settings import Settings
+from sbert_studio.studio import Studio, TrainRequest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+
+
+def trained(studio: Studio, path: Path, **overrides: Any) -> Run:
+    run = studio.tune.submit(TrainRequest(path, overrides=quick(**overrides)))
+    assert studio.runner.wait(run.id, 240)
+    return studio.tune.run(run.id).run
+
+
+def events(studio: Studio, run: Run) -> list[dict[str, Any]]:
+    return [event for _, event in studio.tune.run(run.id).events]
+
+
+def weights(run: Run) -> bytes:
+    assert run.model_path is not None, run
+    return (run.model_path / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("more", [{"epochs": 2}, {"seeds": 2}, {"judge": "folds"}], ids=["one", "seeds", "folds"])
+def test_a_training_in_slices_ends_in_the_same_bits(
+    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
+) -> None:
+    path = write_pairs(tmp_path / "pairs.csv")
+    with studio_at(tmp_path / "whole", tiny) as studio:
+        whole = trained(studio, path, **more)
+        told = events(studio, whole)
+    monkeypatch.setattr(gpu, "SECONDS", 0.3)
+    with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "sliced", tiny) as studio:
+        sliced = trained(studio, path, **more)
+        assert len(package.calls) > 2, f"it took several slices: {sliced}"
+        again = events(studio, sliced)
+    assert (sliced.status, sliced.message) == ("finished", "") and weights(sliced) == weights(whole)
+    assert sliced.after == whole.after and sliced.step == whole.step
+    kinds, before = Counter(event["type"] for event in again), Counter(event["type"] for event in told)
+    assert "stopped" not in kinds and kinds["finished"] == before["finished"]
+
+
+def test_a_run_in_slices_is_stopped_between_two_and_goes_on_later(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "SECONDS", 0.0)
+    with lending(tmp_path, monkeypatch), studio_at(tmp_path / "home", tiny) as studio:
+        run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=50, evaluations_per_epoch=1)))
+        while not studio.tune.run(run.id).run.step:
+            assert not studio.runner.wait(run.id, 0.05), studio.tune.run(run.id).run
+        studio.tune.stop(run.id)
+        assert studio.runner.wait(run.id, 240)
+        stopped = studio.tune.run(run.id).run
+        assert stopped.status == "stopped" and 0 < stopped.step < stopped.steps and stopped.model_path is not None
+
+
+def test_what_goes_wrong_in_a_slice_is_told_as_ever(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "home", tiny) as studio:
+        with pytest.raises(StudioError, match="this cannot be") as told:
+            gpu.on_gpu(_refuses, 3)
+        assert told.value.rows == (3,)
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            gpu.on_gpu(_fails)
+        assert gpu.on_gpu(_where) not in ("", str(os.getpid()))
+        for title, words, hint in (
+            ("ZeroGPU quota exceeded", "You have exceeded your free ZeroGPU quota (100s requested vs. 3s left).", "sign in"),
+            ("ZeroGPU worker error", "GPU task aborted", "try again"),
+        ):
+            refusal = type("Error", (Exception,), {})()
+            refusal.title, refusal.message = title, words
+            package.refusal[:] = [refusal]
+            run = trained(studio, write_pairs(tmp_path / "pairs.csv"))
+            assert run.status == "failed" and words.rstrip(".")[:20] in run.message and hint in run.hint
+
+
+def test_many_texts_are_encoded_in_slices_and_a_question_is_not(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "_AT_ONCE", 300)
+    monkeypatch.setattr(gpu, "SECONDS", 0.0)
+    texts = sentences(1000)
+    with studio_at(tmp_path / "plain", tiny) as studio:
+        plain = studio.catalog.load(str(tiny)).encode(texts)
+    with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "home", tiny) as studio:
+        encoder = studio.catalog.load(str(tiny))
+        done: list[int] = []
+        sliced = encoder.encode(texts, progress=lambda now, of: done.append(now))
+        assert len(package.calls) == 4 and done == [300, 600, 900, 1000]
+        np.testing.assert_allclose(sliced, plain, atol=1e-6)
+        assert sliced.dtype == np.float32 and sliced.shape == plain.shape
+        encoder.encode(texts[:10])
+        assert len(package.calls) == 4, "a question is answered here"
+
+
+def test_only_a_space_on_zerogpu_borrows_and_its_owner_may_say_no(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert Settings.from_env({"HOME": "/tmp", "SPACES_ZERO_GPU": "true"}).zero_gpu
+    assert not Settings.from_env({"HOME": "/tmp"}).zero_gpu
+    assert not Settings.from_env({"HOME": "/tmp", "SPACES_ZERO_GPU": "true", "SBERT_STUDIO_DEVICE": "cpu"}).zero_gpu
+    assert gpu.lent() == "" and gpu.on_gpu(_where) == str(os.getpid())
+    with lending(tmp_path, monkeypatch):
+        assert gpu.lent() == "cpu" and resolve_device("auto").type == "cpu"
+    assert gpu.lent() == ""
+
+
+def _refuses(row: int) -> None:
+    raise StudioError("this cannot be", "choose another", (row,))
+
+
+def _fails() -> float:
+    return 1 / 0
+
+
+def _where() -> str:
+    return gpu.lent() or str(os.getpid())
