@@ -47,21 +47,25 @@ def push(page: Page, owner: Any, model: str, repository: str, private: bool, sig
 
 
 class PushPanel:
-    """A name, whether it is private, and the button; hidden until a model is chosen that can be pushed."""
+    """A name, whether it is private, and the button; hidden until a model is chosen that can be pushed.
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        with gr.Accordion("Push to the Hugging Face Hub", open=False, visible=False, elem_id="models-push") as self.whole:
+    Args:
+        place: of a page that has several, the tab's; the ids of its parts begin with it.
+    """
+
+    def __init__(self, page: Page, place: str) -> None:
+        self.page, self._work = page, f"{place}-push"
+        with gr.Accordion("Push to the Hugging Face Hub", open=False, visible=False, elem_id=f"{place}-push") as self.whole:
             self.repository = gr.Textbox(
-                label="Repository", placeholder="my-name/my-model", info="Made where there is none.", elem_id="models-repository"
+                label="Repository", placeholder="my-name/my-model", info="Made where there is none.", elem_id=f"{place}-repository"
             )
-            self.private = gr.Checkbox(True, label="Private: only you see it", elem_id="models-private")
+            self.private = gr.Checkbox(True, label="Private: only you see it", elem_id=f"{place}-private")
             with gr.Row(elem_classes=["sb-buttons"]):
                 if page.studio.settings.sign_in:
-                    gr.LoginButton(size="sm", elem_id="models-sign-in")
-                self.button = gr.Button("Push", elem_id="models-push-go")
-            cancel_button("push")
-            self.told = view("note", elem_id="models-pushed")
+                    gr.LoginButton(size="sm", elem_id=f"{place}-sign-in")
+                self.button = gr.Button("Push", elem_id=f"{place}-push-go")
+            cancel_button(self._work)
+            self.told = view("note", elem_id=f"{place}-pushed")
 
     def listen(self, chosen: Any) -> None:
         """Bind the events; ``chosen`` is the state with the model's name."""
@@ -73,5 +77,5 @@ class PushPanel:
             return push(page, owner, model, repository, private, token.token if token is not None else None, progress)
 
         inputs = [page.owner, chosen, self.repository, self.private]
-        long_work(self.button.click, "push", on_push, inputs, self.told, show_progress_on=self.told)
+        long_work(self.button.click, self._work, on_push, inputs, self.told, show_progress_on=self.told)
         chosen.change(lambda: None, None, self.told, api_visibility="private", show_progress="hidden")

@@ -84,6 +84,12 @@ def pairs_worth_labelling_are_suggested(visitor: Visitor) -> None:
     visitor.tab("Search")
     visitor.upload("search-file", "messages.csv", corpus_csv(2))
     visitor.see("#search-summary dl")
+    page.wait_for_function("document.querySelectorAll('#search-hits tbody tr').length === 10")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=visitor.url)
+    page.locator("#search-hits").get_by_role("button", name="Copy", exact=True).click()
+    visitor.see("#search-hits .sb-takeaway:has-text('Copied')")
+    copied = [line.split("\t") for line in page.evaluate("navigator.clipboard.readText()").split("\n")]
+    assert len(copied) == 11 and len({len(line) for line in copied}) == 1, "a line a row, the columns' names above them"
     page.click("#basket-open button")
     held = int(visitor.text("#basket-open .sb-badge"))  # what an earlier test has left: this machine's visitors are one
     page.click("#basket-suggest > button")

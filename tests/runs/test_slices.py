@@ -38,15 +38,17 @@ def weights(run: Run) -> bytes:
     return (run.model_path / "model.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("more", [{"epochs": 2}, {"seeds": 2}, {"judge": "folds"}], ids=["one", "seeds", "folds"])
+@pytest.mark.parametrize(
+    ("seconds", "more"), [(0.1, {"epochs": 2}), (1.0, {"seeds": 2}), (3.0, {"judge": "folds"})], ids=["one", "seeds", "folds"]
+)
 def test_a_training_in_slices_ends_in_the_same_bits(
-    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
+    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, more: dict[str, Any]
 ) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     with studio_at(tmp_path / "whole", tiny) as studio:
         whole = trained(studio, path, **more)
         told = events(studio, whole)
-    monkeypatch.setattr(gpu, "SECONDS", 0.3)
+    monkeypatch.setattr(gpu, "SECONDS", seconds)
     with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "sliced", tiny) as studio:
         sliced = trained(studio, path, **more)
         assert len(package.calls) > 2, f"it took several slices: {sliced}"

@@ -152,7 +152,7 @@ def build(studio: Studio, page: Page) -> None:
                 save = download_button("Download zip", partial(zip_of, page), [chosen], elem_id="models-zip", visible=False)
                 delete = gr.Button("Delete", variant="stop", visible=False, elem_id="models-delete")
                 sure = gr.Button("Yes, delete it", variant="stop", visible=False, elem_id="models-sure")
-            push = PushPanel(page)
+            push = PushPanel(page, "models")
 
     shown = [chosen, cards, ids, known, run, curves, choose, changes, save, delete, sure, push.whole]
 

@@ -16,6 +16,7 @@ from ..changing.handover import compare
 from ..controls import download_button
 from ..handlers import guarded
 from ..page import Page
+from ..pushing import PushPanel
 from ..views import Value, plain, view
 from . import settled
 from .follow import Follow, no_run
@@ -76,6 +77,7 @@ class RunPanel:
                 self.save = download_button(
                     "Download zip", lambda follow: write_zip(page, follow.run_id), [follow], elem_id="tune-zip", visible=False
                 )
+            self.push = PushPanel(page, "tune")
             self.curves = view("curves", elem_id="tune-curves")
             # The timer's answers pass by the queue, and a State that changes there tells nobody; a text in the page does.
             self.ended = gr.Textbox("", visible="hidden", label="ended", elem_id="tune-ended")
@@ -87,7 +89,7 @@ class RunPanel:
 
     @property
     def _drawn(self) -> list[Any]:
-        buttons = [self.stop, self.resume, self.use, self.changes, self.save]
+        buttons = [self.stop, self.resume, self.use, self.changes, self.save, self.push.whole]
         return [self.follow, self.panel, self.curves, *buttons, self.asking, self.dial, self.pins, self.mistakes, self.page.timer]
 
     def show(self, follow: Follow) -> list[Any]:
@@ -105,6 +107,7 @@ class RunPanel:
             now.status in ("interrupted", "stopped", "failed"),
             usable,
             usable and of_texts,
+            usable,
             usable,
         )
         question = self.page.studio.settle.question(now.run_id) if now.status == "asks" else None
@@ -176,6 +179,7 @@ class RunPanel:
         changed = [*self.outputs, page.runs_changed]
         self.dial.select(guarded(on_strength), [self.follow, page.runs_changed], changed, **private, show_progress_on=self.dial)
         self.resume.click(guarded(on_resume), self.follow, self.outputs, **private)
+        self.push.listen(self.chosen)
         self.use.click(guarded(partial(use, page)), [self.follow, page.owner], [page.model, page.kept_model], **quiet)
 
 
