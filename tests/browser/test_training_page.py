@@ -9,6 +9,14 @@ from .conftest import Visitor
 LONG = 200_000
 
 
+def push_without_signing_in(visitor: Visitor) -> None:
+    """The button stands at the run's end, and says what is missing."""
+    visitor.page.locator("#tune-push > button").click()
+    visitor.fill("#tune-repository", "me/my-first-model")
+    visitor.page.click("#tune-push-go")
+    visitor.see(".toast-body:has-text('not signed in to the Hugging Face Hub')")
+
+
 def test_a_reload_while_training_finds_the_run_and_the_tuned_model_is_used(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     page = visitor.page
@@ -39,10 +47,7 @@ def test_a_reload_while_training_finds_the_run_and_the_tuned_model_is_used(visit
     visitor.tab("Models")
     page.locator("#models-cards .sb-card", has_text="My first model").wait_for()
     visitor.tab("Fine-tune")
-    page.locator("#tune-push > button").click()
-    visitor.fill("#tune-repository", "me/my-first-model")
-    page.click("#tune-push-go")
-    visitor.see(".toast-body:has-text('not signed in to the Hugging Face Hub')")
+    push_without_signing_in(visitor)
     page.click("#tune-use")
     page.wait_for_function("document.querySelector('#model input').value === 'My first model'")
     visitor.reload()
