@@ -11,8 +11,6 @@ from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..wordvectors.pretrained import PACKAGED, is_installed
 from ..workspace import Workspace
-from .borrowed.encoding import Elsewhere
-from .borrowed.gpu import lent
 from .foreign import FOREIGN, load_foreign
 from .foreign import is_installed as has_package
 from .lora.beside import load_adapter
@@ -30,6 +28,7 @@ from .storage.sources import Source, fetched, find_source, require_unaltered
 
 if TYPE_CHECKING:
     from .base import Encoder
+    from .borrowed.encoding import Elsewhere
 
 _BUDGET = 2 << 30
 Shared = SentenceEncoder | CrossEncoder | PolyEncoder
@@ -44,12 +43,23 @@ class Catalog:
         device: ``auto`` or a device's name.
         budget: bytes that the weights of the models in memory may take; the one used last stays whatever it takes.
         allow_folders: whether a name may be a path; on a shared host a visitor's must not.
+        elsewhere: makes who encodes many texts for a shared encoder, where a GPU is lent: of the data folder, the name, the precision
+            and the fingerprint.
     """
 
-    def __init__(self, workspace: Workspace, *, device: str = "auto", budget: int = _BUDGET, allow_folders: bool = True) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        device: str = "auto",
+        budget: int = _BUDGET,
+        allow_folders: bool = True,
+        elsewhere: Callable[[Path, str, str, str], Elsewhere] | None = None,
+    ) -> None:
         self.workspace = workspace
         self.device = resolve_device(device)
         self.allow_folders = allow_folders
+        self._elsewhere = elsewhere
         self._models: LruCache[Encoder | CrossEncoder | PolyEncoder] = LruCache(budget, lambda model: model.memory)
 
     @staticmethod
@@ -217,8 +227,8 @@ class Catalog:
 
     def _shared(self, source: Source, folder: Path, name: str, precision: str) -> SentenceEncoder:
         encoder = self._read(source, folder).freeze(precision)
-        if lent():
-            encoder.elsewhere = Elsewhere(self.workspace.home, name, precision, encoder.fingerprint)
+        if self._elsewhere is not None:
+            encoder.elsewhere = self._elsewhere(self.workspace.home, name, precision, encoder.fingerprint)
         return encoder
 
     def _read(self, source: Source, folder: Path) -> SentenceEncoder:

@@ -15,7 +15,6 @@ from torch.nn import functional
 
 from ..errors import StudioError
 from .base import Encoder
-from .borrowed.encoding import WORTH, Elsewhere
 from .fast.inference import encode_texts
 from .fingerprint import fingerprint_of
 from .lora.beside import write_head
@@ -32,6 +31,7 @@ from .trainable import Trainable
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
+    from .borrowed.encoding import Elsewhere
     from .storage.card import CardFacts
 
 
@@ -274,7 +274,7 @@ class SentenceEncoder(Trainable, Encoder):
         Raises:
             EncodingStoppedError: ``should_stop`` returned true.
         """
-        if self.elsewhere is not None and len(texts) >= WORTH:
+        if self.elsewhere is not None and self.elsewhere.takes(texts):
             return self.elsewhere.encode(texts, progress, should_stop)
         training = self.training
         if training:

@@ -52,11 +52,19 @@ class Services:
     @property
     def catalog(self) -> Catalog:
         """Names → encoders."""
+        from ..encoders.borrowed.encoding import Elsewhere
+        from ..encoders.borrowed.gpu import lent
         from ..encoders.catalog import Catalog
 
         return self._once(
             "catalog",
-            lambda: Catalog(self.workspace, device=self.settings.device, budget=self._share(_MODELS), allow_folders=self.allow_folders),
+            lambda: Catalog(
+                self.workspace,
+                device=self.settings.device,
+                budget=self._share(_MODELS),
+                allow_folders=self.allow_folders,
+                elsewhere=Elsewhere if lent() else None,
+            ),
         )
 
     @property

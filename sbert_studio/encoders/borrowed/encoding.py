@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import StudioError
+from ...workspace import Workspace
 from ..base import EncodingStoppedError
+from ..catalog import Catalog
 from . import gpu
 
 if TYPE_CHECKING:
     from ...data.progress import Progress, ShouldStop
-    from ..catalog import Catalog
 
-WORTH = 1_000
-"""Fewer texts are encoded here sooner than a GPU is lent."""
+_WORTH = 1_000  # fewer texts are encoded here sooner than a GPU is lent
 _AT_ONCE = 2_048
 _SENT = 50_000  # texts that are handed to a slice
 _catalogs: dict[tuple[Path, str], Catalog] = {}  # of a process that carries out slices: the next slice finds its model there
@@ -34,6 +34,10 @@ class Elsewhere:
 
     def __init__(self, home: Path, name: str, precision: str, fingerprint: str) -> None:
         self._model = (home, name, precision, fingerprint)
+
+    def takes(self, texts: Sequence[str]) -> bool:
+        """Whether a GPU is worth borrowing for ``texts``."""
+        return len(texts) >= _WORTH
 
     def encode(self, texts: Sequence[str], progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
         """Vectors of ``texts``, (n, dim) float32, row i for text i.
@@ -60,9 +64,6 @@ class Elsewhere:
 
 def _encode_some(home: Path, name: str, precision: str, fingerprint: str, device: str, texts: list[str], seconds: float) -> np.ndarray:
     """The vectors of the first of ``texts``, as many as ``seconds`` let, and some in any case."""
-    from ...workspace import Workspace
-    from ..catalog import Catalog
-
     began = time.monotonic()
     key = home, device
     if key not in _catalogs:
