@@ -194,6 +194,9 @@ def test_clusters_are_named_beside_them_and_a_column_colours_without_moving(visi
     page.set_viewport_size({"width": 1280, "height": 900})
     as_it_was_left(visitor, clusters)
 
+    page.set_viewport_size({"width": 1280, "height": 900})
+    as_it_was_left(visitor, clusters)
+
 
 def test_a_map_in_space_is_turned_and_the_exported_file_opens_alone(visit: Callable[..., Visitor], tmp_path: Path) -> None:
     visitor = visit()
