@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from ..caches import keep_little
 from ..errors import StudioError
 from ..studio.keeping import Keeper
-from . import banner, finding, places, tabs, theme
+from . import banner, places, tabs, theme
 from .api.build import build as build_api
 from .basket import panel as basket
 from .handlers import guarded, hide_what_is_hidden
@@ -145,12 +145,7 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         mcp_server=mcp,
         show_error=False,
         prevent_thread_lock=True,
-        app_kwargs={
-            "middleware": [
-                Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
-                Middleware(finding.FindsByIndex, scripts=finding.scripts()),
-            ]
-        },
+        app_kwargs={"middleware": [Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share))]},
         blocked_paths=[str(studio.workspace.home)],
     )
     page.sessions.set_blocks(blocks)
