@@ -58,23 +58,6 @@ def told(visitor: Visitor, words: str) -> None:
     visitor.page.wait_for_function("([place, words]) => document.querySelector(place)?.innerText.includes(words)", arg=[LIST, words])
 
 
-def as_it_was_left(visitor: Visitor, clusters: int) -> None:
-    """A reload brings the map back, one cluster of which was renamed and then split; that can be undone, and all of it forgotten."""
-    page = visitor.page
-    page.reload()
-    visitor.see("#map-view [data-texts=ready]")
-    page.wait_for_function(f"document.querySelectorAll('#map-view .sb-legend li').length === {clusters + 1}")
-    assert "A cluster split in 2" in visitor.text("#map-view .sb-map-marks")
-    page.get_by_role("button", name="Undo").click()
-    page.wait_for_function(f"document.querySelectorAll('#map-view .sb-legend li').length === {clusters}")
-    assert "All about <b>bread</b>" in visitor.text("#map-view .sb-legend")
-    page.locator("#map-settings .label-wrap").click()
-    page.click("#map-afresh")
-    page.wait_for_function("!document.querySelector('#map-view .sb-legend').innerText.includes('All about')")
-    page.wait_for_selector("#map-afresh", state="hidden")
-    visitor.forgive()
-
-
 def test_what_is_chosen_on_the_map_is_listed_found_labelled_removed_and_saved(visit: Callable[..., Visitor], tmp_path: Path) -> None:
     visitor = visit()
     page = visitor.page
@@ -191,11 +174,6 @@ def test_clusters_are_named_beside_them_and_a_column_colours_without_moving(visi
     page.mouse.click(*at_rest(page, 3))
     told(visitor, "Nearest to this text")
     page.wait_for_function("document.querySelector('#map-view .sb-map-list').getBoundingClientRect().top < 300")
-    page.set_viewport_size({"width": 1280, "height": 900})
-    as_it_was_left(visitor, clusters)
-
-    page.set_viewport_size({"width": 1280, "height": 900})
-    as_it_was_left(visitor, clusters)
 
 
 def test_a_map_in_space_is_turned_and_the_exported_file_opens_alone(visit: Callable[..., Visitor], tmp_path: Path) -> None:
