@@ -62,9 +62,15 @@
         found["xyz"[axis]] = (low + high) / 2;
         return high - low;
       });
-      const wide = flat ? Math.min(width / (spans[0] || 1e-6), height / (spans[1] || 1e-6)) : Math.min(width, height) / (Math.hypot(...spans) || 1e-6) * 1.6;
-      found.scale = home ? Math.max(home.scale * 0.5, Math.min(wide * MARGIN, home.scale * 12)) : Math.min(wide * MARGIN, 1e5);
+      const wide = flat ? MARGIN * Math.min(width / (spans[0] || 1e-6), height / (spans[1] || 1e-6)) : whole(points, rows, found, spare);
+      found.scale = home ? Math.max(home.scale * 0.5, Math.min(wide, home.scale * 12)) : Math.min(wide, 1e5);
       return found;
+    }
+    // The scale at which the ball around some rows of a cloud fills the frame, however the cloud is turned.
+    function whole(points, rows, middle, spare) {
+      const far = Float32Array.from(rows, (row) => Math.hypot(points[row * 3] - middle.x, points[row * 3 + 1] - middle.y, points[row * 3 + 2] - middle.z)).sort();
+      const ball = far[Math.ceil((1 - spare) * (far.length - 1))] || 1e-6, lens = LENS * height;
+      return lens / (ball * Math.hypot(1, lens / (MARGIN * Math.min(width, height) / 2)));
     }
 
     function land() { cancelAnimationFrame(flight); flight = 0; }
