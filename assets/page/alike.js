@@ -30,8 +30,8 @@
     const member = (one, group, name) => el("li", { class: one.kept ? "sb-stays" : "sb-goes" },
       el("label", {},
         el("input", { type: "radio", name, checked: one.kept && !group.all, "aria-label": `Keep row ${one.line}`, on: { change: () => select(host, "keep", one.row) } }),
-        el("span", { class: "sb-text" }, one.text)),
-      el("span", { class: "sb-alike-facts sb-dim" }, one.value ? el("span", { class: group.contradicts ? "sb-badge sb-warn" : "sb-badge" }, one.value) : null,
+        el("span", { class: "sb-text", translate: "no" }, one.text)),
+      el("span", { class: "sb-alike-facts sb-dim" }, one.value ? el("span", { class: group.contradicts ? "sb-badge sb-warn" : "sb-badge", translate: "no" }, one.value) : null,
         el("span", {}, `row ${one.line}`), el("span", {}, one.kept ? "stays" : number(one.score, 3)), one.row === group.first.row ? null : thumbs(host, one.row, group.first.text, one.text)));
 
     const card = (group) => {

@@ -51,7 +51,7 @@
       if (editing === pair.id) return editor(pair, redraw);
       const small = (words, act, label) => el("button", { type: "button", class: "sb-plain-button", "aria-label": `${label || words}: ${pair.a}`, on: { click: act } }, words);
       return el("li", { class: pair.together ? "sb-pair" : "sb-pair sb-apart" },
-        el("div", { class: "sb-pair-texts" }, el("p", {}, pair.a), el("p", {}, pair.b)),
+        el("div", { class: "sb-pair-texts" }, el("p", { translate: "no" }, pair.a), el("p", { translate: "no" }, pair.b)),
         el("div", { class: "sb-pair-foot" },
           el("button", { type: "button", class: `sb-badge sb-flip${pair.together ? " sb-own" : " sb-failed"}`, title: "Say the opposite", "aria-label": `${pair.together ? "Together" : "Apart"}: say the opposite`,
             on: { click: () => select(host, "flip", pair.id) } }, pair.together ? "together" : "apart"),
@@ -86,7 +86,7 @@
   views.suggestions = (root, host) => (value) => root.replaceChildren(
     el("p", { class: "sb-dim" }, value.note),
     el("ul", { class: "sb-pairs" }, value.pairs.map((pair, place) => el("li", { class: "sb-pair sb-open-pair" },
-      el("div", { class: "sb-pair-texts" }, el("p", {}, pair.a), el("p", {}, pair.b)),
+      el("div", { class: "sb-pair-texts" }, el("p", { translate: "no" }, pair.a), el("p", { translate: "no" }, pair.b)),
       el("div", { class: "sb-pair-foot" }, el("span", { class: "sb-dim" }, `cosine ${window.SB.number(pair.cosine, 2)}`), thumbs(host, place, pair.a, pair.b))))));
 
   Object.assign(window.SB, { thumbs, drawer });

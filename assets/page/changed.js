@@ -36,7 +36,7 @@
     }
 
     const open = (row) => { chosen = row; rows = null; drawing.choose(row); listed(); };
-    const line = (row, more, className) => el("li", { class: className || null }, el("button", { type: "button", on: { click: () => open(row) } }, el("span", { class: "sb-text" }, textOf(row) ?? "…"), el("span", { class: "sb-dim" }, more)));
+    const line = (row, more, className) => el("li", { class: className || null }, el("button", { type: "button", on: { click: () => open(row) } }, el("span", { class: "sb-text", translate: "no" }, textOf(row) ?? "…"), el("span", { class: "sb-dim" }, more)));
 
     // Below the maps: the neighbours of the chosen text, or what was brushed or found, or what moved most.
     function listed() {
@@ -44,7 +44,7 @@
       if (chosen !== null) {
         const side = (which) => el("div", {}, el("h4", {}, which ? "Nearest after" : "Nearest before"),
           el("ul", { class: "sb-changed-rows" }, drawing.nearOf(chosen, which).map((one) => line(one.row, one.changed ? (which ? "new" : "gone") : "", one.changed ? (which ? "sb-new" : "sb-gone") : ""))));
-        list.replaceChildren(el("h3", {}, textOf(chosen) ?? "…"), el("p", { class: "sb-caption" }, `${drawing.told(chosen)}.`), el("div", { class: "sb-sides" }, side(0), side(1)));
+        list.replaceChildren(el("h3", { translate: "no" }, textOf(chosen) ?? "…"), el("p", { class: "sb-caption" }, `${drawing.told(chosen)}.`), el("div", { class: "sb-sides" }, side(0), side(1)));
         return;
       }
       const among = rows || value.most;
@@ -56,18 +56,18 @@
 
     const hits = (found, which) => el("div", {}, el("h4", {}, which ? "After" : "Before"), el("ol", { class: "sb-changed-rows" },
       found.map((hit) => el("li", { class: hit.changed ? (which ? "sb-new" : "sb-gone") : null },
-        el("button", { type: "button", on: { click: () => { open(hit.row); maps.scrollIntoView({ block: "nearest" }); } } }, el("span", { class: "sb-text" }, hit.text),
+        el("button", { type: "button", on: { click: () => { open(hit.row); maps.scrollIntoView({ block: "nearest" }); } } }, el("span", { class: "sb-text", translate: "no" }, hit.text),
           el("span", { class: "sb-dim" }, hit.changed ? (which ? "new" : "gone") : "", " ", number(hit.score, 2)))))));
-    const query = (one, place) => el("details", { class: "sb-changed-query", open: place === 0 || innerWidth > 820 }, el("summary", {}, el("strong", {}, one.text), el("span", { class: "sb-dim" }, one.words)),
+    const query = (one, place) => el("details", { class: "sb-changed-query", open: place === 0 || innerWidth > 820 }, el("summary", {}, el("strong", { translate: "no" }, one.text), el("span", { class: "sb-dim" }, one.words)),
       el("div", { class: "sb-sides" }, hits(one.before, 0), hits(one.after, 1)));
 
-    const pair = (one) => el("li", {}, el("div", {}, one.texts.map((text) => el("p", {}, text))),
+    const pair = (one) => el("li", {}, el("div", {}, one.texts.map((text) => el("p", { translate: "no" }, text))),
       el("span", { class: "sb-changed-cosine" }, number(one.before, 2), " → ", el("b", {}, number(one.after, 2)), el("small", { class: "sb-dim" }, signed(one.after - one.before))));
     const pairs = (found, title) => el("div", {}, el("h4", {}, title), found.length ? el("ul", { class: "sb-changed-pairs" }, found.map(pair)) : el("p", { class: "sb-dim" }, "None."));
 
     const categories = (found) => el("section", {}, el("h3", {}, `Categories taken for each other: ${found.column}`), el("p", { class: "sb-verdict" }, found.said),
       found.rows.length ? el("table", { class: "sb-parts sb-changed-confused" }, el("thead", {}, el("tr", {}, ["Categories", "Before", "After"].map((name) => el("th", { scope: "col" }, name)))),
-        el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, el("b", {}, `${row.categories[0]} · ${row.categories[1]}`), ...(row.example ? [el("p", { class: "sb-dim" }, row.example)] : [])),
+        el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { scope: "row", translate: "no" }, el("b", {}, `${row.categories[0]} · ${row.categories[1]}`), ...(row.example ? [el("p", { class: "sb-dim" }, row.example)] : [])),
           el("td", {}, String(row.before)), el("td", { class: row.after < row.before ? "sb-up" : row.after > row.before ? "sb-down" : "" }, String(row.after)))))) : el("p", { class: "sb-dim" }, "None are."));
 
     return (next) => {

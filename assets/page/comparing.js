@@ -57,7 +57,7 @@
       lines.replaceChildren();
       told.textContent = rest;
     }
-    const text = (side) => el("p", { class: "sb-words-text" }, value.texts[side].words.flatMap(([before, word], at) => {
+    const text = (side) => el("p", { class: "sb-words-text", translate: "no" }, value.texts[side].words.flatMap(([before, word], at) => {
       const total = value.totals[side][at];
       const node = el("button", { type: "button", class: "sb-word", style: { "--tint": `${Math.round(55 * Math.max(0, total) / most)}%` },
         on: { mouseenter: () => join(side, at), mouseleave: part, focus: () => join(side, at), blur: part, click: () => join(side, at) } }, word);
@@ -77,7 +77,7 @@
 
     function cells() {
       const order = rows();
-      return el("table", { class: "sb-matrix" },
+      return el("table", { class: "sb-matrix", translate: "no" },
         el("thead", {}, el("tr", {}, el("td", {}), order.map((row) => el("th", { scope: "col", title: value.labels[row] }, String(row + 1))))),
         el("tbody", {}, order.map((row) => el("tr", {},
           el("th", { scope: "row", title: value.labels[row] }, el("b", {}, String(row + 1)), el("span", {}, value.labels[row])),
@@ -107,9 +107,9 @@
       };
       const tell = () => {
         const [row, other] = [order[at[1]], order[at[0]]];
-        told.replaceChildren(el("b", {}, number(value.values[row][other], 3)), el("p", {}, el("span", { class: "sb-dim" }, `${row + 1} `), value.labels[row]), el("p", {}, el("span", { class: "sb-dim" }, `${other + 1} `), value.labels[other]));
+        told.replaceChildren(el("b", {}, number(value.values[row][other], 3)), el("p", {}, el("span", { class: "sb-dim" }, `${row + 1} `), el("span", { translate: "no" }, value.labels[row])), el("p", {}, el("span", { class: "sb-dim" }, `${other + 1} `), el("span", { translate: "no" }, value.labels[other])));
         const near = value.labels.map((_, one) => one).filter((one) => one !== row).sort((a, b) => value.values[row][b] - value.values[row][a]).slice(0, 8);
-        nearest.replaceChildren(...near.map((one) => el("li", {}, el("span", {}, value.labels[one]), el("b", {}, number(value.values[row][one], 2)))));
+        nearest.replaceChildren(...near.map((one) => el("li", {}, el("span", { translate: "no" }, value.labels[one]), el("b", {}, number(value.values[row][one], 2)))));
         paint();
       };
       const go = (x, y) => { at = [Math.max(0, Math.min(n - 1, x)), Math.max(0, Math.min(n - 1, y))]; tell(); };

@@ -161,7 +161,7 @@
       own.tip.hidden = row < 0;
       own.canvas.style.cursor = row < 0 ? "crosshair" : "pointer";
       if (row < 0) return;
-      own.tip.replaceChildren(el("p", {}, hooks.textOf(row) ?? "…"), el("span", {}, told(row)));
+      own.tip.replaceChildren(el("p", { translate: "no" }, hooks.textOf(row) ?? "…"), el("span", {}, told(row)));
       own.tip.style.left = `${Math.max(6, Math.min(spot[0] + 14, own.frame.clientWidth - own.tip.offsetWidth - 6))}px`;
       own.tip.style.top = `${spot[1] + own.tip.offsetHeight + 24 > own.frame.clientHeight ? Math.max(6, spot[1] - own.tip.offsetHeight - 12) : spot[1] + 14}px`;
     }

@@ -26,11 +26,11 @@
     root.replaceChildren(
       el("h3", {}, "Your own examples"), el("p", { class: "sb-dim sb-pin-which" }, value.which),
       ...(value.pairs.length ? [el("ul", { class: "sb-pins" }, value.pairs.map((pair) => el("li", {},
-        el("div", { class: "sb-pin-texts" }, pair.texts.map((text) => el("p", {}, text))),
+        el("div", { class: "sb-pin-texts" }, pair.texts.map((text) => el("p", { translate: "no" }, text))),
         el("div", { class: "sb-pin-scores" }, ...(pair.line.length > 1 ? [line(pair.line, low, high)] : []),
           el("span", {}, ...(pair.before === null ? [] : [el("span", { class: "sb-dim" }, number(pair.before)), " → "]), el("b", {}, number(pair.now)))))))] : []),
-      ...(value.query ? [el("p", { class: "sb-pin-query" }, "Nearest to ", el("b", {}, `“${value.query}”`), el("span", { class: "sb-dim" }, ` ${value.among}`)),
-        el("ol", { class: "sb-pins sb-pin-nearest" }, value.nearest.map((item) => el("li", {}, el("span", { class: "sb-pin-text" }, item.text),
+      ...(value.query ? [el("p", { class: "sb-pin-query" }, "Nearest to ", el("b", { translate: "no" }, `“${value.query}”`), el("span", { class: "sb-dim" }, ` ${value.among}`)),
+        el("ol", { class: "sb-pins sb-pin-nearest" }, value.nearest.map((item) => el("li", {}, el("span", { class: "sb-pin-text", translate: "no" }, item.text),
           el("span", { class: "sb-pin-scores" }, el("span", { class: item.before > item.rank ? "sb-up" : "sb-dim" }, moved(item)), el("b", {}, number(item.similarity))))))] : []));
   };
 })();

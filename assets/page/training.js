@@ -13,7 +13,7 @@
       [value.live ? "Time left" : "Time", duration(value.live ? value.left : value.seconds)],
     ];
     root.replaceChildren(
-      el("div", { class: "sb-run-head" }, el("div", {}, el("strong", {}, value.title), el("p", { class: "sb-dim" }, value.subtitle)),
+      el("div", { class: "sb-run-head" }, el("div", {}, el("strong", { translate: "no" }, value.title), el("p", { class: "sb-dim" }, value.subtitle)),
         el("span", { class: `sb-badge sb-${value.status}` }, value.status)),
       el("div", { class: "sb-progress", role: "progressbar", "aria-label": "training", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
         el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
@@ -51,7 +51,7 @@
       on: { click: () => select(host, what, row.id) } }, words);
     root.replaceChildren(el("div", { class: "sb-panel sb-runs" }, el("h3", {}, "Under way"),
       ...value.rows.map((row) => el("div", { class: row.followed ? "sb-runs-row sb-followed" : "sb-runs-row" },
-        el("div", {}, el("strong", {}, row.name), el("p", { class: "sb-dim" }, row.words),
+        el("div", {}, el("strong", { translate: "no" }, row.name), el("p", { class: "sb-dim" }, row.words),
           el("div", { class: "sb-progress", "aria-hidden": true }, el("i", { style: { width: `${row.share * 100}%` } }))),
         button(row.followed ? "Followed" : "Follow", "follow", row, row.followed), button(row.stopping ? "Stopping…" : "Stop", "stop", row, row.stopping))),
       ...(value.note ? [el("p", { class: "sb-dim" }, value.note)] : [])));

@@ -95,7 +95,7 @@
       bar.style.width = first ? `${first.share * 100}%` : "0";
       button.classList.toggle("sb-live", going.length > 0);
       const words = going.length ? `${going.length} under way` : "Nothing is under way";
-      button.setAttribute("aria-label", `Tray of jobs: ${words.toLowerCase()}`);
+      button.setAttribute("aria-label", `Tray of jobs: ${words}`);
       button.title = words;
       title(going, first);
     }

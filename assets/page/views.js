@@ -13,8 +13,22 @@
       svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: "M12 3a9 9 0 1 0 0 18V3z" }), svg("circle", { cx: 12, cy: 12, r: 9, fill: "none" })));
     root.replaceChildren(el("div", { class: "sb-brand" }, mark,
       el("div", {}, el("h1", {}, value.title), el("p", {}, value.tagline)),
-      el("span", { class: "sb-badge sb-device", title: value.device_title }, value.device), swap));
+      el("span", { class: "sb-badge sb-device", title: value.device_title }, value.device), tongue(), swap));
   };
+  // Its words are those of the language that it leads to, for whoever cannot read this one.
+  function tongue() {
+    const { language } = window.SB;
+    if (!language || language.next() === language.now()) return null;
+    const button = el("button", { class: "sb-icon-button sb-language", type: "button", translate: "no", on: { click: () => language.choose(language.next()) } });
+    const draw = () => {
+      const name = language.next();
+      button.textContent = language.name(name);
+      for (const [attribute, words] of Object.entries({ lang: language.tag(name), title: language.name(name), "aria-label": language.name(name) })) button.setAttribute(attribute, words);
+    };
+    language.on(draw);
+    draw();
+    return button;
+  }
 
   views.intro = (root) => (value) => root.replaceChildren(el("h2", {}, value.title), el("p", {}, value.text));
 
@@ -38,7 +52,7 @@
   views.facts = (root) => (value) => {
     if (value.empty) return root.replaceChildren(empty(value.empty));
     root.replaceChildren(
-      ...(value.title ? [el("h3", {}, value.title)] : []),
+      ...(value.title ? [el("h3", { translate: "no" }, value.title)] : []),
       el("dl", { class: "sb-facts" }, value.facts.map(([name, fact]) => el("div", {}, el("dt", {}, name, window.SB.help(name)), el("dd", {}, String(fact))))),
       ...(value.notes || []).map((note) => el("p", { class: "sb-note" }, note)));
   };
@@ -65,10 +79,10 @@
   window.SB.takeaway = takeaway;
 
   const cells = {
-    marked: (cell) => el("span", { class: "sb-text" }, cell.map((part, place) => (place % 2 ? el("mark", {}, part) : part))),
-    text: (cell) => el("span", { class: "sb-text" }, String(cell ?? "")),
+    marked: (cell) => el("span", { class: "sb-text", translate: "no" }, cell.map((part, place) => (place % 2 ? el("mark", {}, part) : part))),
+    text: (cell, column) => el("span", { class: "sb-text", translate: column.ours ? null : "no" }, String(cell ?? "")),
     place: (cell) => (typeof cell === "number" ? el("span", { class: "sb-dim" }, `#${cell}`) : el("span", { class: "sb-badge sb-own" }, "only here")),
-    texts: (cell) => el("div", { class: "sb-texts" }, cell.map((text) => el("p", {}, text))),
+    texts: (cell) => el("div", { class: "sb-texts", translate: "no" }, cell.map((text) => el("p", {}, text))),
     row: (cell) => el("span", { class: "sb-dim" }, String(cell ?? "")),
     number: (cell, column) => (typeof cell === "number" ? number(cell, column.digits ?? 3) : String(cell ?? "–")),
     count: (cell) => (typeof cell === "number" ? grouped(cell) : String(cell ?? "–")),
@@ -94,7 +108,7 @@
   const sorter = (columns, sorted, sort) => {
     const list = el("select", { "aria-label": "Sort by", on: { change: () => { const at = Number(list.value); sort(at, columns[at].kind !== "text"); } } },
       sorted ? null : el("option", { value: "", selected: "", disabled: "" }, "Sort by"),
-      columns.map((column, at) => el("option", { value: at, selected: sorted && sorted.column === at ? "" : null }, column.name)));
+      columns.map((column, at) => el("option", { value: at, selected: sorted && sorted.column === at ? "" : null, translate: column.theirs ? "no" : null }, column.name)));
     return el("div", { class: "sb-sorter" }, list,
       sorted ? el("button", { type: "button", "aria-label": sorted.down ? "Largest first" : "Smallest first", on: { click: () => sort(sorted.column, !sorted.down) } }, sorted.down ? "↓" : "↑") : null);
   };
@@ -116,7 +130,7 @@
       const act = (index) => select(host, value.action.value || "row", value.ids[index]);
       const head = value.columns.map((column, at) => el("th", { scope: "col", class: rightAligned.has(column.kind) ? "sb-right" : column.kind === "row" ? "sb-narrow" : "",
         "aria-sort": sorted && sorted.column === at ? (sorted.down ? "descending" : "ascending") : null },
-        el("button", { type: "button", on: { click: () => sort(at, sorted && sorted.column === at ? !sorted.down : column.kind !== "text") } }, column.name), window.SB.help(column.name)));
+        el("button", { type: "button", on: { click: () => sort(at, sorted && sorted.column === at ? !sorted.down : column.kind !== "text") }, translate: column.theirs ? "no" : null }, column.name), column.theirs ? null : window.SB.help(column.name)));
       const body = order.map((index) => el("tr", { class: (value.action ? "sb-clickable" : "") + (value.current === index ? " sb-current" : ""),
         on: value.action ? { click: () => act(index) } : {} },
         value.columns.map((column, at) => el("td", { class: `sb-cell-${column.kind}` + (column.main ? " sb-main" : "") + (rightAligned.has(column.kind) ? " sb-right" : ""), "data-name": column.name },
@@ -155,9 +169,9 @@
   // What only the owner can say: the question, their own rows, and a button an answer.
   views.questions = (root, host) => (value) => {
     const row = (shown) => el("li", {},
-      el("div", { class: "sb-question-texts" }, shown.texts.map((text, place) => el("p", { "data-text": `Text ${place + 1}` }, text))),
+      el("div", { class: "sb-question-texts" }, shown.texts.map((text, place) => el("p", { "data-text": `Text ${place + 1}` }, el("span", { translate: "no" }, text)))),
       el("div", { class: "sb-question-row" }, el("span", { class: "sb-dim" }, `Row ${shown.row}`),
-        shown.value ? el("b", {}, shown.value) : null, shown.read_as ? el("span", { class: "sb-badge" }, shown.read_as) : null));
+        shown.value ? el("b", { translate: "no" }, shown.value) : null, shown.read_as ? el("span", { class: "sb-badge" }, shown.read_as) : null));
     root.replaceChildren(el("h3", {}, value.title), ...value.questions.map((one, number) => el("section", { class: "sb-question", "aria-label": one.question },
       el("p", { class: "sb-verdict" }, one.question), one.why ? el("p", { class: "sb-dim" }, one.why) : null,
       one.rows.length ? el("ul", {}, one.rows.map(row)) : null,
@@ -172,7 +186,7 @@
     const copy = el("button", { type: "button", class: "sb-small-button", on: { click: () => {
       navigator.clipboard?.writeText(value.command).then(() => { copy.textContent = "Copied"; setTimeout(() => { copy.textContent = "Copy"; }, 1500); });
     } } }, "Copy");
-    root.replaceChildren(el("p", { class: "sb-caption" }, value.title), el("div", { class: "sb-command" }, el("code", {}, value.command), copy));
+    root.replaceChildren(el("p", { class: "sb-caption" }, value.title), el("div", { class: "sb-command" }, el("code", { translate: "no" }, value.command), copy));
   };
 
   views.cards = (root, host) => (value) => {
@@ -180,7 +194,7 @@
     root.replaceChildren(el("div", { class: "sb-cards" }, value.cards.map((card, index) => el("button", { type: "button",
       class: "sb-card" + (value.current === card.id ? " sb-current" : ""), "aria-pressed": value.current === card.id ? "true" : "false",
       on: { click: () => select(host, "card", index) } },
-      el("span", { class: "sb-card-head" }, el("strong", {}, card.title), card.badge ? el("span", { class: `sb-badge sb-${card.badge}` }, card.badge) : null),
+      el("span", { class: "sb-card-head" }, el("strong", { translate: "no" }, card.title), card.badge ? el("span", { class: `sb-badge sb-${card.badge}` }, card.badge) : null),
       el("span", { class: "sb-dim" }, card.subtitle),
       card.score ? el("span", { class: "sb-card-score" }, card.score) : null))));
   };

@@ -14,12 +14,14 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from ..caches import keep_little
+from ..data.samples import samples
 from ..errors import StudioError
 from ..studio.keeping import Keeper
 from . import banner, places, tabs, theme
 from .api.build import build as build_api
 from .basket import panel as basket
 from .handlers import guarded, hide_what_is_hidden
+from .languages import FOLDER, languages, served
 from .page import Page, is_ours
 from .plots import plotly_folder
 from .tray import panel as tray
@@ -83,7 +85,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
                 label="Model",
                 allow_custom_value=True,
                 elem_id="model",
-                elem_classes=["sb-model"],
+                elem_classes=["sb-model", "sb-data"],
                 scale=0,
                 min_width=200,
             )
@@ -128,14 +130,14 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
     # UMAP is compiled on first use, half a minute that nobody should wait for.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     folder = plotly_folder()
-    gr.set_static_paths([folder])
+    gr.set_static_paths([folder, FOLDER])
     _, url, _ = blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE).launch(
         server_name=host,
         server_port=port or None,
         share=share,
         theme=theme.theme(),
         css=theme.css(),
-        head=theme.head(f"gradio_api/file={(folder / 'plotly.min.js').as_posix()}"),
+        head=theme.head(served(folder / "plotly.min.js"), languages(), [sample.title for sample in samples()]),
         footer_links=[],
         run_history=False,
         max_file_size=studio.settings.max_upload_mb << 20,

@@ -128,7 +128,7 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
     file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet. They stay here for your next visit.", f"{elem_id}-file")
     samples = samples_of("corpus")
     buttons = sample_buttons(samples, elem_id)
-    column = gr.Dropdown(label="Column with the texts", choices=[], visible=False, elem_id=f"{elem_id}-column")
+    column = gr.Dropdown(label="Column with the texts", choices=[], visible=False, elem_id=f"{elem_id}-column", elem_classes=["sb-data"])
     summary = view("facts", elem_id=f"{elem_id}-summary")
     away = gr.Button("Delete this file here", size="sm", visible=False, elem_id=f"{elem_id}-forget")
 

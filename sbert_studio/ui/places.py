@@ -133,7 +133,7 @@ def corpus_chooser(page: Page) -> Any:
         value=page.sample_corpus().id,
         label="Corpus",
         elem_id="corpus",
-        elem_classes=["sb-model"],
+        elem_classes=["sb-model", "sb-data"],
         scale=0,
         min_width=200,
     )

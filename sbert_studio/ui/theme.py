@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ SCRIPTS = (
     *(f"map/{name}.js" for name in ("colours", "camera", "points", "density", "labels", "gestures")),
     *(f"map/{name}.js" for name in ("legend", "find", "side", "scene", "page")),
 )
+# The page in other languages; a result that is saved as a file of its own stays in English.
+LANGUAGE = tuple(f"language/{name}.js" for name in ("translator", "choice", "page"))
 STYLES = ("studio.css", "help.css", "pairs.css", "pins.css", "changed.css", "map/map.css")
 
 
@@ -32,7 +36,15 @@ def theme() -> Any:
         c500="#74746d", c600="#55554f", c700="#3a3b39", c800="#242625", c900="#181a1a", c950="#101212",
     )  # fmt: skip
     # Gradio brings these two whole in regular and bold only; its other weights lack most letters.
-    sans = (fonts.LocalFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "Segoe UI", "sans-serif")
+    sans = (
+        fonts.LocalFont("IBM Plex Sans", weights=(400, 700)),
+        "system-ui",
+        "Segoe UI",
+        "PingFang SC",
+        "Microsoft YaHei",
+        "Noto Sans CJK SC",
+        "sans-serif",
+    )
     mono = (fonts.LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "Consolas", "monospace")
     base = gr.themes.Base(
         primary_hue=teal,
@@ -147,14 +159,21 @@ def css() -> str:
 
 def scripts() -> str:
     """The page's own JavaScript, as one string; the map exported as a file carries the same."""
-    return "\n".join((PAGE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return _joined(SCRIPTS)
 
 
-def head(plotly: str) -> str:
+def head(plotly: str, languages: Mapping[str, Mapping[str, str]], own: Iterable[str] = ()) -> str:
     """What goes into ``<head>``: where plotly.js is, in the installed package's folder, and the page's own scripts.
 
     Args:
         plotly: the URL of ``plotly.min.js``.
+        languages: what :func:`sbert_studio.ui.languages.languages` tells.
+        own: what stands in lists of what visitors named, and is the page's own: the samples.
     """
-    safe = scripts().replace("</script", "<\\/script")
+    told = json.dumps({"languages": languages, "own": list(own)}, ensure_ascii=False)
+    safe = f"window.SB_PAGE = {told};\n{scripts()}\n{_joined(LANGUAGE)}".replace("</script", "<\\/script")
     return f'<meta name="sb-plotly" content="{html.escape(plotly)}">\n<script>\n{safe}\n</script>'
+
+
+def _joined(names: Iterable[str]) -> str:
+    return "\n".join((PAGE / name).read_text(encoding="utf-8") for name in names)

@@ -62,6 +62,8 @@ def column(name: str, kind: str = "text", **more: Any) -> Value:
     Args:
         kind: text, texts (a list of some), marked (a list of parts of which every second one is marked), place (in another list, or
             ``None``), row, number, count, bar, badge, delta, change (as delta, without a colour) or interval.
+        more: ``ours`` where the cells of a text column are the page's own words, and ``theirs`` where the name is a visitor's: what is
+            not the page's own is never translated.
     """
     return {"name": name, "kind": kind, **more}
 

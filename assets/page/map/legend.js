@@ -24,7 +24,7 @@
       items.replaceChildren(...seen.map((name) => {
         const first = name.hue !== undefined && name.hue !== hue && hue !== null;
         hue = name.hue;
-        return el("li", { class: first ? "sb-map-hue" : "" }, el("button", { type: "button", title: name.label, "aria-pressed": focus === name.id ? "true" : "false", on: { click: () => told.onName(name.id) } },
+        return el("li", { class: first ? "sb-map-hue" : "" }, el("button", { type: "button", translate: name.id < 0 ? null : "no", title: name.label, "aria-pressed": focus === name.id ? "true" : "false", on: { click: () => told.onName(name.id) } },
           el("i", { style: { background: css(rgb(name)) } }), el("span", {}, name.label), el("b", {}, grouped(name.size))));
       }));
     }
@@ -33,7 +33,7 @@
       draw(value, chosen) {
         const { css, viridis } = window.SB.mapping;
         [names, focus] = [value.shades ? [] : value.names, chosen];
-        choice.replaceChildren(...value.colours.map((name) => el("option", { value: name }, name)));
+        choice.replaceChildren(...value.colours.map((name, at) => el("option", { value: name, translate: at ? "no" : null }, name)));
         choice.value = value.by;
         const many = names.length > FILTERED;
         filter.hidden = !many;
@@ -41,7 +41,7 @@
         scale.hidden = !value.shades;
         if (value.shades) scale.replaceChildren(
           el("i", { style: { background: `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((share) => css(viridis(share))).join(", ")})` } }),
-          el("span", {}, value.shade_low), el("span", {}, value.shade_high));
+          el("span", { translate: "no" }, value.shade_low), el("span", { translate: "no" }, value.shade_high));
         list();
       },
     };

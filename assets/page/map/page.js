@@ -47,7 +47,7 @@
       if (list.cluster !== undefined) {
         const others = value.cluster_names.filter((one) => one.id >= 0 && one.id !== list.cluster), own = value.cluster_names.find((one) => one.id === list.cluster);
         const into = el("select", { "aria-label": "Merge with", on: { change: () => { if (into.value !== "") edit({ do: "merge", clusters: [list.cluster, Number(into.value)] }); } } },
-          el("option", { value: "" }, "Merge with…"), others.map((one) => el("option", { value: one.id }, one.label)));
+          el("option", { value: "" }, "Merge with…"), others.map((one) => el("option", { value: one.id, translate: "no" }, one.label)));
         made.push(el("details", { class: "sb-map-cluster" }, el("summary", {}, "This cluster"),
           mapping.ask("Name of the cluster", "Rename", (name) => edit({ do: "rename", cluster: list.cluster, name }), own ? own.label : ""),
           el("div", { class: "sb-map-ask" }, others.length ? into : null, el("button", { type: "button", class: "sb-small-button", on: { click: () => edit({ do: "split", cluster: list.cluster }) } }, "Split in two"))));
@@ -59,7 +59,7 @@
     function marks(place, next) {
       place.hidden = !next.edits.length && !next.labels.length;
       const labels = next.labels.map((label) => el("button", { type: "button", class: "sb-map-label", title: "List these texts", on: { click: () => drawing.open({ kind: "lasso", title: `${label.label} · ${grouped(label.size)}`, rows: label.rows }) } },
-        label.label, el("b", {}, grouped(label.size))));
+        el("span", { translate: "no" }, label.label), el("b", {}, grouped(label.size))));
       place.replaceChildren(
         el("div", { class: "sb-map-list-head" }, el("strong", {}, next.labels.length ? "Your labels" : "Changed"),
           next.labels.length ? el("button", { type: "button", class: "sb-small-button sb-map-teach", title: "Opens Fine-tune with the labelled texts", on: { click: () => select(host, "teach", 0) } }, "Teach these") : null,

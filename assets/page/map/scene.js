@@ -202,7 +202,7 @@
 
     function showTip(row, x, y) {
       const name = shades ? null : nameOf(row), cluster = value.by !== value.colours[0] ? clustered.get(ids[row]) : null;
-      tip.replaceChildren(el("p", {}, hooks.textOf(row) ?? "…"), name ? el("span", {}, el("i", { style: { background: ink(row) } }), name.label) : el("span", {}, shades ? `${value.by}: ${shades[row]}` : ""),
+      tip.replaceChildren(el("p", { translate: "no" }, hooks.textOf(row) ?? "…"), name ? el("span", {}, el("i", { style: { background: ink(row) } }), name.label) : el("span", {}, shades ? `${value.by}: ${shades[row]}` : ""),
         cluster ? el("span", {}, `in ${cluster.label}`) : "");
       tip.hidden = false;
       const [width, height] = eye.size();

@@ -25,8 +25,8 @@
         const score = list.scores && list.scores[from + i];
         items.append(el("li", { "data-row": item.row }, el("button", { type: "button", title: "What lies nearest",
           on: { click: () => told.onPoint(item.row), focus: () => told.onPreview(item.row), blur: () => told.onPreview(null), mouseenter: () => told.onPreview(item.row), mouseleave: () => told.onPreview(null) } },
-          el("span", { class: "sb-text" }, item.text),
-          el("span", { class: "sb-map-facts sb-dim" }, el("i", { style: { background: told.colourOf(item.row) } }), el("span", { class: "sb-map-value" }, item.value),
+          el("span", { class: "sb-text", translate: "no" }, item.text),
+          el("span", { class: "sb-map-facts sb-dim" }, el("i", { style: { background: told.colourOf(item.row) } }), el("span", { class: "sb-map-value", translate: "no" }, item.value),
             el("span", {}, `row ${item.line}`), score === undefined ? null : el("b", {}, from + i === 0 && list.kind === "point" ? "this text" : number(score, 3))))));
       }
       const left = list.rows.length - from - rows.length;

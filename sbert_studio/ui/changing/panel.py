@@ -129,8 +129,10 @@ class ChangesPanel:
         with gr.Column(elem_classes=["sb-panel"]):
             with gr.Row():
                 choices = page.model_choices(None)
-                self.before = gr.Dropdown(choices, value=None, label="From", elem_id="changed-before", min_width=200)
-                self.after = gr.Dropdown(choices, value=None, label="To", elem_id="changed-after", min_width=200)
+                self.before = gr.Dropdown(
+                    choices, value=None, label="From", elem_id="changed-before", elem_classes=["sb-data"], min_width=200
+                )
+                self.after = gr.Dropdown(choices, value=None, label="To", elem_id="changed-after", elem_classes=["sb-data"], min_width=200)
                 self.column = column_chooser(page)
             self.words = gr.Textbox(
                 label="Your queries: up to three, one a line",
@@ -213,5 +215,6 @@ def column_chooser(page: Page) -> Any:
         label="Category",
         visible=bool(columns),
         elem_id="changed-column",
+        elem_classes=["sb-data"],
         min_width=160,
     )

@@ -111,6 +111,7 @@ def build(page: Page) -> None:
                 info="Groups whose texts carry different ones are marked.",
                 visible=False,
                 elem_id="alike-column",
+                elem_classes=["sb-data"],
                 min_width=200,
             )
         button = gr.Button("Find near-duplicates", variant="primary", elem_id="alike-go")

@@ -30,7 +30,7 @@ def pairs(studio: Studio, path: Path, model: str | None, progress: Any = None) -
 def pairs_table(scores: PairScores) -> Value:
     """The first rows of scored pairs as a table."""
     a, b = scores.columns
-    columns = [column("Row", "row"), column(a), column(b), column("Cosine", "bar"), column("Euclidean", "number")]
+    columns = [column("Row", "row"), column(a, theirs=True), column(b, theirs=True), column("Cosine", "bar"), column("Euclidean", "number")]
     rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:_SHOWN]]
     rest = len(scores.rows) - len(rows)
     notes = [f"{scores.agreement.in_words()}."] if scores.agreement else []
@@ -49,10 +49,17 @@ def worst_table(scores: PairScores) -> Value | None:
         one = scores.rows[gap.place]
         side = "alike to the model" if gap.gap > 0 else "not alike to the model"
         rows.append([one.row, one.a, one.b, gap.said, one.similarity.cosine, f"{side}, {abs(gap.gap):.0%} of the ranks apart"])
-    of = column(scores.agreement.column, "text" if isinstance(rows[0][3], str) else "number", digits=2)
+    of = column(scores.agreement.column, "text" if isinstance(rows[0][3], str) else "number", digits=2, theirs=True)
     pairs = [(scores.rows[gap.place].a, scores.rows[gap.place].b) for gap in scores.agreement.worst]
     return table(
-        [column("Row", "row"), column(a), column(b), of, column("Cosine", "bar"), column("Disagreement")],
+        [
+            column("Row", "row"),
+            column(a, theirs=True),
+            column(b, theirs=True),
+            of,
+            column("Cosine", "bar"),
+            column("Disagreement", ours=True),
+        ],
         rows,
         ids=[gap.place for gap in scores.agreement.worst],
         pairs=pairs,

@@ -78,8 +78,8 @@ def by_models(page: Page, a: str, b: str, models: Sequence[str], corpus: Corpus 
         column("Model", main=True),
         column("Cosine", "bar"),
         column("Usual", "number"),
-        column("Random pairs below"),
-        column("In words"),
+        column("Random pairs below", ours=True),
+        column("In words", ours=True),
     ]
     note = f"Cosines of two models cannot be compared with each other; how many pairs taken at random from {of} are less alike, can."
     return table(columns, rows, caption=f"By {len(rows)} models", note=note)

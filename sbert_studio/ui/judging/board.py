@@ -48,7 +48,7 @@ def board_table(page: Page, owner: Any, entries: Sequence[Score], of_one: bool =
     columns = [column("Model", main=True), column("Score", "bar", digits=4), column("95% interval", "interval")]
     columns += [] if of_one else [column("Set")]
     names = set_names(entries)
-    columns += [column("Metric")] if several else []
+    columns += [column("Metric", ours=True)] if several else []
     columns += [column("Sentences/s", "count"), column("Dimensions", "count"), column("When")]
     rows = []
     for one in entries:
@@ -99,7 +99,9 @@ class BoardPanel:
         with gr.Column(elem_classes=["sb-panel", "sb-board"]):
             with gr.Row(elem_classes=["sb-board-head"]):
                 view("intro", {"title": "Leaderboard", "text": "Every evaluation leaves its scores here, the best first."})
-                self.sets = gr.Dropdown([(_ALL, "")], value="", label="Set", elem_id="board-set", min_width=200, scale=0)
+                self.sets = gr.Dropdown(
+                    [(_ALL, "")], value="", label="Set", elem_id="board-set", elem_classes=["sb-data"], min_width=200, scale=0
+                )
             self.chart = view("speeds", elem_id="board-chart")
             self.table = view("table", nothing(_BLANK), elem_id="board-table")
             with gr.Row(elem_classes=["sb-buttons"]):

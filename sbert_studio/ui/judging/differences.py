@@ -41,8 +41,8 @@ def differences_table(found: Evaluation, one: int, two: int, titles: Mapping[str
     if not rows:
         return None
     rows.sort(key=lambda row: -row[0])
-    columns = [*([column("Set")] if several else []), column("Texts", "texts", main=True), column("People say")]
-    columns += [column(f"{name} says") for name in names] + [column("Nearer"), column("Row", "row")]
+    columns = [*([column("Set")] if several else []), column("Texts", "texts", main=True), column("People say", ours=True)]
+    columns += [column(f"{name} says") for name in names] + [column("Nearer", ours=True), column("Row", "row")]
     says = f"; they say {_WHAT[whats[0]]}" if len(set(whats)) == 1 else ""
     return table(columns, [row for _, row in rows[:_MOST]], caption=f"Where {names[0]} and {names[1]} differ most{says}")
 

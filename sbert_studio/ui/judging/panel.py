@@ -50,6 +50,7 @@ class JudgingPanel:
                     allow_custom_value=True,
                     label="Models",
                     elem_id="evaluate-models",
+                    elem_classes=["sb-data"],
                 )
                 self.source = gr.Radio(_SOURCES, value=FILE, label="Judge on", elem_id="evaluate-source")
                 with gr.Column(visible=True, elem_classes=["sb-tight"]) as self.of_file:

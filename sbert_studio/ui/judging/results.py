@@ -99,7 +99,7 @@ def main_table(lines: Sequence[Line], found: Evaluation, titles: Mapping[str, st
     columns += [column("95% interval", "interval")] if any(line.interval for line in lines) else []
     columns += [column("Sentences/s", "count")]
     # Without the colours of better and worse: whether a difference is either, the column beside it says.
-    columns += [column("Difference", "change", digits=4), column("Beyond chance?")] if several else []
+    columns += [column("Difference", "change", digits=4), column("Beyond chance?", ours=True)] if several else []
     rows = []
     for line in lines:
         row: list[Any] = [line.title, line.score]
@@ -178,7 +178,7 @@ def all_table(found: Evaluation, titles: Mapping[str, str]) -> Value:
     names = list(dict.fromkeys(key for _, _, scores in lines for key in scores))
     counted = {key for key in names if all(isinstance(scores[key], int) for _, _, scores in lines if key in scores)}
     several = any(similarity for _, similarity, _ in lines)
-    columns = [column("Model"), *([column("Similarity")] if several else []), *([column("Set")] if len(found.files) > 1 else [])]
+    columns = [column("Model"), *([column("Similarity", ours=True)] if several else []), *([column("Set")] if len(found.files) > 1 else [])]
     columns += [
         column(metric_in_words(key), "count") if key in counted else column(metric_in_words(key), "number", digits=4) for key in names
     ]

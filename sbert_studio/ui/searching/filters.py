@@ -49,9 +49,19 @@ def in_words(column: str | None, chosen: list[str] | None) -> str:
 def draw(page: Page) -> tuple[Any, Any]:
     """The choosers of the column and of its values, which follow the corpus."""
     with gr.Row(visible=False, elem_id="search-filters") as both:
-        column = gr.Dropdown([_EVERY], value="", label="Only rows by", elem_id="search-column-filter", min_width=160)
+        column = gr.Dropdown(
+            [_EVERY], value="", label="Only rows by", elem_id="search-column-filter", elem_classes=["sb-data"], min_width=160
+        )
         chosen = gr.Dropdown(
-            [], value=[], multiselect=True, label="that say", visible=False, elem_id="search-values", min_width=220, scale=2
+            [],
+            value=[],
+            multiselect=True,
+            label="that say",
+            visible=False,
+            elem_id="search-values",
+            elem_classes=["sb-data"],
+            min_width=220,
+            scale=2,
         )
 
     def on_corpus(key: str | None) -> Any:

@@ -44,7 +44,12 @@ def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str, as
         [hit.line, text, hit.score, *(hit.fields.get(name, "") for name in names)] for hit, text in zip(result.hits, texts, strict=True)
     ]
     return table(
-        [column("Row", "row"), column("Text", "marked" if words else "text", main=True), score, *(column(name) for name in names)],
+        [
+            column("Row", "row"),
+            column("Text", "marked" if words else "text", main=True),
+            score,
+            *(column(name, theirs=True) for name in names),
+        ],
         rows,
         ids=[hit.row for hit in result.hits],
         action="More like this",

@@ -134,6 +134,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
                 info="By a cross-encoder (slower, more exact) or poly-encoder that you tuned, or a Hugging Face id.",
                 allow_custom_value=True,
                 elem_id="search-reranker",
+                elem_classes=["sb-data"],
                 min_width=240,
             )
             beside = gr.Dropdown(
@@ -142,6 +143,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
                 label="Beside another model",
                 info="What each of the two finds, and what only one of them does.",
                 elem_id="search-beside",
+                elem_classes=["sb-data"],
                 min_width=200,
             )
         everywhere = within.draw(page, TITLE)

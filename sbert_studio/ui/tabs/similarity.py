@@ -86,6 +86,7 @@ def _two(studio: Studio, page: Page) -> None:
                 max_choices=MOST_MODELS - 1,
                 label="Beside other models",
                 elem_id="similarity-models",
+                elem_classes=["sb-data"],
             )
             button = gr.Button("Compare", variant="primary", elem_id="similarity-compare")
         with gr.Column(elem_classes=["sb-panel"], min_width=300):

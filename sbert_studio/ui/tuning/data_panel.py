@@ -50,7 +50,10 @@ def preview(draft: Draft) -> Value:
     rows = [[int(line), *cells] for line, cells in zip(draft.table.lines, draft.table.head(_PREVIEW), strict=False)]
     notes = " ".join(note.message for note in draft.table.notes)
     return table(
-        [column("Row", "row"), *(column(name) for name in names)], rows, caption=f"{draft.name} · {len(draft.table):,} rows", note=notes
+        [column("Row", "row"), *(column(name, theirs=True) for name in names)],
+        rows,
+        caption=f"{draft.name} · {len(draft.table):,} rows",
+        note=notes,
     )
 
 
@@ -84,11 +87,17 @@ class DataPanel:
             with gr.Row(visible=False) as self.roles:
                 kinds = [(words, kind) for kind, words in KIND_WORDS.items()]
                 self.kind = gr.Dropdown(kinds, value=None, label="What the rows are", elem_id="tune-kind", min_width=200)
-                self.columns = gr.Dropdown([], multiselect=True, label="Text columns, in order", elem_id="tune-columns", min_width=200)
-                self.target = gr.Dropdown([], label="Score, label or category", elem_id="tune-target", min_width=140)
+                self.columns = gr.Dropdown(
+                    [], multiselect=True, label="Text columns, in order", elem_id="tune-columns", elem_classes=["sb-data"], min_width=200
+                )
+                self.target = gr.Dropdown(
+                    [], label="Score, label or category", elem_id="tune-target", elem_classes=["sb-data"], min_width=140
+                )
                 self.low = gr.Number(label="Lowest score", elem_id="tune-low", min_width=110)
                 self.high = gr.Number(label="Highest score", elem_id="tune-high", min_width=110)
-                self.group = gr.Dropdown(_NO_GROUP, value="", label="Topic or group", elem_id="tune-group", min_width=140)
+                self.group = gr.Dropdown(
+                    _NO_GROUP, value="", label="Topic or group", elem_id="tune-group", elem_classes=["sb-data"], min_width=140
+                )
             self.findings = view("findings", elem_id="tune-findings")
             with gr.Column(visible=False, elem_classes=["sb-tight"]) as self.changed:
                 download_button("Download the changed file", partial(write_mended, page), [draft], elem_id="tune-mended")

@@ -1,0 +1,119 @@
+// English in, another language out: whole texts by a look-up, what was filled in by templates ("{0} of {1} rows").
+(() => {
+  "use strict";
+  const HOLE = /\{(\d+)\}/, LATIN = /[A-Za-z]{2}/, WORDS = /[A-Za-z]{2,}[^A-Za-z]+(?=[A-Za-z]{2})/g;
+  const KEPT = 4000, DEEP = 6, WEAK = 9, PARTS = /[;:,.·–] /;
+  const CJK = /[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]/;
+  const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const wordy = (text) => (text.match(WORDS) || []).length >= 3;
+
+  // A template as a pattern: its fixed parts, and which of the holes is caught where.
+  function compiled(key, shown) {
+    const parts = key.split(/\{\d+\}/), holes = [...key.matchAll(/\{(\d+)\}/g)].map((found) => found[1]);
+    // What is filled in may be nothing where it follows a letter, as the plural's s does.
+    const body = parts.map((part, at) => (at === 0 ? "" : /\S$/.test(parts[at - 1]) ? "(.*?)" : "(.+?)") + escaped(part)).join("");
+    return { first: parts[0], last: parts[parts.length - 1], size: parts.join("").replace(/\s/g, "").length, pattern: new RegExp(`^${body}$`, "s"), holes, shown };
+  }
+
+  // Text without a full stop, or begun with a small letter, is looked up as well: errors are kept so, and shown as sentences.
+  function forms(text) {
+    const small = /^[A-Z][^A-Z]/.test(text) ? text[0].toLowerCase() + text.slice(1) : null;
+    const found = [[text, ""]];
+    if (small) found.push([small, ""]);
+    if (text.endsWith(".") && !text.endsWith("..")) for (const [form] of [...found]) found.push([form.slice(0, -1), "。"]);
+    return found;
+  }
+
+  // words: {English: other}; in the other, "{0}" is filled in and translated in its turn, "{=0}" is filled in as it is.
+  function translator(words) {
+    const whole = new Map(), heads = new Map(), tails = new Map(), rest = [];
+    const put = (index, key, one) => { if (!index.has(key)) index.set(key, []); index.get(key).push(one); };
+    for (const [key, shown] of Object.entries(words)) {
+      if (!HOLE.test(key)) { whole.set(key, shown); continue; }
+      const one = compiled(key, shown);
+      if (one.first.length > 1) put(heads, one.first.slice(0, 2), one);
+      else if (one.last.length > 1) put(tails, one.last.slice(-2), one);
+      else rest.push(one);
+    }
+    const known = new Map();
+
+    function filled(one, found, depth) {
+      let sure = true;
+      const value = one.shown.replace(/\{(=?)(\d+)\}/g, (_, as, hole) => {
+        const piece = found[one.holes.indexOf(hole) + 1] ?? "";
+        if (as) return piece;
+        const other = look(piece, depth + 1);
+        if (other === null && wordy(piece)) sure = false;
+        return other ?? piece;
+      });
+      return { value, sure };
+    }
+    // A template of few letters fits almost anything: what it catches may then be no row of several things, unless nothing else is known.
+    function templated(text, depth, strict) {
+      const near = [...(heads.get(text.slice(0, 2)) || []), ...(tails.get(text.slice(-2)) || []), ...rest];
+      const fitting = near.filter((one) => text.startsWith(one.first) && text.endsWith(one.last) && text.length >= one.first.length + one.last.length);
+      let poor = null;
+      for (const one of fitting.sort((a, b) => b.size - a.size)) {
+        const found = one.pattern.exec(text);
+        if (!found || (strict && one.size < WEAK && found.some((piece, at) => at && PARTS.test(piece)))) continue;
+        const { value, sure } = filled(one, found, depth);
+        if (sure) return value;
+        // A few fixed letters around much that nobody knows say little: another reading may know it.
+        if (poor === null && one.size > 8) poor = value;
+      }
+      return poor;
+    }
+    // Several in a row, each by itself: what is between them is put in the other language's way.
+    function parted(text, between, join, all, depth) {
+      const parts = text.split(between);
+      if (parts.length < 2) return null;
+      const found = parts.map((part) => look(part, depth + 1));
+      if (found.every((one) => one === null)) return null;
+      if (all && found.some((one, at) => one === null && LATIN.test(parts[at]) )) return null;
+      return join(found.map((one, at) => one ?? parts[at]));
+    }
+    // "score: rank correlation 0.6": what stands before may be a visitor's name.
+    function headed(text, depth) {
+      const at = text.indexOf(": "), said = at < 0 ? null : look(text.slice(at + 2), depth + 1);
+      return said === null ? null : `${look(text.slice(0, at), depth + 1) ?? text.slice(0, at)}：${said}`;
+    }
+    const sentences = (parts) => parts.reduce((text, part) => text + (CJK.test(text.slice(-1)) ? "" : " ") + part);
+    function sought(text, depth) {
+      for (const [form, end] of forms(text)) if (whole.has(form)) return ended(whole.get(form), end);
+      const fitted = (strict) => {
+        for (const [form, end] of forms(text)) {
+          const value = templated(form, depth, strict);
+          if (value !== null) return ended(value, end);
+        }
+        return null;
+      };
+      const first = fitted(true);
+      if (first !== null) return first;
+      // A number and what it counts.
+      const count = /^([+−-]?[\d.,]+%?) (.+)$/s.exec(text), counted = count && look(count[2], depth + 1);
+      if (counted) return `${count[1]} ${counted}`;
+      return parted(text, /(?<=[.!?…])\s+(?=[\p{Lu}\d"'“‘(])/u, sentences, false, depth)
+        ?? parted(text, " · ", (parts) => parts.join(" · "), false, depth)
+        ?? parted(text, " – ", (parts) => parts.join(" – "), false, depth)
+        ?? parted(text, "; ", (parts) => parts.join("；"), true, depth)
+        ?? headed(text, depth)
+        ?? parted(text, /, (?:and )?/, (parts) => parts.join("，"), true, depth)
+        ?? fitted(false);
+    }
+    const ended = (text, end) => (end && !/[。？！…]$/.test(text) ? text + end : text);
+    function look(text, depth = 0) {
+      if (depth > DEEP || !LATIN.test(text)) return null;
+      const bare = text.trim().replace(/\s+/g, " ");
+      let found = known.get(bare);
+      if (found === undefined) {
+        found = sought(bare, depth);
+        if (known.size > KEPT) known.clear();
+        if (depth === 0 || found !== null) known.set(bare, found);
+      }
+      return found === null ? null : /^\s*/.exec(text)[0] + found + /\s*$/.exec(text)[0];
+    }
+    return (text) => look(text);
+  }
+
+  window.SB.translator = translator;
+})();

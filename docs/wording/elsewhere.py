@@ -1,0 +1,37 @@
+"""What the page says that is in none of our literals, and literals that look like words and are none."""
+
+# Gradio's own words, in its English, which the page makes it speak.
+GRADIO = (
+    *("- or -", "Clear", "Click to Upload", "Click to upload or drop files", "Connection errored out.", "Connection Lost", "Download"),
+    *("Drop File Here", "Dropdown", "Edit", "Empty", "Error", "File", "Info", "Loading", "Loading...", "Remove", "Remove this file"),
+    *("Connection to the server was lost. Attempting reconnection...", "Reset to default value", "Success", "Uploading...", "Waiting"),
+    *("Warning", "In queue: {0} of {1}", "number input for {0}", "range slider for {0}", "processing |", "queue: {0}/{1} |", "or"),
+    "Lost connection due to leaving page. Rejoining queue...",
+    "On mobile, the connection can break if this tab is unfocused or the device sleeps, losing your position in queue.",
+    "There is a long queue of requests pending. Duplicate this Space to skip.",
+    "Waiting for file(s) to finish uploading, please retry.",
+)
+
+_YEAR = "January February March April May June July August September October November December"
+MONTHS = tuple(f"{{0}} {month} {{1}}" for month in _YEAR.split())
+
+# Measures, whose names are made of the keys of their scores.
+MEASURES = (
+    *("Cosine {0}", "Dot {0}", "Euclidean {0}", "Manhattan {0}", "Accuracy", "accuracy", "Accuracy at {0}", "V measure", "Ndcg at 10"),
+    *("Macro F1", "Anisotropy", "Uniformity", "Alignment", "Homogeneity", "Completeness"),
+)
+# What is said in parts, each of which may stand alone.
+PARTS = ("left behind", "{0} left out")
+
+# Keys, classes, columns of public sets, the examples in the boxes of Similarity.
+NAMES = {
+    *("use strict", "Escape", "Home", "End", "Enter", "English", "header p", "ol button", "x unified", "markers+text", "lines+markers"),
+    *("say {0}", "accuracy@", "Wi", "Choices", "Start", "Mapping", "Sigmoid", "Cbow", "Quality", "Article Title", "Article Link"),
+    *("Sentence1", "Sentence2", "Sentence3", "pair_ID sentence_A sentence_B", "{0} --target {1}", "{0} si", "ABCDEFabcdef _-.#"),
+    *("première", "deuxième", "schlagwörter", "título", "Wqkv", "tf_*", "flax_*", "torch.nn.modules.linear.Identity"),
+    *("torch.nn.modules.activation.Sigmoid", "MSRpar", "MSRvid", "SMTeuroparl", "SMTnews", "SICK_test_annotated", "SICK_trial"),
+    "How do I get my money back for a parcel that never came?",
+    "I'd like a refund, the package was not delivered.",
+    "The cat sleeps on the warm windowsill. A kitten is napping in the sun. Our quarterly revenue grew by eight percent. "
+    "Sales were up this quarter. How do I bake bread without yeast?",
+}
