@@ -191,7 +191,7 @@ def test_the_translator(visit: Callable[..., Visitor]) -> None:
     said = {
         "Search": "搜索",
         " Search\n": " 搜索\n",
-        "2 of 3 rows": "3 行中的 2",
+        "2 of 3 rows": "3中的 2 行",
         "The file a.csv is empty. Give a file.": "文件 a.csv 是空的。请给出文件。",
         "Removed “Search”": "移除了“Search”",
         "and 5 texts more": "还有 5 条文本",

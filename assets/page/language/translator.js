@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const HOLE = /\{(\d+)\}/, LATIN = /[A-Za-z]{2}/, WORDS = /[A-Za-z]{2,}[^A-Za-z]+(?=[A-Za-z]{2})/g;
-  const KEPT = 4000, DEEP = 6, WEAK = 9, PARTS = /[;:,.·–] /;
+  const KEPT = 4000, DEEP = 6, WEAK = 9, PARTS = /[;:,.·–]( |$)/;
   const CJK = /[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]/;
   const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const wordy = (text) => (text.match(WORDS) || []).length >= 3;
@@ -50,16 +50,16 @@
     }
     // A template of few letters fits almost anything: what it catches may then be no row of several things, unless nothing else is known.
     function templated(text, depth, strict) {
-      const near = [...(heads.get(text.slice(0, 2)) || []), ...(tails.get(text.slice(-2)) || []), ...rest];
-      const fitting = near.filter((one) => text.startsWith(one.first) && text.endsWith(one.last) && text.length >= one.first.length + one.last.length);
+      const fitting = forms(text).flatMap(([form, end]) => [...(heads.get(form.slice(0, 2)) || []), ...(tails.get(form.slice(-2)) || []), ...rest]
+        .filter((one) => form.length >= one.first.length + one.last.length && form.startsWith(one.first) && form.endsWith(one.last)).map((one) => [one, form, end]));
       let poor = null;
-      for (const one of fitting.sort((a, b) => b.size - a.size)) {
-        const found = one.pattern.exec(text);
+      for (const [one, form, end] of fitting.sort((a, b) => b[0].size - a[0].size)) {
+        const found = one.pattern.exec(form);
         if (!found || (strict && one.size < WEAK && found.some((piece, at) => at && PARTS.test(piece)))) continue;
         const { value, sure } = filled(one, found, depth);
-        if (sure) return value;
+        if (sure) return ended(value, end);
         // A few fixed letters around much that nobody knows say little: another reading may know it.
-        if (poor === null && one.size > 8) poor = value;
+        if (poor === null && one.size > 8) poor = ended(value, end);
       }
       return poor;
     }
@@ -80,14 +80,7 @@
     const sentences = (parts) => parts.reduce((text, part) => text + (CJK.test(text.slice(-1)) ? "" : " ") + part);
     function sought(text, depth) {
       for (const [form, end] of forms(text)) if (whole.has(form)) return ended(whole.get(form), end);
-      const fitted = (strict) => {
-        for (const [form, end] of forms(text)) {
-          const value = templated(form, depth, strict);
-          if (value !== null) return ended(value, end);
-        }
-        return null;
-      };
-      const first = fitted(true);
+      const first = templated(text, depth, true);
       if (first !== null) return first;
       // A number and what it counts.
       const count = /^([+−-]?[\d.,]+%?) (.+)$/s.exec(text), counted = count && look(count[2], depth + 1);
@@ -98,7 +91,7 @@
         ?? parted(text, "; ", (parts) => parts.join("；"), true, depth)
         ?? headed(text, depth)
         ?? parted(text, /, (?:and )?/, (parts) => parts.join("，"), true, depth)
-        ?? fitted(false);
+        ?? templated(text, depth, false);
     }
     const ended = (text, end) => (end && !/[。？！…]$/.test(text) ? text + end : text);
     function look(text, depth = 0) {
