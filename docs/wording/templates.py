@@ -12,7 +12,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _CODE = (
     r"^(sb-\S+( sb-\S+)*( |$)|https?://|data:|--|[.*~#/\[(<{]|[\w.-]+/|\w+=)",  # a class, an address, an option, a pattern, a tag
     r"=>|</?\w|&\w+;|\\w|\(\?|==|::|\w\[\w+=|\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND) |\{\w+\}/\{",
-    r"^[a-z]+(-[a-z0-9]+)+$|^M[\d. -]+|var\(|rgba?\(|px\b|^[a-z-]+\(|\.(csv|html|json|npy|zip)$|\{[a-z]",
+    r"^[a-z]+(-[a-z0-9]+)+$|^M[\d. -]+|var\(|rgba?\(|px\b|^[a-z-]+\(|^function |\*\.|\.(csv|html|json|npy|zip)$|\{[a-z]",
     r"^[\w.]+ [|] \w+|^[a-z]\w*_\w+( \w+)*$",  # types, columns
 )
 _NAME = re.compile(r"^[A-Z0-9_]+$|^[a-z0-9_.-]+$|^[A-Za-z]+[a-z]+[A-Z]\w*$|^\w+\.\w+$|^_\w+$|^\S+[-+:|/]\S*$")

@@ -164,15 +164,13 @@ def chosen_by_typing(page: Page) -> None:
     assert re.search(r"[一-鿿]", shown(page, "#tune-objective"))
     page.click("#tune-objective input")
     page.keyboard.press("Control+A")
-    page.keyboard.insert_text("朴素余弦")
-    option = page.locator("#tune-objective li[role='option']:visible")
-    page.wait_for_function(
-        "[...document.querySelectorAll(\"#tune-objective li[role='option']\")].filter((one) => one.checkVisibility()).length === 1"
-    )
+    page.keyboard.insert_text("余弦回归 +")
+    option = page.locator("li[role='option']:visible")
+    page.wait_for_function("[...document.querySelectorAll(\"li[role='option']\")].filter((one) => one.checkVisibility()).length === 1")
     option.click()
-    page.wait_for_function("document.querySelector('#tune-objective input').value === 'Naive cosine'")
-    assert shown(page, "#tune-objective") == "朴素余弦"
-    page.wait_for_function("document.querySelector('#tune-command')?.innerText.includes('--objective naive')")
+    page.wait_for_function("document.querySelector('#tune-objective input').value === 'Cosine regression + CoSENT'")
+    assert shown(page, "#tune-objective") == "余弦回归 + CoSENT"
+    page.wait_for_function("document.querySelector('#tune-command')?.innerText.includes('--objective cosine+cosent')")
 
 
 def test_the_translator(visit: Callable[..., Visitor]) -> None:

@@ -68,8 +68,7 @@
     const typed = own.get.call(box).trim().toLowerCase();
     const foreign = /[^\x00-\u024f]/.test(typed);
     if (foreign) event.stopImmediatePropagation();
-    const list = box.closest(".container, .block")?.querySelectorAll("li[role='option']") || [];
-    for (const one of list) one.style.display = foreign && !one.textContent.toLowerCase().includes(typed) ? "none" : "";
+    for (const one of document.querySelectorAll("li[role='option']")) one.style.display = foreign && !one.textContent.toLowerCase().includes(typed) ? "none" : "";
   }, true);
 
   function walk(root) {

@@ -5,6 +5,7 @@
   const KEPT = 4000, DEEP = 6, WEAK = 9, PARTS = /[;:,.·–]( |$)/;
   const CJK = /[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]/;
   const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const several = (text) => /[A-Za-z]{2,}[ ,;:.]+\S*[A-Za-z]{2,}/.test(text);
   const wordy = (text) => (text.match(WORDS) || []).length >= 3;
 
   // A template as a pattern: its fixed parts, and which of the holes is caught where.
@@ -41,9 +42,12 @@
       let sure = true;
       const value = one.shown.replace(/\{(=?)(\d+)\}/g, (_, as, hole) => {
         const piece = found[one.holes.indexOf(hole) + 1] ?? "";
-        if (as) return piece;
+        if (as) {
+          if (one.size < WEAK && one.holes.length > 1 && several(piece)) sure = false;
+          return piece;
+        }
         const other = look(piece, depth + 1);
-        if (other === null && wordy(piece)) sure = false;
+        if (other === null && (one.size < WEAK ? several(piece) : wordy(piece))) sure = false;
         return other ?? piece;
       });
       return { value, sure };
@@ -77,6 +81,11 @@
       const at = text.indexOf(": "), said = at < 0 ? null : look(text.slice(at + 2), depth + 1);
       return said === null ? null : `${look(text.slice(0, at), depth + 1) ?? text.slice(0, at)}：${said}`;
     }
+    // "the file is empty (rows 3, 7).": what stands in brackets is said of the rest.
+    function bracketed(text, depth) {
+      const found = /^(.+) \(([^()]+)\)([.:]?)$/s.exec(text), said = found && look(found[1], depth + 1), more = found && look(found[2], depth + 1);
+      return !found || (said === null && more === null) ? null : `${said ?? found[1]}（${more ?? found[2]}）${{ ".": "。", ":": "：" }[found[3]] || ""}`;
+    }
     const sentences = (parts) => parts.reduce((text, part) => text + (CJK.test(text.slice(-1)) ? "" : " ") + part);
     function sought(text, depth) {
       for (const [form, end] of forms(text)) if (whole.has(form)) return ended(whole.get(form), end);
@@ -85,10 +94,13 @@
       // A number and what it counts.
       const count = /^([+−-]?[\d.,]+%?) (.+)$/s.exec(text), counted = count && look(count[2], depth + 1);
       if (counted) return `${count[1]} ${counted}`;
+      const marked = /^([✓■!?…] |\d+% )(.+)$/s.exec(text), after = marked && look(marked[2], depth + 1);
+      if (after) return marked[1] + after;
       return parted(text, /(?<=[.!?…])\s+(?=[\p{Lu}\d"'“‘(])/u, sentences, false, depth)
         ?? parted(text, " · ", (parts) => parts.join(" · "), false, depth)
         ?? parted(text, " – ", (parts) => parts.join(" – "), false, depth)
         ?? parted(text, "; ", (parts) => parts.join("；"), true, depth)
+        ?? bracketed(text, depth)
         ?? headed(text, depth)
         ?? parted(text, /, (?:and )?/, (parts) => parts.join("，"), true, depth)
         ?? templated(text, depth, false);
