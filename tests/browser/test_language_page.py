@@ -162,11 +162,16 @@ def back_to_english(visitor: Visitor) -> None:
 def chosen_by_typing(page: Page) -> None:
     """By typing in Chinese; by the list; and as the server is told of it."""
     assert re.search(r"[一-鿿]", shown(page, "#tune-objective"))
-    page.click("#tune-objective input")
-    page.keyboard.press("Control+A")
-    page.keyboard.insert_text("余弦回归 +")
-    option = page.locator("li[role='option']:visible")
-    page.wait_for_function("[...document.querySelectorAll(\"li[role='option']\")].filter((one) => one.checkVisibility()).length === 1")
+    page.wait_for_selector("#tune-command code")
+    option = page.get_by_role("option", name="余弦回归 + CoSENT")
+    for _ in range(20):  # the form may be opening still, and then closes the list
+        page.click("#tune-objective input")
+        page.keyboard.press("Control+A")
+        page.keyboard.insert_text("余弦回归 +")
+        page.wait_for_timeout(300)
+        if page.get_by_role("option").count() == option.count() == 1:
+            break
+        page.keyboard.press("Escape")
     option.click()
     page.wait_for_function("document.querySelector('#tune-objective input').value === 'Cosine regression + CoSENT'")
     assert shown(page, "#tune-objective") == "余弦回归 + CoSENT"

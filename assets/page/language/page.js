@@ -34,6 +34,7 @@
       source = before.source;
     }
     const shown = (translate && !(element.matches("li") && theirs(element, source)) && translate(source)) || source;
+    if (translate && element.role === "option" && name === "aria-label") remember(element, source, shown);
     if (shown === source) delete all[name];
     else all[name] = { source, shown, by: translate };
     attributes.set(element, all);
@@ -50,7 +51,7 @@
       state = { source: own.get.call(box), shown: null };
       inputs.set(box, state);
       Object.defineProperty(box, "value", { configurable: true,
-        get: () => { const value = own.get.call(box); return value === state.shown ? state.source : value; },
+        get: () => { const value = own.get.call(box); return value === state.shown ? state.source : named(box, value); },
         set: (value) => { state.source = value; show(box, state); } });
       box.addEventListener("blur", () => requestAnimationFrame(() => show(box, state)));
     } else if (own.get.call(box) !== state.shown && document.activeElement === box) return;
@@ -60,16 +61,18 @@
     state.shown = (translate && state.source && !theirs(box, String(state.source)) && translate(String(state.source))) || state.source;
     if (own.get.call(box) !== state.shown) own.set.call(box, state.shown);
   }
-  // Gradio looks for what is typed among the English names; what is typed in the page's language is looked for here.
-  document.addEventListener("input", (event) => {
-    const box = event.target;
-    const state = inputs.get(box);
-    if (!translate || !state) return;
-    const typed = own.get.call(box).trim().toLowerCase();
-    const foreign = /[^\x00-\u024f]/.test(typed);
-    if (foreign) event.stopImmediatePropagation();
-    for (const one of document.querySelectorAll("li[role='option']")) one.style.display = foreign && !one.textContent.toLowerCase().includes(typed) ? "none" : "";
-  }, true);
+  // Gradio looks for what is typed among the English names: what is typed in the page's language is told to it as the shortest name that says it.
+  const choices = new Map();
+  function remember(option, source, shown) {
+    const list = option.id.replace(/-option-\d+$/, "");
+    if (!choices.has(list)) choices.set(list, new Map());
+    choices.get(list).set(source, shown.toLowerCase());
+  }
+  function named(box, typed) {
+    const known = /[^\x00-\u024f]/.test(typed) ? choices.get(box.getAttribute("aria-controls")) : null, wanted = typed.trim().toLowerCase();
+    const fitting = known ? [...known].filter(([, shown]) => shown.includes(wanted)).map(([source]) => source) : [];
+    return fitting.sort((one, other) => one.length - other.length)[0] ?? typed;
+  }
 
   function walk(root) {
     if (root.nodeType === Node.TEXT_NODE) {
