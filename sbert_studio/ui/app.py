@@ -21,7 +21,7 @@ from . import banner, places, tabs, theme
 from .api.build import build as build_api
 from .basket import panel as basket
 from .handlers import guarded, hide_what_is_hidden
-from .languages import FOLDER, languages, served
+from .languages import FOLDER, GradioInEnglish, languages, served
 from .page import Page, is_ours
 from .plots import plotly_folder
 from .tray import panel as tray
@@ -147,7 +147,12 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         mcp_server=mcp,
         show_error=False,
         prevent_thread_lock=True,
-        app_kwargs={"middleware": [Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share))]},
+        app_kwargs={
+            "middleware": [
+                Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
+                Middleware(GradioInEnglish),
+            ]
+        },
         blocked_paths=[str(studio.workspace.home)],
     )
     page.sessions.set_blocks(blocks)

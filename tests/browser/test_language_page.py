@@ -49,6 +49,7 @@ def shown(page: Page, box: str) -> str:
 
 def test_the_page_speaks_chinese_and_english(visit: Callable[..., Visitor]) -> None:
     visitor = visit(locale="zh-CN")
+    visitor.page.set_default_timeout(60_000)
     similarity(visitor)
     searching(visitor)
     mapping(visitor)

@@ -4,12 +4,7 @@
   const KEY = "sbert-studio-language", ENGLISH = { name: "English", tag: "en" };
   const { languages = {} } = window.SB_PAGE || {};
   const all = { en: ENGLISH, ...languages };
-  const wanted = [...(navigator.languages || []), navigator.language || "en"];
-
-  // Gradio speaks the browser's language and none other until the page is opened again; it shall speak English, and is translated as all else is.
-  for (const [name, value] of [["language", "en"], ["languages", ["en"]]]) {
-    try { Object.defineProperty(navigator, name, { get: () => value, configurable: true }); } catch { /* it then speaks the browser's own */ }
-  }
+  const wanted = window.SB_TONGUES || navigator.languages || ["en"];  // Gradio is told another: see languages.py
 
   function saved() {
     try { return localStorage.getItem(KEY); } catch { return null; }
