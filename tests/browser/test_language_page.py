@@ -180,7 +180,8 @@ def chosen_by_typing(page: Page) -> None:
 
 
 def test_the_translator(visit: Callable[..., Visitor]) -> None:
-    page = visit().page
+    visitor = visit()
+    page = visitor.page
     page.wait_for_function("() => Boolean(window.SB?.translator)")
     words = {
         **{
@@ -212,3 +213,4 @@ def test_the_translator(visit: Callable[..., Visitor]) -> None:
     assert page.evaluate("document.documentElement.lang") == "en", "the browser's language is English"
     page.goto(page.url.split("?")[0] + "?lang=zh")
     page.wait_for_selector("#tab-similarity-button:has-text('相似度')")
+    visitor.forgive()

@@ -71,7 +71,8 @@
   function named(box, typed) {
     const known = /[^\x00-\u024f]/.test(typed) ? choices.get(box.getAttribute("aria-controls")) : null, wanted = typed.trim().toLowerCase();
     const fitting = known ? [...known].filter(([, shown]) => shown.includes(wanted)).map(([source]) => source) : [];
-    return fitting.sort((one, other) => one.length - other.length)[0] ?? typed;
+    const shortest = fitting.sort((one, other) => one.length - other.length)[0];
+    return shortest ? shortest.slice(0, -1) : typed;  // not the whole name, so that Gradio writes it once it is chosen
   }
 
   function walk(root) {
