@@ -23,7 +23,7 @@
     const draw = () => {
       const name = language.next();
       button.textContent = language.name(name);
-      for (const [attribute, words] of Object.entries({ lang: language.tag(name), title: language.name(name), "aria-label": language.name(name) })) button.setAttribute(attribute, words);
+      for (const [attribute, words] of Object.entries({ lang: language.tag(name), "data-short": language.name(name).slice(0, 2), title: language.name(name), "aria-label": language.name(name) })) button.setAttribute(attribute, words);
     };
     language.on(draw);
     draw();

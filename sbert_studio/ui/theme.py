@@ -162,7 +162,7 @@ def scripts() -> str:
     return _joined(SCRIPTS)
 
 
-def head(plotly: str, languages: Mapping[str, Mapping[str, str]], own: Iterable[str] = ()) -> str:
+def head(plotly: str, languages: Mapping[str, Mapping[str, str]] | None = None, own: Iterable[str] = ()) -> str:
     """What goes into ``<head>``: where plotly.js is, in the installed package's folder, and the page's own scripts.
 
     Args:
@@ -170,7 +170,7 @@ def head(plotly: str, languages: Mapping[str, Mapping[str, str]], own: Iterable[
         languages: what :func:`sbert_studio.ui.languages.languages` tells.
         own: what stands in lists of what visitors named, and is the page's own: the samples.
     """
-    told = json.dumps({"languages": languages, "own": list(own)}, ensure_ascii=False)
+    told = json.dumps({"languages": languages or {}, "own": list(own)}, ensure_ascii=False)
     safe = f"window.SB_PAGE = {told};\n{scripts()}\n{_joined(LANGUAGE)}".replace("</script", "<\\/script")
     return f'<meta name="sb-plotly" content="{html.escape(plotly)}">\n<script>\n{safe}\n</script>'
 
