@@ -73,10 +73,9 @@ def test_hostile_training_files_and_texts_are_text_in_fine_tune_and_similarity(v
 
     visitor.tab("Similarity")
     page.get_by_role("tab", name="Several sentences").click()
-    page.fill("#matrix-lines textarea", "\n".join(HOSTILE))
+    visitor.fill("#matrix-lines", "\n".join(HOSTILE))
     page.click("#matrix-compare")
-    visitor.see("#matrix-view td")
-    assert "${alert(1)}" in visitor.text("#matrix-view")
+    page.wait_for_function("document.querySelector('#matrix-view').innerText.includes('${alert(1)}')")
     page.get_by_role("tab", name="A file of pairs").click()
     visitor.upload("pairs-file", NAME, "only <img src=x onerror=alert(6)>\nx\n${alert(7)}\n")
     visitor.see(".toast-body")
