@@ -13,7 +13,8 @@
     let last = null;
     async function draw(value) {
       last = value;
-      plot.setAttribute("aria-label", `${value.metric} and sentences a second: ` + value.points.map((point) => `${point.name} ${number(point.score, 4)}, ${grouped(Math.round(point.rate))}`).join("; "));
+      const told = value.points.map((point) => `${point.name} ${number(point.score, 4)}, ${grouped(Math.round(point.rate))}`).join("; ");
+      plot.setAttribute("aria-label", `${value.metric} and sentences a second: ${told}`);
       const Plotly = await plotly();
       if (last !== value || !root.isConnected) return;
       const ink = token("--sb-dim"), grid = token("--sb-line"), accent = token("--sb-accent");

@@ -27,7 +27,7 @@ ENGLISH = r"""() => {
 NAMES = re.compile(
     r"SBERT Studio|all-MiniLM-L6-v2|glove-6B-50d|Hugging Face( Hub)?|poly-encoder|universal-sentence-encoder"
     r"|paraphrase-multilingual-MiniLM-L12-v2"
-    r"|scored_pairs(\.csv)?|Support requests|STS Benchmark|SemEval STS|Hugging Face|skip-gram|n-gram|/\S+|sts12|stsb"
+    r"|scored_pairs|[\w -]+\.csv( ·.* judged,.*)?|Support requests|STS Benchmark|SemEval STS|Hugging Face|skip-gram|n-gram|/\S+|sts12|stsb"
 )
 
 
