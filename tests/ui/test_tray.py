@@ -95,6 +95,18 @@ def test_stop_ends_the_work_of_the_page_that_asks_and_says_so_at_once(page: Page
     assert [one["status"] for one in asked(page, "stopper")] == ["stopped"]
 
 
+def test_the_end_of_what_was_seen_under_way_is_told_however_soon_it_came(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "_TOLD_AFTER", 60.0)
+    go_on = threading.Event()
+    thread = carried_out(monkeypatch, "mine", "map", lambda: go_on.wait(10))
+    (seen,) = asked(page, "mine")
+    go_on.set()
+    thread.join(10)
+    assert asked(page, "mine") == []
+    (over,) = asked(page, "mine", known=[seen["id"]])
+    assert (over["id"], over["status"]) == (seen["id"], "finished")
+
+
 def test_a_rate_is_that_of_the_phase_and_nothing_is_said_before_it_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(visits.time, "monotonic", lambda: now[0])

@@ -40,14 +40,15 @@ def entries(page: Page, session: str, owner: object, known: Collection[str] = ()
     Args:
         session: the page's own name, see :func:`~sbert_studio.ui.visitors.visits.session`.
         owner: the value of ``page.owner``.
-        known: ids of trainings and jobs that the page has seen under way: their end is told as well.
+        known: ids of what the page has seen under way: its end is told as well, however soon it came.
 
     Returns:
         a value each: ``id, title, tab, status, phase, share`` (``None`` where nothing tells), ``rate, left`` (seconds, or ``None``),
         ``seconds, stopping, done`` (what is said at the end).
     """
     visitor = page.visitor(owner)
-    found = [_work(work) for work in VISITS.of(session) if work.seconds > (_TOLD_AFTER if work.ended else _SEEN_AFTER)]
+    own = ((work, f"{_WORK}{work.number}" in known) for work in VISITS.of(session))
+    found = [_work(work) for work, seen in own if seen or work.seconds > (_TOLD_AFTER if work.ended else _SEEN_AFTER)]
     for jobs, tab, done in _jobs_of(page):
         found += [_job(job, tab, done) for job in jobs.of(visitor) if job.active or job.id in known]
     under_way = page.studio.tune.under_way(visitor)
