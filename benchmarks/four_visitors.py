@@ -10,13 +10,13 @@ from __future__ import annotations
 import argparse
 import csv
 import tempfile
-import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from page import Caller, Told, keep_training, page
+from page import Caller, Told, at_once, beside_training, page
 
 _QUERIES, _MAP_ROWS = 40, 2000
 
@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("data", type=Path)
     parser.add_argument("--minutes", type=float, default=3)
     given = parser.parse_args()
-    alone, told, training, ended = Told(), Told(), Told(), threading.Event()
+    alone, told, training = Told(), Told(), Told()
     with tempfile.TemporaryDirectory() as folder, page() as (address, _):
         bank, scored = given.data / "banking77/train.csv", given.data / "stsb/dev.csv"
         with (given.data / "banking77/test.csv").open(newline="", encoding="utf-8") as source:
@@ -81,16 +81,9 @@ def main() -> int:
         visitors = [Visitor(caller, told, asks) for caller, asks in zip(callers, questions, strict=True)]
         alone.seconds, told.seconds = told.seconds, {}
         pairs = cut(Path(folder) / "train.csv", given.data / "stsb/train.csv", 0, 2000)
-        trainer = threading.Thread(target=keep_training, args=(address, pairs, ended, training))
-        trainer.start()
-        until = time.monotonic() + given.minutes * 60
-        threads = [threading.Thread(target=visitor.go_on, args=(until,)) for visitor in visitors]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        ended.set()
-        trainer.join()
+        with beside_training(address, pairs, training):
+            until = time.monotonic() + given.minutes * 60
+            at_once([partial(visitor.go_on, until) for visitor in visitors])
         for caller in callers:
             caller.close()
     told.errors += training.errors

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -161,6 +161,28 @@ def write_pairs(path: Path, rows: int, seed: int = 0) -> Path:
             b = a if number % 2 else b
             target.write(f"{draw.choice(_TOPICS[a])} {number},{draw.choice(_TOPICS[b])} {number % 97},{5 if a == b else 0}\n")
     return path
+
+
+@contextmanager
+def beside_training(address: str, pairs: Path, told: Told) -> Iterator[None]:
+    """Meanwhile, one training after the other goes on; the last one is stopped at the end."""
+    ended = threading.Event()
+    trainer = threading.Thread(target=keep_training, args=(address, pairs, ended, told))
+    trainer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        trainer.join()
+
+
+def at_once(works: Iterable[Callable[[], object]]) -> None:
+    """Carry out each work in a thread of its own; back once all have ended."""
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def keep_training(address: str, pairs: Path, ended: threading.Event, told: Told) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import random
 import tempfile
-import threading
 import time
+from functools import partial
 from pathlib import Path
 
-from page import QUERIES, Caller, Told, keep_training, page, write_corpus, write_pairs
+from page import QUERIES, Caller, Told, at_once, beside_training, page, write_corpus, write_pairs
 
 _MOST_VISITORS, _MOST_MINUTES = 64, 240
 
@@ -50,20 +50,13 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=2000, help="texts of each visitor's file")
     given = parser.parse_args()
     visitors, minutes = min(max(1, given.visitors), _MOST_VISITORS), min(max(0.1, given.minutes), _MOST_MINUTES)
-    told, training, ended = Told(), Told(), threading.Event()
+    told, training = Told(), Told()
     with tempfile.TemporaryDirectory() as folder, page() as (address, _):
         files = [write_corpus(Path(folder) / f"texts-{number}.csv", given.rows, number) for number in range(visitors)]
         pairs = write_pairs(Path(folder) / "pairs.csv", 200)
-        trainer = threading.Thread(target=keep_training, args=(address, write_pairs(Path(folder) / "train.csv", 2000), ended, training))
-        trainer.start()
-        until = time.monotonic() + minutes * 60
-        threads = [threading.Thread(target=visit, args=(address, number, until, files, pairs, told)) for number in range(visitors)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        ended.set()
-        trainer.join()
+        with beside_training(address, write_pairs(Path(folder) / "train.csv", 2000), training):
+            until = time.monotonic() + minutes * 60
+            at_once([partial(visit, address, number, until, files, pairs, told) for number in range(visitors)])
     told.errors += training.errors
     print(f"{visitors} visitors for {minutes:g} minutes beside a training, {given.rows:,} texts each")
     print("\n".join(told.lines()))

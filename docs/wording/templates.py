@@ -10,7 +10,7 @@ _MOST = 32  # variants of one literal; beyond them what may differ is filled in
 _HOLE = "\0"
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CODE = (
-    r"^(sb-\S+( sb-\S+)*( |$)|https?://|data:|--|[.*~#/\[(<{]|[\w.-]+/|\w+=)",  # a class, an address, an option, a pattern, a tag
+    r"^(sb-\S+( sb-\S+)*( |$)|https?://|data:|--|[.*~#/\[(<]|\{(?!\d)|[\w.-]+/|\w+=)",  # a class, an address, an option, a pattern, a tag
     r"=>|</?\w|&\w+;|\\w|\(\?|==|::|\w\[\w+=|\b(SELECT|INSERT|UPDATE|DELETE|WHERE|AND) |\{\w+\}/\{",
     r"^[a-z]+(-[a-z0-9]+)+$|^M[\d. -]+|var\(|rgba?\(|px\b|^[a-z-]+\(|^function |\*\.|\.(csv|html|json|npy|zip)$|\{[a-z]",
     r"^[\w.]+ [|] \w+|^[a-z]\w*_\w+( \w+)*$",  # types, columns

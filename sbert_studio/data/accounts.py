@@ -20,6 +20,21 @@ SHARED = "shares a text with a held-out row"
 """Why a row may be neither learned from nor held out, although nothing is wrong with it."""
 
 
+def _done(number: str, verb: str) -> str:
+    """``74 learned from``; whole phrases, because other languages put their words in another order."""
+    said = {
+        "used": f"{number} used",
+        "judged": f"{number} judged",
+        "compared": f"{number} compared",
+        "learned from": f"{number} learned from",
+        "judged by": f"{number} judged by",
+        "to learn from": f"{number} to learn from",
+        "to be judged by": f"{number} to be judged by",
+        "can be learned from": f"{number} can be learned from",
+    }
+    return said.get(verb, f"{number} {verb}")
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """Rows that were not used.
@@ -83,9 +98,13 @@ class RowAccount:
 
     def in_short(self, verb: str = "used") -> str:
         """The counts alone: ``120 rows read, 74 learned from, 46 left out``."""
-        held_out = [f"{self.held_out:,} held out"] if self.held_out else ["each of them held out once"] if self.in_turn else []
-        used = f"{self.used:,} {verb}" + (f" ({count(self.examples, 'example')})" if self.examples else "")
-        return ", ".join([f"{count(self.read, 'row')} read", used, *held_out, f"{self.left_out:,} left out"])
+        read, left = count(self.read, "row"), f"{self.left_out:,}"
+        used = _done(f"{self.used:,}", verb) + (f" ({count(self.examples, 'example')})" if self.examples else "")
+        if self.held_out:
+            return f"{read} read, {used}, {self.held_out:,} held out, {left} left out"
+        if self.in_turn:
+            return f"{read} read, {used}, each of them held out once, {left} left out"
+        return f"{read} read, {used}, {left} left out"
 
     def to_json(self) -> dict[str, Any]:
         """``read, used, held_out, left_out, reasons`` as plain data, and ``in_turn`` where it is so."""

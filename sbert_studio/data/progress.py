@@ -40,6 +40,16 @@ def stoppable(should_stop: ShouldStop) -> Iterator[None]:
         _WISHES.reset(token)
 
 
+@contextmanager
+def unasked() -> Iterator[None]:
+    """Let the work of the ``with`` go on whatever is wished of the caller: it outlives what began it, as a training does its page."""
+    token = _WISHES.set(())
+    try:
+        yield
+    finally:
+        _WISHES.reset(token)
+
+
 def checkpoint() -> None:
     """Called between the steps of whatever may take seconds.
 

@@ -209,8 +209,9 @@ class Page:
         return self._put_as_left(owner, replace(self.choose(chosen.path, column, chosen.corpus.name), id=chosen.id))
 
     def remember_map(self, owner: Any, drawn: Drawn) -> None:
-        """Keep what was done to a map for the visitor's next visit."""
-        arranged.remember(self.kept, self.visitor(owner), drawn)
+        """Keep what was done to a map for the visitor's next visit; where that cannot be, it is said at the first step."""
+        if not arranged.remember(self.kept, self.visitor(owner), drawn) and len(drawn.edits.steps) == 1:
+            gr.Info("What you do on this map lasts until the page is closed: download what you want to keep.", duration=8)
 
     def without_edits(self, owner: Any, key: str | None) -> str:
         """The corpus as its file has it, without what was done to its map, which is forgotten: its key.

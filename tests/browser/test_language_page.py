@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page
 
-from .conftest import Visitor
+from .conftest import ROOT, Visitor
 from .test_clearing_page import ROWS
 
 # Two Latin words in a row that a text of the page still holds, and the whole text.
@@ -27,7 +28,7 @@ ENGLISH = r"""() => {
 NAMES = re.compile(
     r"SBERT Studio|all-MiniLM-L6-v2|glove-6B-50d|Hugging Face( Hub)?|poly-encoder|universal-sentence-encoder"
     r"|paraphrase-multilingual-MiniLM-L12-v2"
-    r"|scored_pairs|[\w -]+\.csv( ·.* judged,.*)?|Support requests|STS Benchmark|SemEval STS|Hugging Face|skip-gram|n-gram|/\S+|sts12|stsb"
+    r"|scored_pairs|[\w -]+\.csv|Support requests|STS Benchmark|SemEval STS|Hugging Face|skip-gram|n-gram|/\S+|sts12|stsb"
 )
 
 
@@ -210,6 +211,16 @@ def test_the_translator(visit: Callable[..., Visitor]) -> None:
     assert page.evaluate(
         "([words, texts]) => { const translate = SB.translator(words); return texts.map(translate); }", [words, none[:1]]
     ) == [None]
+    catalogue = json.loads((ROOT / "assets" / "languages" / "zh.json").read_text(encoding="utf-8"))["words"]
+    put_together = {
+        "60 rows read, 58 judged, 2 left out": "读取 60 行，评判 58，略去 2",
+        "120 rows read, 66 learned from, 8 held out, 46 left out": "读取 120 行，用于学习 66，留出 8，略去 46",
+        "small pairs.csv · sts · 60 rows read, 60 judged, 0 left out": "small pairs.csv · sts · 读取 60 行，评判 60，略去 0",
+    }
+    answers = page.evaluate(
+        "([words, texts]) => { const translate = SB.translator(words); return texts.map(translate); }", [catalogue, list(put_together)]
+    )
+    assert answers == list(put_together.values())
     assert page.evaluate("document.documentElement.lang") == "en", "the browser's language is English"
     page.goto(page.url.split("?")[0] + "?lang=zh")
     page.wait_for_selector("#tab-similarity-button:has-text('相似度')")

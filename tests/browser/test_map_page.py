@@ -43,9 +43,9 @@ def at_rest(page: Page, number: int) -> list[float]:
     for _ in range(50):
         before, spot = spot, page.evaluate(f"SB.map.spot({number})")
         if spot == before:
-            break
+            return spot
         page.wait_for_timeout(300)
-    return spot
+    raise AssertionError(f"point {number} never comes to rest: {spot}")
 
 
 def listed(visitor: Visitor, count: int) -> None:

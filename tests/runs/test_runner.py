@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
+from sbert_studio.data.progress import stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.record import Run
 from sbert_studio.studio import Studio, TrainRequest
@@ -45,6 +47,14 @@ def test_a_submitted_run_trains_in_the_background_and_its_model_is_at_once_usabl
     assert run.pairs_per_second > 0
     assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", run.id]
     assert studio.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
+
+
+def test_what_stops_the_page_that_asked_does_not_stop_its_training(studio: Studio, tmp_path: Path) -> None:
+    closed = threading.Event()
+    with stoppable(closed.is_set):
+        run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+        closed.set()
+    assert ended(studio, run).status == "finished"
 
 
 def test_events_reach_a_page_that_polls_with_a_cursor_and_one_that_comes_later(studio: Studio, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from ...data.progress import unasked
 from ...errors import StudioError
 from ...workspace import Workspace
 from ..records.record import Run, Status
@@ -164,7 +165,7 @@ class Runner:
                 stop = self._stops.setdefault(run_id, threading.Event())
                 asker = self._askers.pop(run_id, contextvars.copy_context())
             with self._training:
-                asker.run(perform, run_id, self._store, self._workspace, self._catalog, stop.is_set)
+                asker.run(_train, run_id, self._store, self._workspace, self._catalog, stop.is_set)
             if self._closing and self._store.get(run_id).status == "stopped":
                 self._store.tell(run_id, status="interrupted", message="the program was closed; resume the run to go on")
         except BaseException as error:
@@ -184,6 +185,11 @@ class Runner:
         self._askers.pop(run_id, None)
         self._store.tell(run_id, status=status, message=message)
         self._store.release(run_id)
+
+
+def _train(run_id: str, store: Store, workspace: Workspace, catalog: Callable[[], Catalog], should_stop: Callable[[], bool]) -> None:
+    with unasked():  # a page that is closed stops what it waits for, and no training
+        perform(run_id, store, workspace, catalog, should_stop)
 
 
 def _step_back() -> None:

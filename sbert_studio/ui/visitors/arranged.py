@@ -81,8 +81,12 @@ def clusters_of(edits: Edits) -> str:
     return hashlib.sha256(np.ascontiguousarray(edits.start.ids, np.int64).tobytes()).hexdigest()[:32]
 
 
-def remember(kept: KeptFiles, owner: str, drawn: Drawn) -> None:
-    """Keep what was done to a map beside its file; a sample is kept for it. Where there is no room it lasts as long as the page."""
+def remember(kept: KeptFiles, owner: str, drawn: Drawn) -> bool:
+    """Keep what was done to a map beside its file; a sample is kept for it.
+
+    Returns:
+        whether it is kept; otherwise, as where there is no room, it lasts as long as the page.
+    """
     from ...explore.groups.written import written
 
     chosen, start, steps = drawn.chosen, drawn.edits.start, drawn.edits.steps
@@ -92,7 +96,7 @@ def remember(kept: KeptFiles, owner: str, drawn: Drawn) -> None:
         sample = kept.keep(owner, chosen.path, chosen.path.name, chosen.column, chosen.id)
         file_id = sample.id if sample else ""
     if not file_id:
-        return
+        return nothing
     labels: dict[str, list[int]] = {}
     for line, label in zip(drawn.corpus.lines, start.labels, strict=True):
         if label:
@@ -105,9 +109,9 @@ def remember(kept: KeptFiles, owner: str, drawn: Drawn) -> None:
         "steps": written(steps),
     }
     try:
-        kept.put_beside(owner, file_id, _name(chosen.column), None if nothing else value)
+        return kept.put_beside(owner, file_id, _name(chosen.column), None if nothing else value)
     except StudioError:
-        return  # deleted meanwhile
+        return nothing  # deleted meanwhile
 
 
 def forget(kept: KeptFiles, owner: str, chosen: Chosen) -> None:

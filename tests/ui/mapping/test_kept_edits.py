@@ -17,6 +17,7 @@ from sbert_studio.ui.mapping.editing import edit, shown_map
 from sbert_studio.ui.mapping.panel import is_edited, noted
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.visitors.arranged import DAMAGED
+from sbert_studio.ui.visitors.kept import KeptFiles
 
 FLAT, BY_TWO = projection_params("2-D", 5, 0.1), cluster_params("auto", 3, 0.5)
 ANNA, BEN = ({"owner": f"visitor-000000000000000{number}"} for number in (1, 2))
@@ -176,3 +177,15 @@ def test_they_take_no_more_room_than_the_visitor_has(page: Page, edited: str) ->
     assert not kept.put_beside("local", file_id, beside(page)[0].name, {"steps": ["x" * 100]}) and beside(page)[0].read_text() == before
     with pytest.raises(ValueError, match="about"):
         kept.put_beside("local", file_id, "about.json", {})
+
+
+def test_that_there_is_no_room_for_what_is_done_is_said_once(
+    page: Page, corpus_key: str, map_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(gr, "Info", lambda words, **_: said.append(words))
+    monkeypatch.setattr(KeptFiles, "put_beside", lambda *_: False)
+    key: str | None = corpus_key
+    for name in ("urgent", "later"):
+        _, key = edit(page, map_key, key, {"do": "label", "rows": [0], "name": name})
+    assert [words for words in said if "until the page is closed" in words] == said and len(said) == 1
