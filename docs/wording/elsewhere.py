@@ -21,7 +21,9 @@ MEASURES = (
     *("Macro F1", "Anisotropy", "Uniformity", "Alignment", "Homogeneity", "Completeness"),
 )
 # What is said in parts, each of which may stand alone.
-PARTS = ("left behind", "{0} left out", "{0}: of {1} rows it gets {2} right instead of {3}")
+PARTS = (
+    *("left behind", "{0} left out", "{0}: of {1} rows it gets {2} right instead of {3}", "Sentences/s", "dot", "euclidean", "manhattan"),
+)
 
 # Keys, classes, columns of public sets, the examples in the boxes of Similarity.
 NAMES = {

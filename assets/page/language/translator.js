@@ -13,7 +13,7 @@
     const parts = key.split(/\{\d+\}/), holes = [...key.matchAll(/\{(\d+)\}/g)].map((found) => found[1]);
     // What is filled in may be nothing where it follows a letter, as the plural's s does.
     const body = parts.map((part, at) => (at === 0 ? "" : /\S$/.test(parts[at - 1]) ? "(.*?)" : "(.+?)") + escaped(part)).join("");
-    return { first: parts[0], last: parts[parts.length - 1], size: parts.join("").replace(/\s/g, "").length, pattern: new RegExp(`^${body}$`, "s"), holes, shown };
+    return { first: parts[0], last: parts[parts.length - 1], dotted: key.includes(" · "), size: parts.join("").replace(/\s/g, "").length, pattern: new RegExp(`^${body}$`, "s"), holes, shown };
   }
 
   // Text without a full stop, or begun with a small letter, is looked up as well: errors are kept so, and shown as sentences.
@@ -60,6 +60,8 @@
       for (const [one, form, end] of fitting.sort((a, b) => b[0].size - a[0].size)) {
         const found = one.pattern.exec(form);
         if (!found || (strict && one.size < WEAK && found.some((piece, at) => at && PARTS.test(piece)))) continue;
+        // What stands between dots is said by itself.
+        if (strict && !one.dotted && found.some((piece, at) => at && piece && piece.includes(" · "))) continue;
         const { value, sure } = filled(one, found, depth);
         if (sure) return ended(value, end);
         // A few fixed letters around much that nobody knows say little: another reading may know it.

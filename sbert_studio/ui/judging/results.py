@@ -147,8 +147,11 @@ def conclusion(lines: Sequence[Line], counts: str = "", cautions: Sequence[str] 
     best = order[0]
     metric = metric_in_words(best.metric)
     if len(lines) == 1:
-        span = f", between {best.interval[0]:.4f} and {best.interval[1]:.4f} in 95 of 100 draws of such rows" if best.interval else ""
-        return {"text": f"{best.title}: {metric} {best.score:.4f}{span}.", "more": list(cautions)}
+        text = f"{best.title}: {metric} {best.score:.4f}."
+        if best.interval:
+            low, high = best.interval
+            text = f"{best.title}: {metric} {best.score:.4f}, between {low:.4f} and {high:.4f} in 95 of 100 draws of such rows."
+        return {"text": text, "more": list(cautions)}
     others = order[1:]
     said = [_against(best, other) for other in others]
     rest = [words for words in (*cautions, counts, *said[1:], _paces(best, others)) if words]
