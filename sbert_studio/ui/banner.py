@@ -77,5 +77,7 @@ def listen(page: Page, shown: Any, named: Any) -> None:
         return gr.update(choices=choices, value=event.index), event.index
 
     for event in (page.corpus.change, page.model.change, named.then):
-        event(guarded(partial(said, page)), [page.owner, page.corpus, page.model], shown, trigger_mode="always_last", **quiet)
+        # One after the other: what is said of the first sample, as the page opens, must not come after what is said of a file.
+        in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "banner"}
+        event(guarded(partial(said, page)), [page.owner, page.corpus, page.model], shown, **in_turn, **quiet)
     shown.select(guarded(on_use), page.owner, [page.model, page.kept_model], trigger_mode="multiple", **quiet)

@@ -28,7 +28,7 @@ ENGLISH = r"""() => {
 NAMES = re.compile(
     r"SBERT Studio|all-MiniLM-L6-v2|glove-6B-50d|Hugging Face( Hub)?|poly-encoder|universal-sentence-encoder"
     r"|paraphrase-multilingual-MiniLM-L12-v2"
-    r"|scored_pairs|[\w -]+\.csv|Support requests|STS Benchmark|SemEval STS|Hugging Face|skip-gram|n-gram|/\S+|sts12|stsb"
+    r"|scored_pairs|[\w -]+\.csv|^(编辑|移除)：.*|Support requests|STS Benchmark|SemEval STS|Hugging Face|skip-gram|n-gram|/\S+|sts12|stsb"
 )
 
 
@@ -216,6 +216,7 @@ def test_the_translator(visit: Callable[..., Visitor]) -> None:
         "60 rows read, 58 judged, 2 left out": "读取 60 行，评判 58，略去 2",
         "120 rows read, 66 learned from, 8 held out, 46 left out": "读取 120 行，用于学习 66，留出 8，略去 46",
         "small pairs.csv · sts · 60 rows read, 60 judged, 0 left out": "small pairs.csv · sts · 读取 60 行，评判 60，略去 0",
+        "Edit: Where is my parcel now?": "编辑：Where is my parcel now?",
         "my-model: Cosine Spearman 0.6041, between 0.5188 and 0.6785 in 95 of 100 draws of such rows.": "my-model：余弦 Spearman 0.6041，"
         "100 次重抽这样的行有 95 次落在 0.5188 与 0.6785 之间。",
         "Scored pairs · sts · 400 rows read, 400 judged, 0 left out": "带分数的句对 · sts · 读取 400 行，评判 400，略去 0",

@@ -83,6 +83,11 @@
       const at = text.indexOf(": "), said = at < 0 ? null : look(text.slice(at + 2), depth + 1);
       return said === null ? null : `${look(text.slice(0, at), depth + 1) ?? text.slice(0, at)}：${said}`;
     }
+    // "Edit: Where is my parcel?": a word of ours before what a visitor wrote.
+    function named(text) {
+      const at = text.indexOf(": "), head = at < 0 ? undefined : whole.get(text.slice(0, at));
+      return head === undefined ? null : `${head}：${text.slice(at + 2)}`;
+    }
     // "the file is empty (rows 3, 7).": what stands in brackets is said of the rest.
     function bracketed(text, depth) {
       const found = /^(.+) \(([^()]+)\)([.:]?)$/s.exec(text), said = found && look(found[1], depth + 1), more = found && look(found[2], depth + 1);
@@ -105,7 +110,8 @@
         ?? bracketed(text, depth)
         ?? headed(text, depth)
         ?? parted(text, /, (?:and )?/, (parts) => parts.join("，"), true, depth)
-        ?? templated(text, depth, false);
+        ?? templated(text, depth, false)
+        ?? named(text);
     }
     const ended = (text, end) => (end && !/[。？！…]$/.test(text) ? text + end : text);
     function look(text, depth = 0) {
