@@ -28,7 +28,7 @@ from sbert_studio.data.questions import Option
 from sbert_studio.data.tables import read_table
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
-from sbert_studio.ui.tuning.drafts import KIND_WORDS
+from sbert_studio.ui.panels.tuning.drafts import KIND_WORDS
 from sbert_studio.workspace import Workspace
 from tests.browser.chromium import FLAGS, find_chromium
 

@@ -15,7 +15,7 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from sbert_studio.studio.results import ClusterInfo, MapView
-from sbert_studio.ui.mapping.saving import map_html
+from sbert_studio.ui.panels.mapping.saving import map_html
 from tests.browser.chromium import FLAGS, find_chromium
 
 _FRAMES = """() => { window.frames_ = []; let last = performance.now();

@@ -27,7 +27,17 @@ LANGUAGES, PAGE, PACKAGE, SAMPLES = (
 )
 # Rooms and files whose words never reach the page, or are data themselves.
 SILENT = (
-    *("__main__.py", "bench/", "cli/", "data/lexicon/", "runs/exports/", "training/distributed", "ui/api/", "ui/desktop.py", "ui/theme.py"),
+    *(
+        "__main__.py",
+        "bench/",
+        "cli/",
+        "data/lexicon/",
+        "runs/exports/",
+        "training/distributed",
+        "ui/api/",
+        "ui/desktop.py",
+        "ui/look/theme.py",
+    ),
     *("data/columns/targets.py", "data/readers/text/codepages.py", "data/readers/text/detector.py", "data/readers/text/latin.py"),
     *("data/values/forms.py", "data/values/no_answer.py", "data/values/written.py", "encoders/scorers/cross_card.py"),
     *("encoders/scorers/poly_card.py", "encoders/storage/card.py", "explore/terms.py", "runs/records/database.py"),

@@ -145,10 +145,19 @@ def key(name: str) -> str:
     return name
 
 
+_LONGEST, _SUFFIX = 120, 16  # letters of a file's name, and of what stands after its last dot
+
+
 def file_name(name: str, default: str = "file") -> str:
-    """A harmless file name made from text of any origin: no separators, control characters or leading dots."""
+    """A harmless file name made from text of any origin: no separators, control characters or leading dots.
+
+    One that is too long is cut before what stands after its last dot.
+    """
     cleaned = re.sub(r"[^\w.\- ]+", "_", name.replace("\\", "/").rsplit("/", 1)[-1]).strip(" .")
-    return cleaned[:120] or default
+    stem, dot, suffix = cleaned.rpartition(".")
+    if len(cleaned) > _LONGEST and stem and 0 < len(suffix) <= _SUFFIX:
+        return f"{stem[: _LONGEST - len(suffix) - 1].rstrip(' .')}{dot}{suffix}"
+    return cleaned[:_LONGEST].rstrip(" .") or default
 
 
 def existing(name: str | Path) -> Path | None:

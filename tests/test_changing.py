@@ -15,6 +15,7 @@ from sbert_studio.data.corpus import Corpus
 from sbert_studio.encoders.unit import unit
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.studio.learned import learned_texts
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +27,9 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 @pytest.fixture(scope="module")
 def run(studio: Studio, tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = write_pairs(tmp_path_factory.mktemp("pairs") / "pairs.csv", 80)
-    run = studio.tune.train(TrainRequest(path, overrides=quick(epochs=3)))
+    folder = tmp_path_factory.mktemp("pairs")
+    path, judged_by = write_pairs(folder / "pairs.csv", 80), write_pairs(folder / "others.csv", seed=77)
+    run = studio.tune.train(TrainRequest(path, dev=judged_by, overrides=quick(epochs=3)))
     return studio.settle.set_strength(run.id, 1.0).id  # whether or not that is better
 
 
@@ -107,3 +109,26 @@ def test_the_first_map_is_that_of_the_map_tab_and_the_second_grew_out_of_it(
     np.testing.assert_array_equal(found.points_before, drawn.points)
     alone = studio.explore.map(corpus, ProjectionParams(seed=12), model=run)
     assert not np.array_equal(found.points_after, alone.points)
+
+
+def test_a_blank_is_no_category_and_capitals_make_no_new_text(studio: Studio, run: str, corpus: Corpus) -> None:
+    base, topics = str(studio.settings.default_model), corpus.fields["topic"]
+    half = replace(corpus, fields={"topic": tuple(topic if row % 2 else " " for row, topic in enumerate(topics))})
+    found = studio.explore.changes(half, base, run, column="topic").categories
+    assert found is not None and found.texts <= 30
+    assert all(name.strip() for one in found.confused for name in one.categories)
+    told = {row for one in found.confused for row in (*one.mended, *one.broken)}
+    assert all(row % 2 for row in told)
+    none = replace(corpus, fields={"topic": ("",) * len(corpus)})
+    assert studio.explore.changes(none, base, run, column="topic").categories is None
+    loud = replace(corpus, texts=tuple(text.upper() for text in corpus.texts))
+    assert "6 of these 60 texts are among those that a model was tuned on." in studio.explore.changes(loud, base, run).notes
+
+
+def test_what_a_run_held_out_is_judged_and_not_said_to_be_learned(studio: Studio, tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "pairs.csv", 80)
+    run = studio.tune.train(TrainRequest(path, overrides=quick() | {"judge": "split"}))
+    held = [json.loads(line) for line in (studio.workspace.run(run.id) / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
+    texts = {text for row in held for text in row["texts"]}
+    learned = learned_texts(lambda: studio.store, studio.workspace, run.id)
+    assert held and not learned & texts and len(learned) + len(texts) == 160

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sbert_studio.ui.languages import FOLDER, languages
+from sbert_studio.ui.look.languages import FOLDER, languages
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted(FOLDER.glob("*.json"))
@@ -75,3 +77,83 @@ def test_the_tool_reads_what_the_code_says(tool: Any, tmp_path: Path) -> None:
     )
     said = set(tool.javascript.templates(script))
     assert said >= {"{0} text goes as {1}", "{0} texts go as {1}", "of {0} there", "None left"} and "Not said" not in said
+
+
+NODE = """
+const { readFileSync } = require("fs");
+globalThis.window = { SB: {} };
+(0, eval)(readFileSync(process.argv[1], "utf8"));
+const translate = window.SB.translator(JSON.parse(readFileSync(process.argv[2], "utf8")).words);
+const asked = JSON.parse(readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify(asked.map(([text, names]) => translate(text, names) ?? text)));
+"""
+A, B = "second", "all-MiniLM-L6-v2"  # what a visitor called a model is a word of the page's own as well
+
+
+@pytest.fixture(scope="module")
+def chinese() -> Any:
+    """A function: (text, names that a visitor gave) of each → what the page shows."""
+    node = shutil.which("node")
+    if node is None:
+        driver = pytest.importorskip("playwright._impl._driver")
+        node = driver.compute_driver_executable()[0]
+
+    def shown(*asked: tuple[str, list[str]]) -> list[str]:
+        files = [str(ROOT / "assets" / "page" / "language" / "translator.js"), str(FOLDER / "zh.json")]
+        done = subprocess.run(
+            [node, "-e", NODE, *files], input=json.dumps(asked), capture_output=True, text=True, check=True, encoding="utf-8"
+        )
+        return list(json.loads(done.stdout))
+
+    return shown
+
+
+def test_what_visitors_named_is_shown_as_they_named_it(chinese: Any) -> None:
+    first, column, caption, both, said, own = chinese(
+        ("second", [A]),
+        ("category", ["category"]),
+        ("second · Search", [A, "Search"]),
+        ("second · 7481 is ahead of Search by 0.0033; the rows are too few to tell this from chance.", ["second · 7481", "Search"]),
+        ("second reads 2.0 times as many sentences a second.", [A, B]),
+        ("second", []),
+    )
+    assert (first, column, caption) == ("second", "category", "second · Search") and own == "第二条"
+    assert both == "second · 7481 领先 Search，差距 0.0033；行数太少，无法排除偶然。"
+    assert said == "second 每秒读的句子数是它的 2.0 倍。"
+
+
+SAID = [
+    f"{A} is better than {B} by 0.0258 (between +0.0101 and +0.0523); that is more than chance.",
+    f"{A} is ahead of {B}: of 100 rows it gets 85 right instead of 80 (between −1 and +5); that could be chance.",
+    "worse, −0.0367 to −0.0162",
+    f"Where {A} and {B} differ most. What the models say is the cosine of the two.",
+    f"From {A} to {B}, a text keeps 9.5 of its 10 nearest texts on average; 1 of 500 texts has mostly other neighbours.",
+    "Of 500 texts, 491 → 490 lie nearest to one of their own category: that could be chance "
+    "(95% interval of the gain: −0.002 to +0.016; 485 texts that no model was tuned on).",
+    "Better: of 100 new texts it now puts 91 in the right category instead of 85 (gain +0.061, between +0.033 and +0.089).",
+    "Nearest neighbour accuracy on 240 held-out rows",
+    "Nearest neighbour accuracy on the held-out rows",
+    "A blend of the untuned and the tuned model. Nothing is trained again, and you can come back.",
+    f"{A}: 10 of 4,252 words of the texts are not in the model's table and are passed over.",
+    "2 models on Scored pairs",
+    "Judging model 2 of 2 · 30 of 300 pairs",
+    "Method full: 23 million weights are few enough to tune all of them, which is at least as good as adapters.",
+    "3 rows, 7 left behind",
+    "what the labels mean.",
+    "5 s",
+]
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_whole_sentences_have_nothing_left_in_english(chinese: Any, text: str) -> None:
+    (shown,) = chinese((text, [A, B]))
+    assert not re.search(r"[A-Za-z]{2}| s$|\.$", shown.replace(A, "").replace(B, "")), shown
+    assert all(number in shown for number in re.findall(r"\d[\d.,]*\d", text) if "million" not in text), shown
+
+
+def test_the_order_of_the_words_is_chinese(chinese: Any) -> None:
+    assert chinese(("Score on the held-out rows", []), ("23 million weights", []), ("this one stays", [])) == [
+        "留出行上的得分",
+        "2300 万个权重",
+        "保留",
+    ]

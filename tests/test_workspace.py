@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.workspace import _put, atomic_folder
+from sbert_studio.workspace import _put, atomic_folder, file_name
 
 
 def test_a_folder_that_several_write_at_once_is_one_of_theirs_and_nothing_is_left(tmp_path: Path) -> None:
@@ -50,3 +50,17 @@ def test_an_old_folder_stays_where_the_new_one_cannot_take_its_place(tmp_path: P
     with pytest.raises(FileNotFoundError):
         _put(tmp_path / "missing", tmp_path / "it")
     assert [path.name for path in (tmp_path / "it").iterdir()] == ["old"]
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("a/b.csv", "b.csv"),
+        ("x" * 200 + ".csv", "x" * 116 + ".csv"),
+        ("x" * 200, "x" * 120),
+        ("..", "file"),
+        ("x" * 119 + ". y", "x" * 117 + ". y"),
+    ],
+)
+def test_a_file_name_that_is_too_long_keeps_its_ending(given: str, made: str) -> None:
+    assert file_name(given) == made and file_name(made) == made

@@ -19,6 +19,11 @@
   const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
   const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
+  // Names that visitors gave, which no language translates: models, corpora, columns.
+  function theirs(node, names) {
+    if (names?.length) node.dataset.theirs = JSON.stringify(names);
+    else delete node.dataset.theirs;
+  }
   // Bind a view to a gr.HTML: host is {element, props, trigger, watch, server}.
   function mount(name, host) {
     const root = host.element.querySelector(".sb-view");
@@ -26,6 +31,7 @@
     const update = () => {
       const value = host.props.value;
       root.hidden = !value;
+      theirs(root, [...(value?.theirs || []), ...(value?.made?.theirs || [])]);
       if (value) draw(value);
       if (value && value.live) window.SB.stir?.();
       window.SB.made?.(root, value);
@@ -62,7 +68,7 @@
 
   // Read when the first chart is drawn: it is larger than all the rest of the page.
   let reading;
-  function plotly() {
+  const arrived = () => {
     reading ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = document.querySelector("meta[name=sb-plotly]").content;
@@ -74,6 +80,13 @@
       document.head.append(script);
     });
     return reading;
+  };
+  // The library, for a chart in ``node``; null, and said there, where it did not arrive.
+  async function plotly(node) {
+    const found = await arrived().catch(() => null);
+    node.querySelector(".sb-empty")?.remove();
+    if (!found) node.replaceChildren(el("p", { class: "sb-empty" }, "The chart cannot be drawn: a part of the page did not arrive. Reload the page."));
+    return found;
   }
 
   // Plotly reads a little HTML in its texts; these three characters are all it takes to stop that.
@@ -130,7 +143,7 @@
     (both ? above : place).scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
-  window.SB = { busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  window.SB = { theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
     watchTheme();

@@ -75,8 +75,11 @@
   function help(text) {
     const term = found(String(text ?? ""));
     if (!term) return null;
-    const mark = el("button", { type: "button", class: "sb-term", "aria-expanded": "false", "aria-label": `What is ${term.replace(/@$/, "@k")}?` }, "?");
-    mark.addEventListener("click", (event) => { event.preventDefault(); event.stopPropagation(); show(mark, term); });
+    // No button: within a label that would be what the label names, and the field would have no name.
+    const mark = el("span", { role: "button", tabindex: 0, class: "sb-term", "aria-expanded": "false", "aria-label": `What is ${term.replace(/@$/, "@k")}?` }, "?");
+    const press = (event) => { event.preventDefault(); event.stopPropagation(); show(mark, term); };
+    mark.addEventListener("click", press);
+    mark.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") press(event); });
     return mark;
   }
 

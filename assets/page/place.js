@@ -1,9 +1,9 @@
 // The address: what was seen stands in it, and Back, Forward, a reload or a link lead there again.
 (() => {
   "use strict";
-  const { views, select, el } = window.SB;
-  const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour"];
-  let host = null, visits = 0, now = null, going = 0, again = null;
+  const { views, select, el, theirs } = window.SB;
+  const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour", "view", "from", "to", "ask", "file", "alike"];
+  let host = null, visits = 0, now = null, going = 0, settling = 0, again = null;
 
   const read = () => {
     const found = new URLSearchParams(location.search);
@@ -20,7 +20,12 @@
   }
 
   // Until the page has arrived where the address leads, what it passes on its way is no place of its own; nor is what it opens with.
-  const place = (change) => { if (now && Date.now() > going) write(change, false); };
+  // A tab is seen with the part of it that was open there last.
+  const part = (tab) => document.querySelector(`#tab-${tab} .sb-subtabs [id^="view-"][aria-selected="true"]`)?.id.slice("view-".length, -"-button".length) || "";
+  const place = (change) => {
+    const view = part(change.tab), whole = "view" in change ? change : { ...change, view: view.startsWith("first-") ? "" : view };
+    if (now && Date.now() > going) write(whole, Date.now() < settling);
+  };
 
   // Back to a place that names no corpus leads to the one that is there by itself; a link that names none leaves what is chosen.
   function go(whole) {
@@ -41,6 +46,7 @@
     const stale = [otherwise === true ? "something else" : otherwise, made.corpus && made.corpus !== now.corpus && "another corpus"].filter(Boolean);
     root.classList.toggle("sb-stale", stale.length > 0);
     bar.classList.toggle("sb-made-stale", stale.length > 0);
+    theirs(bar, made.theirs);
     bar.replaceChildren(el("span", {}, stale.length ? `Made with ${made.words}; ${stale.join(" and ")} ${stale.length > 1 ? "are" : "is"} chosen now.` : made.words));
     if (stale.length && made.again) bar.append(el("button", { type: "button", class: "sb-small-button", on: { click: () => document.getElementById(made.again)?.click() } }, "Do it again"));
   }
@@ -72,6 +78,7 @@
       markAll();
       if (value.visit === String(visits)) {
         going = 0;
+        settling = Date.now() + 2000;  // the parts of a tab open one after the other: no places of their own
         if (again !== null) { setTimeout(go, 100, again); return undefined; }
       }
       if (first && Object.keys(read()).length) go(false);

@@ -1,7 +1,7 @@
 // The tray in the header: what is under way, how far it is, and Stop; the browser's own tab tells of it as well.
 (() => {
   "use strict";
-  const { views, el, svg, duration } = window.SB;
+  const { views, el, svg, duration, theirs } = window.SB;
   const BUSY = 1000, IDLE = 30000, KEPT = 10 * 60000, MOST = 8, EDGE = 14;
   const SIGNS = { finished: "✓", stopped: "■", failed: "!", interrupted: "!", asks: "?" };
   const live = (entry) => entry.status === "running" || entry.status === "queued";
@@ -56,6 +56,7 @@
       function fill(entry) {
         const goes = live(entry), ends = stopping.has(id) || entry.stopping;
         tab = entry.tab;
+        theirs(node, entry.theirs);
         title.textContent = entry.title;
         title.disabled = !tab;
         phase.textContent = !goes ? "" : ends ? "Stopping… It ends after the step it is in." : entry.phase;
@@ -72,7 +73,7 @@
         stop.hidden = !goes;
         stop.disabled = ends;
         stop.textContent = ends ? "Stopping…" : "Stop";
-        stop.setAttribute("aria-label", `${stop.textContent} ${entry.title}`);
+        stop.setAttribute("aria-label", `Stop: ${entry.title}`);
         badge.hidden = goes;
         badge.className = `sb-badge sb-${entry.status}`;
         badge.textContent = entry.status === "finished" ? "done" : entry.phase;
@@ -105,6 +106,7 @@
       const words = ended ? `${SIGNS[ended.status] || "✓"} ${ended.status === "finished" ? ended.done : `${ended.title}: ${ended.phase}`}`
         : first ? `${Math.floor(first.share * 100)}% ${first.title}` : going.length ? `… ${going[0].title}` : "";
       const whole = words ? `${words} – ${given.name}` : given.name;
+      theirs(document.querySelector("title"), (ended || first || going[0])?.theirs);
       if (document.title !== whole) document.title = whole;
     }
     let seen = null;
@@ -125,6 +127,7 @@
         if (when.has(entry.id)) continue;
         when.set(entry.id, now);
         ended = entry;
+        theirs(spoken, entry.theirs);
         spoken.textContent = entry.status === "finished" ? entry.done : `${entry.title}: ${entry.phase}`;
         looked();
       }

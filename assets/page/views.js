@@ -133,7 +133,7 @@
         el("button", { type: "button", on: { click: () => sort(at, sorted && sorted.column === at ? !sorted.down : column.kind !== "text") }, translate: column.theirs ? "no" : null }, column.name), column.theirs ? null : window.SB.help(column.name)));
       const body = order.map((index) => el("tr", { class: (value.action ? "sb-clickable" : "") + (value.current === index ? " sb-current" : ""),
         on: value.action ? { click: () => act(index) } : {} },
-        value.columns.map((column, at) => el("td", { class: `sb-cell-${column.kind}` + (column.main ? " sb-main" : "") + (rightAligned.has(column.kind) ? " sb-right" : ""), "data-name": column.name },
+        value.columns.map((column, at) => el("td", { class: `sb-cell-${column.kind}` + (column.main ? " sb-main" : "") + (rightAligned.has(column.kind) ? " sb-right" : ""), "data-name": column.name, translate: column.theirs ? "no" : null },
           cells[column.kind](value.rows[index][at], column))),
         value.action || value.pairs ? el("td", { class: "sb-act" }, value.pairs ? window.SB.thumbs(host, value.ids[index], ...value.pairs[index]) : null, value.action && el("button", { type: "button", "aria-label": value.action.label, title: value.action.label,
           on: { click: (event) => { event.stopPropagation(); act(index); } } }, value.action.mark || "→")) : null));

@@ -19,15 +19,38 @@ MONTHS = tuple(f"{{0}} {month} {{1}}" for month in _YEAR.split())
 MEASURES = (
     *("Cosine {0}", "Dot {0}", "Euclidean {0}", "Manhattan {0}", "Accuracy", "accuracy", "Accuracy at {0}", "V measure", "Ndcg at 10"),
     *("Macro F1", "Anisotropy", "Uniformity", "Alignment", "Homogeneity", "Completeness"),
+    *("Nearest neighbour accuracy", "Centroid accuracy", "Recall at {0}", "F1 threshold"),
 )
 # What is said in parts, each of which may stand alone.
 PARTS = (
-    *("left behind", "{0} left out", "{0}: of {1} rows it gets {2} right instead of {3}", "Sentences/s", "dot", "euclidean", "manhattan"),
+    *(
+        "left behind",
+        "{0}, {1} left behind",
+        "{0} s",
+        "{0} left out",
+        "{0}: of {1} rows it gets {2} right instead of {3}",
+        "Sentences/s",
+        "dot",
+        "euclidean",
+        "manhattan",
+    ),
 )
 
 # Keys, classes, columns of public sets, the examples in the boxes of Similarity.
 NAMES = {
-    *("use strict", "Escape", "Home", "End", "Enter", "English", "header p", "ol button", "x unified", "markers+text", "lines+markers"),
+    *(
+        "use strict",
+        "Escape",
+        "Home",
+        "End",
+        "Enter",
+        "English",
+        "header p",
+        "ol li > button",
+        "x unified",
+        "markers+text",
+        "lines+markers",
+    ),
     *("say {0}", "accuracy@", "Wi", "Choices", "Start", "Mapping", "Sigmoid", "Cbow", "Quality", "Article Title", "Article Link"),
     *("Sentence1", "Sentence2", "Sentence3", "pair_ID sentence_A sentence_B", "{0} --target {1}", "{0} si", "ABCDEFabcdef _-.#"),
     *("première", "deuxième", "schlagwörter", "título", "Wqkv", "tf_*", "flax_*", "torch.nn.modules.linear.Identity"),

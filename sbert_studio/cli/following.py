@@ -45,7 +45,7 @@ class Follower:
 
     def emit(self, event: Event) -> None:
         """Tell of one event."""
-        from ..training.events import Evaluated, Notice, Part, PartEnded, Started, Step
+        from ..training.events import Evaluated, Notice, Part, PartEnded, Phase, Started, Step
 
         if isinstance(event, Started):
             for reason in event.reasons:
@@ -63,6 +63,8 @@ class Follower:
             self._line(f"{when}: {metric_in_words(event.metric)} {event.score:.4f}{best}")
         elif isinstance(event, Notice):
             self._line(f"note: {event.message}")
+        elif isinstance(event, Phase):
+            self._line(f"{event.title} …")
         elif isinstance(event, Part):
             self._line(f"part {event.number} of {event.of}: {event.title}")
         elif isinstance(event, PartEnded) and event.after:

@@ -75,7 +75,7 @@ class Corpus:
         At most 20 of them are different, or half as many as there are texts.
         """
         most = min(len(self) - 1, max(_FEW, len(self) * _SHARE))
-        return [name for name, cells in self.fields.items() if 1 < len(set(cells)) <= most]
+        return [name for name, cells in self.fields.items() if 1 < len({cell for cell in cells if cell.strip()}) <= most]
 
     def part(self, rows: Sequence[int], name: str, why: str) -> Corpus:
         """Some of the texts, called ``name``; in the account the others are left out, because of ``why``.

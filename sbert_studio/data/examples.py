@@ -92,7 +92,9 @@ def build_examples(table: Table, roles: Roles) -> tuple[Examples, tuple[Finding,
         bad = bad & usable
         if bad.any():
             rows = tuple(table.lines[bad].tolist())
-            findings.append(Finding("warning", f"{count(len(rows), 'row')} {message}, left out{hint}", rows, drop_rows(rows), why))
+            # They are left out as it is; what a click does is to take them out of the table as well.
+            mend = drop_rows(rows, f"Remove {count(len(rows), 'row')} from the file")
+            findings.append(Finding("warning", f"{count(len(rows), 'row')} {message}, left out{hint}", rows, mend, why))
             usable[bad] = False
 
     for name, found, column in zip(roles.texts, silent, filled, strict=True):

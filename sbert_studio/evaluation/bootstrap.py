@@ -19,6 +19,7 @@ _BLOCK = 2_000_000  # cells of a block of resamples: 16 MB a temporary
 _MOST, _FEWEST = 1000, 200
 _CELLS = 20_000_000  # of all resamples of a large set, whose interval is narrow anyhow: a second or two
 _SEED = 12
+_Z = 1.959964
 MOST_UNDEFINED = 0.1
 """The share of undefined resamples above which the rows are too few of a kind to tell a gain from chance: one or two of the rarer label.
 
@@ -139,6 +140,28 @@ def interval(found: np.ndarray) -> list[float]:
         return []
     low, high = np.quantile(found, (0.025, 0.975))
     return [float(low), float(high)]
+
+
+def interval_of_share(found: np.ndarray, right: np.ndarray) -> list[float]:
+    """The 95% interval of a share of rows (Wilson 1927), of as many rows as vary as much as the resamples do; empty where those are.
+
+    Near 0 and 1 hardly a resample holds another row, and their own interval is too narrow: of 50 rows that are all right it has no
+    width at all, and at a true share of 0.97 it holds that in 80% of the cases, as simulated.
+
+    Args:
+        found: the resampled share. right: (n,) of the rows, true or false.
+    """
+    known = found[~np.isnan(found)]
+    if not len(known):
+        return []
+    share, spread, cluster = float(np.mean(right)), float(np.var(known)), _cluster(len(right))
+    rows = float(len(right) if cluster is None else int(cluster.max()) + 1)
+    if spread > 0:
+        rows = min(rows, share * (1 - share) / spread)
+    wide = _Z * _Z / rows
+    half = _Z * np.sqrt(share * (1 - share) / rows + wide / (4 * rows)) / (1 + wide)
+    middle = (share + wide / 2) / (1 + wide)
+    return [float(max(0.0, middle - half)), float(min(1.0, middle + half))]
 
 
 def gain(before: np.ndarray | None, after: np.ndarray | None) -> dict[str, Any]:

@@ -77,6 +77,10 @@ def interval_in_words(scores: Mapping[str, Any]) -> str:
 
 def gain_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """By how much the model is better, with its interval, and the verdict on it; nothing where none was measured."""
+    if before and "score" in before and "chosen" in after:
+        own = gain_in_words(before, after["chosen"])
+        told = _UNTUNED if after.get("strength") == 0 else _strength_by_hand(after)
+        return f"{told}; {_as_chosen_by_training(after, own)}" if own else told
     low, high = after.get("gain_interval") or (None, None)
     if low is None or high is None or not before:
         return ""
@@ -86,7 +90,12 @@ def gain_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def verdict(after: Mapping[str, Any]) -> str:
-    """``better``, ``worse``, or ``no difference beyond chance``: where the 95% interval of the gain lies; nothing without one."""
+    """``better``, ``worse``, or ``no difference beyond chance``: where the 95% interval of the gain lies.
+
+    Nothing without one, and of a strength that a person chose, who had seen how it does on these rows.
+    """
+    if "chosen" in after:
+        return ""
     low, high = after.get("gain_interval") or (None, None)
     if low is None or high is None:
         return ""
@@ -105,6 +114,8 @@ def kept_in_words(after: Mapping[str, Any]) -> str:
     if scores.get("interpolated") or ("chosen" in scores and not known):
         judged = "between two marks that were judged, so its score is an estimate" if known else "nothing has judged it"
         return f"strength {strength:g}, as you chose: {judged}"
+    if not short and "chosen" in scores:
+        return f"strength {strength:g}, as you chose"
     if short and (strength > 0 or "chosen" in scores):
         return f"strength {strength:g}, as you chose; best was {max(known, key=lambda mark: known[mark]):g} with {best:.4f}"
     if short:
@@ -147,6 +158,8 @@ def conclusion_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     owner_has_chosen = "chosen" in (after.get("kept") or after)
     if after.get("strength") == 0:
         return _UNTUNED if owner_has_chosen else "no gain: the untuned model is kept"
+    if "chosen" in after:
+        return _by_hand(float(before["score"]), after)
     then, now = float(before["score"]), float(after["score"])
     interval = after.get("gain_interval") or ()
     bounds = [bound for bound in interval if bound is not None]
@@ -162,6 +175,27 @@ def conclusion_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
         gain += f", between {bounds[0]:+.{digits}f} and {bounds[1]:+.{digits}f}"
     words = verdict(after)
     return f"{words}: {found} ({gain})" if words else f"{found} ({gain})"
+
+
+def _by_hand(then: float, after: Mapping[str, Any]) -> str:
+    """What the rows show of a strength that was chosen by looking at them: no gain with an interval, and no verdict."""
+    if after.get("interpolated") or not after.get("strengths"):  # nothing has judged it
+        return _strength_by_hand(after)
+    return f"{_strength_by_hand(after)}; on them {then:.4f} → {after['score']:.4f}, which says little of other rows"
+
+
+def _strength_by_hand(after: Mapping[str, Any]) -> str:
+    return f"strength {after['strength']:g} was chosen by hand, by looking at these very rows"
+
+
+def automatic_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """What the strength came to that the training chose, where a person has chosen another since; nothing where none has."""
+    own = conclusion_in_words(before, after["chosen"]) if "chosen" in after else ""
+    return own and _as_chosen_by_training(after, own)
+
+
+def _as_chosen_by_training(after: Mapping[str, Any], own: str) -> str:
+    return f"strength {after['chosen'].get('strength', 1.0):g}, which the training chose: {own}"
 
 
 def everyday_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -184,5 +218,11 @@ def chosen_in_words(after: Mapping[str, Any]) -> str:
 
 def outcome_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The sentences that stand beside the scores of a run: what it came to, what it cost elsewhere, which model was kept."""
-    found = (conclusion_in_words(before, after), everyday_in_words(before, after), kept_in_words(after), chosen_in_words(after))
+    found = (
+        conclusion_in_words(before, after),
+        automatic_in_words(before, after),
+        everyday_in_words(before, after),
+        kept_in_words(after),
+        chosen_in_words(after),
+    )
     return [sentence for sentence in found if sentence]

@@ -45,7 +45,7 @@ class Usual:
         if share >= 1:
             return f"all {len(self.cosines):,}"
         of = next((step for step in _STEPS if share * step <= step - 1), _STEPS[-1])
-        return f"{int(share * of):,} of {of:,}"
+        return f"{int(share * of + 1e-9):,} of {of:,}"
 
     def bins(self, low: float, high: float, count: int) -> list[float]:
         """A histogram in ``count`` bins from ``low`` to ``high``, as shares of its highest bin."""

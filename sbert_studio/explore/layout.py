@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import re
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +15,7 @@ import numpy as np
 
 from ..data.progress import checkpoint
 from ..encoders.unit import unit
+from .compiled import keep_compiled_code
 from .reduction import neighbours, principal_components
 
 if TYPE_CHECKING:
@@ -92,7 +90,7 @@ def _fit(
     start: np.ndarray | None,
     progress: Progress | None,
 ) -> np.ndarray:
-    _keep_compiled_code(cache)
+    keep_compiled_code(cache)
     from umap import UMAP
 
     reported = {"file": _Epochs(progress), "disable": False, "mininterval": 0.2, "bar_format": "{n_fmt}/{total_fmt}"}
@@ -111,11 +109,7 @@ def _fit(
             tqdm_kwds=reported,
         )
         with _bars_let_go_on_failure():
-            try:
-                return np.asarray(model.fit_transform(points))
-            except OSError:  # compiled code is only a cache, which a full disk does not take
-                _keep_no_compiled_code()
-                return np.asarray(model.fit_transform(points))
+            return np.asarray(model.fit_transform(points))
 
 
 @contextlib.contextmanager
@@ -148,25 +142,6 @@ def _bars_let_go_on_failure() -> Iterator[None]:
             while True:
                 tqdm.get_lock().release()
         raise
-
-
-def _keep_compiled_code(cache: Path) -> None:
-    """Have numba keep compiled code in ``cache`` where it may not write beside umap's own files.
-
-    Numba asks when umap decorates its functions, so this must come before the import of umap.
-    """
-    import numba
-
-    homes = [folder for name in ("umap", "pynndescent") for folder in (find_spec(name) or numba.__spec__).submodule_search_locations or ()]
-    if not numba.config.CACHE_DIR and not all(os.access(folder, os.W_OK) for folder in homes):
-        numba.config.CACHE_DIR = str(cache) if os.access(cache, os.W_OK) else tempfile.mkdtemp(prefix="sbert-studio-numba-")
-
-
-def _keep_no_compiled_code() -> None:
-    """Have numba compile and keep nothing from now on."""
-    from numba.core.caching import IndexDataCacheFile
-
-    IndexDataCacheFile.save = lambda *_: None
 
 
 class _Epochs(io.TextIOBase):

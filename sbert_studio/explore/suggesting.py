@@ -21,6 +21,8 @@ _EACH = 2  # pairs in which one text may stand
 _DEPTH = 40  # candidates for each pair that is asked for
 
 Found = tuple[int, int, float]
+# Products of some rows with those from the first of them on, and that first one's place → what the pairs are worth.
+Worth = Callable[[np.ndarray, int], np.ndarray]
 
 
 def some_rows(texts: Sequence[str], most: int = MOST_ROWS) -> np.ndarray:
@@ -61,7 +63,11 @@ def near(
     Returns:
         (a, b, cosine), the nearest first.
     """
-    return _picked(_best(vectors, lambda products, _: -np.abs(products - threshold), count, progress), count, known)
+
+    def distance(rows: np.ndarray) -> Worth:
+        return lambda products, _: -np.abs(products - threshold)
+
+    return _picked(vectors, distance, count, known, progress)
 
 
 def contested(
@@ -82,18 +88,23 @@ def contested(
     Returns:
         (a, b, cosine by the first model), those first of which the shares differ most.
     """
-    rows = unit(others)
+    every = unit(others)
 
-    def gap(products: np.ndarray, start: int) -> np.ndarray:
-        theirs = rows[start : start + len(products)] @ rows[start:].T
-        return np.asarray(np.abs(share(products) - other_share(theirs)))
+    def gap(rows: np.ndarray) -> Worth:
+        of_rows = every[rows]
 
-    return _picked(_best(vectors, gap, count, progress), count, known)
+        def worth(products: np.ndarray, start: int) -> np.ndarray:
+            theirs = of_rows[start : start + len(products)] @ of_rows[start:].T
+            return np.asarray(np.abs(share(products) - other_share(theirs)))
+
+        return worth
+
+    return _picked(vectors, gap, count, known, progress)
 
 
-def _best(vectors: np.ndarray, worth: Callable[[np.ndarray, int], np.ndarray], count: int, progress: Progress | None) -> Iterator[Found]:
-    """The pairs of greatest worth, the greatest first, with their cosines; many more than are asked for."""
-    rows, kept, depth = unit(vectors), np.empty((0, 4)), count * _DEPTH
+def _best(vectors: np.ndarray, worth: Worth, depth: int, progress: Progress | None) -> Iterator[Found]:
+    """The ``depth`` pairs of greatest worth, the greatest first, with their cosines."""
+    rows, kept = unit(vectors), np.empty((0, 4))
     for start, products in upper_blocks(rows):
         checkpoint()
         left, right = np.nonzero(products >= -1)
@@ -108,14 +119,27 @@ def _best(vectors: np.ndarray, worth: Callable[[np.ndarray, int], np.ndarray], c
         yield int(a), int(b), float(cosine)
 
 
-def _picked(found: Iterator[Found], count: int, known: Collection[tuple[int, int]]) -> list[Found]:
-    seen: Counter[int] = Counter()
-    picked: list[Found] = []
-    for a, b, cosine in found:
-        if len(picked) == count:
+def _picked(
+    vectors: np.ndarray,
+    worth_of: Callable[[np.ndarray], Worth],
+    count: int,
+    known: Collection[tuple[int, int]],
+    progress: Progress | None,
+) -> list[Found]:
+    """The pairs of greatest worth that are not known, each row in two at most; ``worth_of``: how the pairs among some rows are valued."""
+    seen, picked, rows = Counter[int](), list[Found](), np.arange(len(vectors))
+    while len(rows) > 1 and len(picked) < count:
+        depth, before = count * _DEPTH + len(known), len(picked)
+        for left, right, cosine in _best(vectors[rows], worth_of(rows), depth, progress):
+            a, b = int(rows[left]), int(rows[right])
+            if len(picked) == count:
+                break
+            if (a, b) in known or max(seen[a], seen[b]) >= _EACH or any(pair[:2] == (a, b) for pair in picked):
+                continue
+            seen.update((a, b))
+            picked.append((a, b, cosine))
+        if len(picked) == before or len(rows) * (len(rows) - 1) // 2 <= depth:
             break
-        if (a, b) in known or max(seen[a], seen[b]) >= _EACH:
-            continue
-        seen.update((a, b))
-        picked.append((a, b, cosine))
+        # One text of which all is uncertain fills the depth with its pairs: the rest is looked at without those that have had their turn.
+        rows = rows[[seen[row] < _EACH for row in rows.tolist()]]
     return picked

@@ -56,6 +56,7 @@ class Changing(Exploring):
             StudioError: the models are the same, or give no vectors; the corpus has fewer than three texts or more than 30,000; there is
                 no such column.
         """
+        from ..data.splits.splitting import plain
         from ..explore.changes.alignment import laid_on
         from ..explore.changes.movement import movement
         from ..explore.changes.pairs import changed_most
@@ -81,7 +82,7 @@ class Changing(Exploring):
         first = project(vectors[0], params, keys[0], self.workspace, told("Drawing map 1 of 2"))
         second = project(vectors[1], params, keys[1], self.workspace, told("Drawing map 2 of 2"), start=first)
         learned = set().union(*(learned_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
-        new = np.array([text not in learned for text in corpus.texts])
+        new = np.array([plain(text) not in learned for text in corpus.texts])
         asked = [query.strip() for query in queries if query.strip()][:MOST_QUERIES]
         return Changes(
             corpus=corpus,
@@ -135,8 +136,13 @@ def _scored(vectors: np.ndarray, row: int, rows: np.ndarray) -> tuple[tuple[int,
     return tuple(zip(rows.tolist(), scores.tolist(), strict=True))
 
 
-def _by_category(corpus: Corpus, column: str, vectors: Sequence[np.ndarray], new: np.ndarray, progress: Progress | None) -> CategoryChange:
-    """The texts that no model was tuned on are judged, by all others; all of them where there are hardly any such."""
+def _by_category(
+    corpus: Corpus, column: str, vectors: Sequence[np.ndarray], new: np.ndarray, progress: Progress | None
+) -> CategoryChange | None:
+    """The texts that no model was tuned on are judged, by all others; all of them where there are hardly any such.
+
+    A text whose cell is blank has no category, and is neither judged nor near; ``None`` where no text has one.
+    """
     from ..evaluation.bootstrap import drawn_together, gain, resampled_mean
     from ..evaluation.measures.categories import nearest_categories
     from ..explore.changes.confusion import confusion_changes
@@ -148,7 +154,10 @@ def _by_category(corpus: Corpus, column: str, vectors: Sequence[np.ndarray], new
         found.append(nearest)
         if progress is not None:
             progress(done + 1, len(vectors))
-    judged = np.flatnonzero(new if new.sum() >= _FEWEST else np.ones(len(corpus), bool))
+    told = truth >= 0
+    if not told.any():
+        return None
+    judged = np.flatnonzero(told & new if (told & new).sum() >= _FEWEST else told)
     right = [(nearest == truth)[judged] for nearest in found]
     with drawn_together([corpus.texts[row] for row in judged]):
         span = gain(*(resampled_mean(own.astype(np.float64)) for own in right)).get("gain_interval")

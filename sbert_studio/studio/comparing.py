@@ -171,7 +171,7 @@ def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
 def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | None:
     """How the cosines of the rows that have both their texts go with the scores or labels beside them."""
     from ..data.examples import build_examples
-    from ..evaluation.bootstrap import interval
+    from ..evaluation.bootstrap import drawn_together, interval
     from ..evaluation.measures.sts import pearson, resampled_pearson, resampled_spearman, spearman
 
     if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
@@ -188,8 +188,10 @@ def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | N
     places = np.searchsorted(compared, told.lines)
     if roles.kind == "scored_pairs":
         drawn = (resampled_spearman, resampled_pearson) if len(told) <= _MOST_RESAMPLED else ()
-        intervals = [tuple(interval(draw(found, targets))) for draw in drawn] or [(), ()]
-        worst = _worst(places, found, targets, [float(target) for target in targets])
+        with drawn_together(*told.texts):
+            intervals = [tuple(interval(draw(found, targets))) for draw in drawn] or [(), ()]
+        low, high = (0.0 if roles.low is None else roles.low), (1.0 if roles.high is None else roles.high)
+        gaps = _gaps(places, found, targets, [float(f"{low + float(target) * (high - low):.6g}") for target in targets])
         return Agreement(
             roles.target,
             len(told),
@@ -197,18 +199,23 @@ def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | N
             pearson(found, targets),
             spearman_interval=intervals[0],
             pearson_interval=intervals[1],
-            worst=worst,
+            worst=_worst(gaps),
+            gaps=gaps,
+            scale=(low, high),
         )
     means = {label: float(found[targets == number].mean()) for number, label in enumerate(roles.labels) if (targets == number).any()}
     said = [roles.labels[int(number)] for number in targets]
-    worst = _worst(places, found, np.array([means[label] for label in said]), said) if len(means) > 1 else ()
-    return Agreement(roles.target, len(told), mean_by_label=means, worst=worst)
+    gaps = _gaps(places, found, np.array([means[label] for label in said]), said)
+    return Agreement(roles.target, len(told), mean_by_label=means, worst=_worst(gaps) if len(means) > 1 else (), gaps=gaps)
 
 
-def _worst(places: np.ndarray, found: np.ndarray, gold: np.ndarray, said: Sequence[float | str]) -> tuple[Gap, ...]:
-    """The pairs on which the cosines and the gold scores disagree most."""
+def _gaps(places: np.ndarray, found: np.ndarray, gold: np.ndarray, said: Sequence[float | str]) -> tuple[Gap, ...]:
+    """By how much the cosine and the gold score of each pair disagree."""
     from ..evaluation.agreement import rank_gaps
 
-    gaps = rank_gaps(found, gold)
-    order = np.argsort(-np.abs(gaps), kind="stable")[:_WORST]
-    return tuple(Gap(int(places[row]), said[row], float(gaps[row])) for row in order.tolist())
+    return tuple(Gap(int(place), of, float(gap)) for place, of, gap in zip(places, said, rank_gaps(found, gold), strict=True))
+
+
+def _worst(gaps: Sequence[Gap]) -> tuple[Gap, ...]:
+    """The pairs on which the cosines and the gold scores disagree most."""
+    return tuple(sorted(gaps, key=lambda one: -abs(one.gap))[:_WORST])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -37,5 +38,24 @@ def learned_by(store: Callable[[], Store], workspace: Workspace, model: str) -> 
 
 
 def learned_texts(store: Callable[[], Store], workspace: Workspace, model: str) -> set[str]:
-    """Every text that a model has learned from."""
-    return {text for _, files in learned_by(store, workspace, model) for _, rows in files for row in rows for text in row}
+    """Every text that a model has learned from, as :func:`~sbert_studio.data.splits.splitting.plain` writes it; none that was held out."""
+    from ..data.splits.splitting import plain
+
+    found: set[str] = set()
+    for run, files in learned_by(store, workspace, model):
+        held = _held_out(workspace, run)
+        found |= {plain(text) for _, rows in files for row in rows - held for text in row}
+    return found
+
+
+def _held_out(workspace: Workspace, run: Run) -> set[tuple[str, ...]]:
+    """The rows of a run's own file that it only judged by. In folds there are none: in the end it learned from all of them."""
+    from ..training.artifacts import HELD_OUT
+
+    path = workspace.run(run.id) / HELD_OUT
+    if run.spec.get("folds") or "folds" in run.after:
+        return set()
+    try:
+        return {tuple(json.loads(line)["texts"]) for line in path.read_text(encoding="utf-8").splitlines()}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()

@@ -156,7 +156,7 @@ class _Advisor:
     def _method(self) -> None:
         decoder = any(word in self.backbone for word in _DECODERS)
         limit = _FULL_LIMIT.get(self.device, _FULL_LIMIT["cpu"])
-        size = f"{self.parameters / 1e6:,.0f} million weights"
+        size = f"{self.parameters / 1e6:.0f} million weights"
         if self.words:
             if self.chosen.get("method") == "lora":
                 raise StudioError("a model of word vectors has no attention that adapters could sit in", "tune it with the method full")
@@ -182,8 +182,10 @@ class _Advisor:
             self._set("batch_size", size, f"Batch size {size}: the other rows of a batch are the negatives, so it should be large.")
         elif self.rows > SMALL:
             self._set("batch_size", 32, f"Batch size 32: with {self.rows:,} rows there are steps enough.")
-        else:
+        elif self.rows > 16:
             self._set("batch_size", 16, f"Batch size 16: with {self.rows:,} rows, smaller batches give more steps.")
+        else:
+            self._set("batch_size", 16, f"Batch size 16: a step sees all {self.rows:,} rows at once.")
 
     def _rate(self) -> None:
         small = self.parameters <= _SMALL_MODEL
@@ -217,6 +219,8 @@ class _Advisor:
         return self.examples.kind in ("scored_pairs", "labelled_pairs")
 
     def _epochs(self) -> None:
+        from .trials.folds import FEWEST
+
         few = 3 if self._scored and not self.cross and self.values["method"] == "full" else 6
         steps = ((SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
         epochs = next(first if self._scored else second for most, first, second in steps if self.rows <= most)
@@ -228,7 +232,9 @@ class _Advisor:
             "few rows are worth seeing more often"
             if epochs > 4
             else "at a high rate that is enough, and leaves time to judge by every row"
-            if self.rows <= SMALL and epochs == few
+            if FEWEST <= self.rows <= SMALL and epochs == few
+            else "at a high rate that is enough"
+            if self.rows < FEWEST and epochs == few
             else "the best of these is kept"
             if epochs > 1
             else "there are rows enough for one pass"

@@ -102,7 +102,16 @@ def _facts(spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any],
     training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in shown]
     training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
     training += [("soup", f"the mean of {spec.soup} trainings")] if spec.soup > 1 else []
-    training += [("first stage", f"{spec.first['objective']}, {spec.first['epochs']:g} epochs on other rows")] if spec.first else []
+    training += (
+        [
+            (
+                "first stage",
+                f"{spec.first['objective']}, {spec.first['epochs']:g} epoch{'' if spec.first['epochs'] == 1 else 's'} on other rows",
+            )
+        ]
+        if spec.first
+        else []
+    )
     training += [("strength", f"{after['strength']:g} (0 untuned, 1 tuned)")] if "strength" in after else []
     training += [("alarm", f"{spec.accept_alarm}: the owner chose to go on")] if spec.accept_alarm else []
     return CardFacts(

@@ -99,9 +99,21 @@ class Saved:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something a person should know; the run goes on."""
+    """Something a person should know; the run goes on.
+
+    Attributes:
+        passing: whether it is true only until the run goes on, as of one that is stopped and can be resumed.
+    """
 
     message: str
+    passing: bool = False
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What the run does now, where it takes no step: it holds until a step, a part or an end is told, or another phase."""
+
+    title: str
 
 
 @dataclass(frozen=True)
@@ -169,10 +181,10 @@ class Failed:
     hint: str = field(default="")
 
 
-Event: TypeAlias = Started | Step | Evaluated | Pinned | Saved | Notice | Part | PartEnded | Finished | Stopped | Asks | Failed
+Event: TypeAlias = Started | Step | Evaluated | Pinned | Saved | Notice | Phase | Part | PartEnded | Finished | Stopped | Asks | Failed
 _TYPES: dict[str, type[Event]] = {
     kind.__name__.lower(): kind
-    for kind in (Started, Step, Evaluated, Pinned, Saved, Notice, Part, PartEnded, Finished, Stopped, Asks, Failed)
+    for kind in (Started, Step, Evaluated, Pinned, Saved, Notice, Phase, Part, PartEnded, Finished, Stopped, Asks, Failed)
 }
 
 

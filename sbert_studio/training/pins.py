@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..encoders.trainable import Trainable
 
 MOST_PAIRS, LONGEST, NEAREST = 5, 1_000, 5
-_MOST_AMONG = 128  # texts, so that a look at them takes a fraction of a second
+_MOST_AMONG = 512  # texts, so that a look at them takes a second or two on two busy cores, at every evaluation of every fold
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from ..workspace import write_json
 from .artifacts import export
 from .checkpoint import Checkpoints, disk_space
 from .distributed import Processes
-from .events import Asks, Event, Finished, Notice, Started, Stopped
+from .events import Asks, Event, Finished, Notice, Phase, Started, Stopped
 from .judging.alarm import FORGETS, accepted
 from .judging.blend import MARKS, Blend, unblended
 from .judging.conclusion import concluded, keep_mistakes, noted
@@ -206,11 +207,14 @@ def _remarks(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[s
 
 
 def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, assignment: Assignment) -> Outcome:
-    state, processes, folder = loop.state, parts.processes, parts.folder
+    state, processes, folder, began = loop.state, parts.processes, parts.folder, time.perf_counter()
     if reached != "asks":
         if parts.marks is None:
             loop.restore_best()
         parts.encoder.eval()
+        if parts.judge is not None or parts.general is not None:
+            blends = not unblended(parts.spec) and (parts.judge is not None or assignment.verdict is not None)
+            parts.say(Phase("judging the trained model, and blends of it with the untuned one" if blends else "judging the trained model"))
         blend.between()
         if parts.marks is None:
             state = concluded(parts, state, blend, assignment, reached)
@@ -226,7 +230,7 @@ def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, ass
         state.before,
         state.after,
         state.step,
-        state.total_seconds,
+        state.total_seconds + time.perf_counter() - began,
         rate,
         state.alarm or (loop.question.to_json() if loop.question is not None else {}),
     )

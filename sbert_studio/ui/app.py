@@ -17,15 +17,16 @@ from ..caches import keep_little
 from ..data.samples import samples
 from ..errors import StudioError
 from ..studio.keeping import Keeper
-from . import banner, places, tabs, theme
+from . import banner, places, tabs
 from .api.build import build as build_api
-from .basket import panel as basket
-from .handlers import guarded, hide_what_is_hidden
-from .languages import FOLDER, GradioInEnglish, languages, served
+from .look import theme
+from .look.languages import FOLDER, GradioInEnglish, languages, served
 from .page import Page, is_ours
-from .plots import plotly_folder
+from .panels.basket import panel as basket
+from .pieces.handlers import guarded, hide_what_is_hidden
+from .pieces.plots import plotly_folder
+from .pieces.views import view
 from .tray import panel as tray
-from .views import view
 from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
 from .visitors.session import is_owner, new_owner
@@ -73,6 +74,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.evaluations_timer = gr.Timer(0.5, active=False)
         page.owner = gr.BrowserState({"owner": "", "job": ""}, storage_key=_BROWSER_KEY, secret=_BROWSER_KEY)
         page.kept_form = gr.BrowserState({"file": ""}, storage_key=f"{_BROWSER_KEY}-form", secret=_BROWSER_KEY)
+        page.kept_alike = gr.BrowserState({"corpus": ""}, storage_key=f"{_BROWSER_KEY}-alike", secret=_BROWSER_KEY)
         page.kept_model = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
         with gr.Row(elem_classes=["sb-header"]):
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})

@@ -8,9 +8,9 @@ from typing import Any
 import gradio as gr
 
 from ..errors import StudioError
-from .handlers import guarded
 from .page import Page
-from .views import Value, view
+from .pieces.handlers import guarded
+from .pieces.views import Value, view
 
 _ELSEWHERE = "Type the hub id of a model for it above, such as paraphrase-multilingual-MiniLM-L12-v2, where the machine can reach the hub."
 _OWN = "Word vectors made from these texts themselves know their words: a minute in the Models tab."

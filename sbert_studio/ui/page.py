@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,9 @@ import gradio as gr
 
 from ..data.readers.content import SUFFIXES
 from ..errors import StudioError
-from .basket.baskets import Baskets
+from .panels.basket.baskets import Baskets
 from .visitors import arranged
-from .visitors.kept import CORPUS, KeptFiles
+from .visitors.kept import CORPUS, ChangedElsewhereError, KeptFiles
 from .visitors.session import Chosen, Downloads, Drawn, is_owner, new_owner
 from .visitors.sessions import Sessions
 from .visitors.shelves import Shelf, Shelves
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..studio import Studio
     from ..studio.results import Changes, Duplicates, PairScores
-    from .basket.pairs import Basket
-    from .tuning.drafts import Draft
+    from .panels.basket.pairs import Basket
+    from .panels.tuning.drafts import Draft
 
 FILE_TYPES = list(SUFFIXES)
 _EACH = 4  # visitors who may fill their part of the room at the same time
@@ -48,7 +48,8 @@ class Page:
         corpus_name: the chooser of it in the header; its value is the corpus' id.
         tabs: the ``gr.Tabs``; arrived: a ``gr.State`` with the :class:`~sbert_studio.ui.places.Place` that a link or Back led to.
         compare: a ``gr.State`` with the two models of which is to be shown what changed (see :mod:`sbert_studio.ui.changing.handover`).
-        kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload; kept_form: one with what stands in Fine-tune.
+        kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload; kept_form: one with what stands in Fine-tune;
+            kept_alike: one with what was decided on near-duplicates.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
         pair: a ``gr.State`` with the :class:`~sbert_studio.ui.tuning.worst.Pair` that another tab wants compared.
         runs_changed: a ``gr.State`` counter that rises when a run is added, ends or is deleted.
@@ -68,6 +69,7 @@ class Page:
     model: Any = None
     kept_model: Any = None
     kept_form: Any = None
+    kept_alike: Any = None
     corpus: Any = None
     corpus_name: Any = None
     tabs: Any = None
@@ -99,6 +101,7 @@ class Page:
     form_files: dict[tuple[Any, ...], str] = field(default_factory=dict)
     baskets: Baskets = field(init=False)
     _samples: dict[str, Chosen] = field(default_factory=dict)
+    _not_kept: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         room = self.studio.room_of_visitors
@@ -119,6 +122,7 @@ class Page:
         """The page that asks was closed: what it waits for ends, and its things may go. Its trainings go on."""
         VISITS.stop(session())
         self.shelves.close(session())
+        self._not_kept = {place for place in self._not_kept if place[0] != session()}
         self.sessions.closed(session())
 
     def sweep(self) -> None:
@@ -200,6 +204,8 @@ class Page:
         """A file as the visitor's corpus, kept for their next visit where there is room: its key."""
         chosen = self.choose(path, column, name, progress)
         kept = self.kept.keep(self.visitor(owner), path, chosen.corpus.name, chosen.column)
+        if kept is None:
+            gr.Info("There is no room to keep this file: after a reload you will have to choose it again.", duration=8)
         return self._put_as_left(owner, chosen if kept is None else replace(chosen, path=kept.path, id=f"{FILE}{kept.id}"))
 
     def other_column(self, owner: Any, chosen: Chosen, column: str) -> str:
@@ -209,9 +215,16 @@ class Page:
         return self._put_as_left(owner, replace(self.choose(chosen.path, column, chosen.corpus.name), id=chosen.id))
 
     def remember_map(self, owner: Any, drawn: Drawn) -> None:
-        """Keep what was done to a map for the visitor's next visit; where that cannot be, it is said at the first step."""
-        if not arranged.remember(self.kept, self.visitor(owner), drawn) and len(drawn.edits.steps) == 1:
-            gr.Info("What you do on this map lasts until the page is closed: download what you want to keep.", duration=8)
+        """Keep what was done to a map for the visitor's next visit; where that cannot be, it is said once."""
+        why = "What you do on this map lasts until the page is closed: download what you want to keep."
+        try:
+            kept = arranged.remember(self.kept, self.visitor(owner), drawn)
+        except ChangedElsewhereError:
+            kept, why = False, "This map was changed in another tab. What is done here is not kept: reload the page to go on from there."
+        place = (session(), drawn.chosen.id or drawn.corpus.name)
+        if not kept and place not in self._not_kept:
+            gr.Info(why, duration=8)
+        (self._not_kept.discard if kept else self._not_kept.add)(place)
 
     def without_edits(self, owner: Any, key: str | None) -> str:
         """The corpus as its file has it, without what was done to its map, which is forgotten: its key.
@@ -233,17 +246,20 @@ class Page:
             gr.Warning(damaged, duration=12, title="Not all is as you left it")
         return self.corpora.put(found)
 
-    def made_by_form(self, form: str, key: str, words: str, again: str, corpus: Corpus | None = None) -> dict[str, str]:
+    def made_by_form(
+        self, form: str, key: str, words: str, again: str, corpus: Corpus | None = None, theirs: Sequence[str] = ()
+    ) -> dict[str, Any]:
         """What a result was made with whose models stand in a form of its own, and not in the header.
 
         Args:
             form: the name of a ``form`` view, which holds ``key`` as long as the form says what the result was made with.
             corpus: where it was made of the corpus in the header.
+            theirs: the names in ``words``, which no language translates.
         """
         digest = "" if corpus is None else corpus.digest
-        return {"model": "", "corpus": digest, "form": form, "key": key, "words": words, "again": again}
+        return {"model": "", "corpus": digest, "form": form, "key": key, "words": words, "again": again, "theirs": list(theirs)}
 
-    def made(self, model: str | None, chosen: Chosen | None = None, again: str = "") -> dict[str, str]:
+    def made(self, model: str | None, chosen: Chosen | None = None, again: str = "") -> dict[str, Any]:
         """What a result was made with, for the page to say, and to mark it by once another model or corpus is chosen.
 
         Args:
@@ -251,7 +267,12 @@ class Page:
         """
         name = model or self.studio.settings.default_model
         words = self.titled(name) + (f" · {chosen.corpus.name}" if chosen is not None else "")
-        return {"model": name, "corpus": "" if chosen is None else chosen.corpus.digest, "words": words, "again": again}
+        theirs = [self.titled(name), *self.corpus_names(chosen)]
+        return {"model": name, "corpus": "" if chosen is None else chosen.corpus.digest, "words": words, "again": again, "theirs": theirs}
+
+    def corpus_names(self, chosen: Chosen | None) -> list[str]:
+        """What the visitor named of a corpus: nothing of a sample, whose title is the page's own."""
+        return [] if chosen is None or chosen.id.startswith(SAMPLE) else [chosen.corpus.name]
 
     def titled(self, model: str) -> str:
         """What people call a model: a run by its name."""

@@ -10,9 +10,9 @@ from typing import Any
 import gradio as gr
 
 from ..errors import StudioError
-from .handlers import guarded
 from .page import Page
-from .views import Value, view
+from .pieces.handlers import guarded
+from .pieces.views import Value, view
 
 _LONGEST = 2_000
 OWN = "own"
@@ -29,6 +29,8 @@ class Place:
         tab: in lower case. corpus: its id. model: its name.
         query, mode: what is searched, and how.
         drawn: whether the map is; colour: by what.
+        view: the part of the tab. before, after, ask: the two models of What changed, and the queries.
+        file: the file of pairs; alike: the threshold of the near-duplicates.
         whole: whether what the address does not name stands at what is there by itself; else it is left as it is.
         visit: a number of the browser's, different each time, so that the same place can be gone to twice.
     """
@@ -40,6 +42,12 @@ class Place:
     mode: str = ""
     drawn: bool = False
     colour: str = ""
+    view: str = ""
+    before: str = ""
+    after: str = ""
+    ask: str = ""
+    file: str = ""
+    alike: str = ""
     whole: bool = False
     visit: str = ""
 
@@ -52,7 +60,8 @@ class Place:
 
 
 # The words of an address, and what they stand for.
-_NAMES = {name: name for name in ("tab", "corpus", "model", "mode", "drawn", "colour", "whole", "visit")} | {"q": "query"}
+_NAMES = {name: name for name in ("tab", "corpus", "model", "mode", "drawn", "colour", "view", "ask", "file", "alike", "whole", "visit")}
+_NAMES |= {"q": "query", "from": "before", "to": "after"}
 _FLAGS = ("drawn", "whole")
 
 
@@ -106,6 +115,25 @@ def here(page: Page, key: str | None, model: str | None) -> Value:
             "corpus": "" if chosen.id == first else chosen.id,
         },
     }
+
+
+def parts(page: Page, tab: str, tabs: Any, views: Mapping[str, Any]) -> None:
+    """Have the address hold which part of a tab is seen, and lead to it again.
+
+    Args:
+        tab: the word of an address for the tab.
+        tabs: the ``gr.Tabs`` of its parts; views: each by its id, the first one first.
+    """
+    first = next(iter(views))
+
+    def on_arrive(place: Place | None) -> Any:
+        if place is None or not (place.view in views or (place.whole and place.tab == tab)):
+            return gr.skip()
+        return gr.Tabs(selected=place.view if place.view in views else first)
+
+    page.arrived.change(guarded(on_arrive), page.arrived, tabs, **_QUIET)
+    for name, part in views.items():
+        part.select(None, js=f"() => SB.place({{ tab: '{tab}', view: '{'' if name == first else name}' }})")
 
 
 def choose(page: Page, owner: Any, corpus_id: str, key: str | None = None) -> tuple[Any, Any]:

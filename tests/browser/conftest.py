@@ -80,6 +80,17 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+_CUT_OFF = """() => [...document.querySelectorAll("main *, .gradio-container *")].filter((node) => {
+  if (!node.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return false;
+  if (node.closest("svg, .sb-hidden, .sb-drawer")) return false;
+  const box = node.getBoundingClientRect();
+  if (box.width < 2 || box.height < 2 || box.right <= innerWidth + 1) return false;
+  for (let up = node.parentElement; up && up !== document.body; up = up.parentElement)
+    if (["auto", "scroll"].includes(getComputedStyle(up).overflowX) && up.clientWidth < up.scrollWidth) return false;
+  return true;
+}).map((node) => `${node.tagName}.${node.className} ${node.innerText?.slice(0, 60) ?? ""}`)"""
+
+
 @dataclass
 class Visitor:
     """A browser context of its own: what it saw in the console, which dialogs opened, which hosts it asked."""
@@ -140,6 +151,10 @@ class Visitor:
         payload: Any = {"name": name, "mimeType": "text/csv", "buffer": text.encode()}
         self.page.wait_for_selector(f"#{elem_id} input[type=file]", state="attached", timeout=WAIT)
         self.page.set_input_files(f"#{elem_id} input[type=file]", payload)
+
+    def cut_off(self) -> list[str]:
+        """What is seen beyond the right edge and cannot be scrolled to: a box of its own that scrolls sideways is none."""
+        return list(self.page.evaluate(_CUT_OFF))
 
     def text(self, selector: str) -> str:
         return self.page.inner_text(selector)

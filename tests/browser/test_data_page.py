@@ -20,12 +20,12 @@ def test_a_file_is_mended_converted_downloaded_and_brought_back(visit: Callable[
     visitor.upload("tune-file", "mine.csv", "sentence1,sentence2,score\n" + ROWS + "only one side,,3\n")
     wait_for(visitor, "121 rows")
     assert not page.is_visible("#tune-mended")
-    page.get_by_role("button", name="Leave out 1 row").click()
+    page.get_by_role("button", name="Remove 1 row from the file").click()
     wait_for(visitor, "120 rows")
     page.locator("#tune-findings .sb-offers button", has_text="0/1 labels").click()
     wait_for(visitor, "Pairs with a label")
     changes = visitor.text("#tune-findings .sb-changes")
-    assert "Leave out 1 row" in changes and "0/1 labels" in changes
+    assert "Remove 1 row from the file" in changes and "0/1 labels" in changes
     wait_for(visitor, "mine-mended.csv", "#tune-command")
     with page.expect_download() as download:
         page.click("#tune-mended")

@@ -43,4 +43,10 @@ def test_a_term_explains_itself_and_arrow_keys_move_between_tabs(visit: Callable
     page.locator("#map-neighbours .sb-term").click()
     visitor.see(".sb-help")
     assert "nearest texts" in visitor.text(".sb-help")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    visitor.see(".sb-help")
+    marked = "[...document.querySelectorAll('label')].filter((label) => label.querySelector('.sb-term') && label.control)"
+    assert page.evaluate(f"{marked}.length") > 0
+    assert page.evaluate(f"{marked}.every((label) => label.control.matches('input, textarea, select'))"), "a label names its field"
     assert not page.locator("footer").is_visible(), "Gradio's own settings are out of the way"

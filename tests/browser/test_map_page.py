@@ -74,6 +74,12 @@ def test_what_is_chosen_on_the_map_is_listed_found_labelled_removed_and_saved(vi
     told(visitor, "Nearest to this text")
     assert page.locator("#map-view .sb-tip").is_hidden()
     listed(visitor, 13)
+    # Thumbs beside the neighbours, not beside the text itself: the pair is in the basket, and a second click takes it out.
+    assert page.locator(f"{LIST} .sb-thumbs").count() == 12
+    thumb = page.locator(f"{LIST} ol li").nth(1).get_by_role("button", name="Belong together", exact=True)
+    for pressed in ("true", "false"):
+        thumb.click()
+        visitor.see(f"{LIST} ol li:nth-child(2) [data-says=together][aria-pressed={pressed}]")
     # By keyboard: from entry to entry, into the neighbours of one, back, and out.
     page.locator(f"{LIST} ol button").first.focus()
     page.keyboard.press("ArrowDown")

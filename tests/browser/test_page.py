@@ -75,6 +75,10 @@ def test_a_narrow_page_fits_and_its_colours_follow_the_system_until_they_are_swi
     page = visitor.page
     page.set_viewport_size({"width": 375, "height": 800})
     page.wait_for_function("document.documentElement.scrollWidth <= 375")
+    for title in ("Search", "Map", "Fine-tune", "Evaluate", "Models", "Similarity"):
+        visitor.tab(title)
+        page.wait_for_timeout(300)
+        assert visitor.cut_off() == [], title
     page.wait_for_function(f"document.body.classList.contains('dark') === {str(scheme == 'dark').lower()}")
     page.get_by_label("Switch between light and dark").click()
     page.wait_for_function(f"document.body.classList.contains('dark') === {str(scheme != 'dark').lower()}")

@@ -98,3 +98,39 @@ def test_the_form_of_a_training_comes_back(visit: Callable[..., Visitor]) -> Non
     assert "cats and dogs.csv" in visitor.text("#tune-preview .sb-caption")
     page.wait_for_function("document.querySelector('#tune-epochs input').value === '7'")
     page.wait_for_function("document.querySelector('#tune-name input, #tune-name textarea').value === 'Cats'")
+
+
+def test_the_part_of_a_tab_and_what_was_done_there_come_back(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    page.set_default_timeout(90_000)
+    page.get_by_role("tab", name="A file of pairs").click()
+    visitor.upload("pairs-file", "mine.csv", "one,two,score\nA cat sleeps.,A kitten naps.,5\nIt rains.,Bread rises.,0\nA dog.,A hound.,4\n")
+    page.wait_for_function("document.querySelectorAll('#pairs-table tbody tr').length === 3")
+    page.wait_for_function("location.search.includes('file=')")
+    assert address(visitor)["view"] == "pairs"
+    visitor.tab("Search")
+    page.get_by_role("tab", name="Near-duplicates").click()
+    page.click("#alike-go")
+    page.wait_for_function("location.search.includes('alike=0.950')")
+    slider = page.locator("#alike-view input[type=range]")
+    slider.focus()
+    slider.press("Home")
+    page.wait_for_function("location.search.includes('alike=0.800')")
+    page.locator("#alike-view .sb-alike-group").first.get_by_role("button", name="Keep all").click()
+    visitor.see("#alike-view [aria-pressed=true]")
+    page.wait_for_timeout(1500)  # the browser keeps it
+    said = visitor.text("#alike-view .sb-alike-count")
+
+    page.reload()
+    visitor.see("#alike-view [aria-pressed=true]")
+    page.wait_for_function("(said) => document.querySelector('#alike-view .sb-alike-count').innerText === said", arg=said)
+    link = f"{visitor.url}/?tab=evaluate&view=changed&from=all-MiniLM-L6-v2&to=glove-6B-50d"
+    page.go_back()
+    page.wait_for_function("location.search.includes('alike=0.950')")
+    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count').innerText.startsWith('0.950')")
+    page.goto(link)
+    visitor.see("#changed-go")
+    page.wait_for_function("document.querySelector('#changed-after input').value === 'glove-6B-50d'")
+    page.wait_for_selector("#changed-view .sb-made", timeout=120_000)
+    visitor.forgive()

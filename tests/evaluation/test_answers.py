@@ -32,11 +32,16 @@ def answers(report: object) -> Answers:
 
 def test_a_pair_whose_rank_is_that_of_people_has_full_credit_and_the_opposite_end_none() -> None:
     found = of_scores(np.array([0.1, 0.5, 0.9]), np.array([5.0, 3.0, 1.0]))
-    assert found.credit.tolist() == [0, 1, 0] and found.in_words(2) == "0.90"
+    assert found.credit.tolist() == [0, 1, 0] and found.in_words(2) == "0.90, above 100% of pairs"
     ranks = stats.rankdata([0.2, 0.2, -0.4, 0.8]), stats.rankdata([1, 2, 3, 3])
     plain = [1 - abs(one - two) / 3 for one, two in zip(*ranks, strict=True)]
     found = of_scores(np.array([0.2, 0.2, -0.4, 0.8]), np.array([1, 2, 3, 3]))
-    assert found.credit.tolist() == pytest.approx(plain) and found.in_words(2) == "−0.40"
+    assert found.credit.tolist() == pytest.approx(plain) and found.in_words(2) == "−0.40, above 0% of pairs"
+    # Not who is nearer by figures of different scales: 0.45 here lies as high among its own as 0.31 does with people.
+    people = np.array([0.1, 0.31, 0.9, 1.0])
+    first, second = of_scores(np.array([0.2, 0.3, 0.26, 0.9]), people), of_scores(np.array([0.3, 0.45, 0.8, 0.9]), people)
+    assert (np.abs(second.places - second.people) == 1 - second.credit).all()  # type: ignore[operator]
+    assert first.in_words(2) == "0.26, above 33% of pairs" and second.in_words(1) == "0.45, above 33% of pairs"
 
 
 def test_the_credit_of_yes_and_no_is_the_share_of_the_others_on_the_right_side() -> None:

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score
 
-from sbert_studio.evaluation.bootstrap import counts, drawn_together, gain, interval, resampled_mean, resamples
+from sbert_studio.evaluation.bootstrap import counts, drawn_together, gain, interval, interval_of_share, resampled_mean, resamples
 from sbert_studio.evaluation.measures.clustering import resampled_v_measure
 from sbert_studio.evaluation.measures.pairs import evaluate_pairs, resampled_average_precision, resampled_decisions
 from sbert_studio.evaluation.measures.retrieval import evaluate_retrieval
@@ -199,3 +199,26 @@ def test_a_chain_does_not_part_the_other_rows_that_share_a_text() -> None:
         drawn = np.concatenate(list(counts(42)))
     assert (drawn[:, 12::2] == drawn[:, 13::2]).all()
     assert (drawn[:, 0] != drawn[:, 1]).any()
+
+
+def test_the_interval_of_a_share_holds_near_one_where_the_resamples_own_has_no_width() -> None:
+    everything = np.ones(50, bool)
+    assert interval(resampled_mean(everything)) == [1.0, 1.0]
+    low, high = interval_of_share(resampled_mean(everything), everything)
+    assert low == pytest.approx(50 / (50 + 1.959964**2)) and high == pytest.approx(1)  # Wilson's, by hand
+    random = np.random.default_rng(1)
+    held = 0
+    for _ in range(200):
+        right = random.random(50) < 0.97
+        low, high = interval_of_share(resampled_mean(right), right)
+        held += low <= 0.97 <= high
+    assert 0.9 <= held / 200 <= 0.99
+
+
+def test_copies_of_rows_make_no_share_surer() -> None:
+    right = np.random.default_rng(2).random(60) < 0.9
+    alone = interval_of_share(resampled_mean(right), right)
+    with drawn_together([str(row // 4) for row in range(240)]):
+        assert interval_of_share(resampled_mean(np.repeat(right, 4)), np.repeat(right, 4)) == pytest.approx(alone)
+    few = right[:3]
+    assert interval_of_share(resampled_mean(few), few) == []

@@ -10,6 +10,7 @@ from scipy.linalg import orthogonal_procrustes
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.encoders.unit import unit
+from sbert_studio.explore.changes import pairs
 from sbert_studio.explore.changes.alignment import laid_on
 from sbert_studio.explore.changes.confusion import confusion_changes
 from sbert_studio.explore.changes.movement import movement
@@ -81,6 +82,18 @@ def test_pairs_that_changed_most_equal_a_plain_loop(spaces: tuple[np.ndarray, np
         for one in found:
             assert (one.before, one.after) == pytest.approx((cosines[0][one.a, one.b], cosines[1][one.a, one.b]), abs=1e-6)
     assert all(one.change > 0 for one in closer) and all(one.change < 0 for one in apart)
+
+
+def test_one_text_that_moved_far_does_not_hide_the_others() -> None:
+    rng = np.random.default_rng(4)
+    before = rng.normal(size=(200, 16)).astype(np.float32)
+    after = before + rng.normal(scale=0.05, size=before.shape).astype(np.float32)
+    after[7] = -after[7]  # its pairs with all others change most
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "_AMONG", 40)
+        narrow = changed_most(before, after, 10)
+    assert narrow == changed_most(before, after, 10)
+    assert all(len(found) == 10 for found in narrow)
 
 
 def test_of_spaces_that_agree_no_pair_changed() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -10,14 +11,16 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numba.core.caching import IndexDataCacheFile
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 from tqdm import tqdm
+from umap import layouts, umap_
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import layout
+from sbert_studio.explore import compiled, layout
 from sbert_studio.explore.projection import ProjectionParams, project
 from sbert_studio.explore.reduction import neighbours, principal_components
 from sbert_studio.registry import fields_of, parse_params
@@ -107,13 +110,39 @@ def test_a_map_leaves_the_threads_of_torch_as_they_are(tmp_path: Path) -> None:
     assert done.stdout.split() == ["1"]
 
 
+def test_what_umap_compiles_anew_in_each_process_is_kept_on_disk() -> None:
+    for seed in (-1, 0):  # on all processors, and on one: compiled in two ways
+        layout.layout(np.random.default_rng(0).normal(size=(64, 8)), Path(), dimensions=2, n_neighbors=5, min_dist=0.1, seed=seed)
+    epoch, parallel = layouts._nb_optimize_layout_euclidean_single_epoch, layouts._nb_optimize_layout_euclidean_single_epoch_parallel
+    for function in (umap_.smooth_knn_dist, umap_.compute_membership_strengths, epoch, parallel):
+        stats = function.stats
+        assert sum((stats.cache_hits | stats.cache_misses).values()) >= 1  # it was looked for on disk, and is kept there now
+        assert list(Path(stats.cache_path).glob(f"*{function.py_func.__name__}*.nbc"))
+    assert epoch._cache._impl.filename_base != parallel._cache._impl.filename_base  # numba itself would take one for the other
+
+
+def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path) -> None:
+    compiled._only_a_cache()
+    kept = IndexDataCacheFile(str(tmp_path), "name", "stamp")
+    kept.save("key", b"code")
+    assert kept.load("key") == b"code"
+    for damaged in (*tmp_path.glob("*.nbi"), *tmp_path.glob("*.nbc")):
+        damaged.write_bytes(b"")
+        assert kept.load("key") is None
+        kept.save("key", b"code")
+        assert kept.load("key") == b"code"
+    shutil.rmtree(tmp_path)
+    kept.save("key", b"code")  # nowhere to write to: it is only not kept
+    assert kept.load("key") is None
+
+
 @pytest.mark.parametrize(("writable", "given", "expected"), [(True, "", ""), (False, "", "cache"), (False, "/own", "/own")])
 def test_compiled_code_is_kept_in_the_cache_where_it_cannot_lie_beside_umap(
     writable: bool, given: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", given)
-    monkeypatch.setattr(layout.os, "access", lambda folder, mode: writable or Path(folder) == Path("cache"))
-    layout._keep_compiled_code(Path("cache"))
+    monkeypatch.setattr(compiled.os, "access", lambda folder, mode: writable or Path(folder) == Path("cache"))
+    compiled._choose_folder(Path("cache"))
     assert expected == numba.config.CACHE_DIR
 
 

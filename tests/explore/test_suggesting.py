@@ -21,6 +21,8 @@ def test_the_pairs_nearest_to_a_threshold_are_asked_for(monkeypatch: pytest.Monk
     every = cosines(vectors)
     (first, *_), known = near(vectors, 0.3, 5), min(every, key=lambda pair: abs(every[pair] - 0.3))
     assert first[:2] == known and first[2] == pytest.approx(every[known], abs=1e-6)
+    judged = {pair for pair, _ in sorted(every.items(), key=lambda item: abs(item[1] - 0.3))[:200]}
+    assert len(near(vectors, 0.3, 3, judged)) == 3, "however many were judged before"
     found = near(vectors, 0.3, 30, {known})
     assert known not in {pair[:2] for pair in found} and len(found) == 30
     distances = [abs(cosine - 0.3) for _, _, cosine in found]
@@ -56,3 +58,12 @@ def test_the_boundary_makes_the_fewest_mistakes() -> None:
 def test_texts_that_differ_in_capitals_alone_are_looked_at_once() -> None:
     assert some_rows(["b", "a", "A ", "c", "b"]).tolist() == [0, 1, 3]
     assert len(some_rows([str(number) for number in range(100)], 30)) == 30
+
+
+def test_one_text_on_which_all_is_contested_leaves_room_for_others() -> None:
+    rng = np.random.default_rng(5)
+    one = rng.normal(size=(300, 8)).astype(np.float32)
+    other = one + rng.normal(scale=0.05, size=one.shape).astype(np.float32)
+    other[9] = -other[9]
+    found = contested(one, other, lambda cosines: (cosines + 1) / 2, lambda cosines: (cosines + 1) / 2, 5)
+    assert len(found) == 5 and sum(9 in pair[:2] for pair in found) == 2

@@ -150,6 +150,17 @@ def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_m
     assert (Path(again["model"]) / "model.safetensors").read_bytes() == (trained.model_path / "model.safetensors").read_bytes()  # type: ignore[operator]
 
 
+def test_the_card_tells_of_a_strength_that_was_set_by_hand_and_how_to_set_it_again(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    def card() -> str:
+        return _members(studio.tune.export(trained.id, tmp_path / "model.zip").path)["my-model/README.md"].decode()
+
+    assert "sbert-studio strength" not in card()
+    by_hand = 0.25 if trained.after["strength"] != 0.25 else 0.75
+    studio.settle.set_strength(trained.id, by_hand)
+    assert f"sbert-studio strength RUN {by_hand}\n" in card()
+    assert "was chosen by hand, by looking at these very rows" in card()
+
+
 def _answer(words: list[str], folder: Path, studio: Studio) -> str:
     environment = {**os.environ, "SBERT_STUDIO_HOME": str(studio.workspace.home), "SBERT_STUDIO_DEVICE": "cpu"}
     program = [sys.executable, "-m", "sbert_studio", words[1], *words[2:], words[0]]

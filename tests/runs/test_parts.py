@@ -54,6 +54,10 @@ def test_a_first_stage_in_the_background(studio: Studio, tmp_path: Path) -> None
     assert any(reason.startswith("First stage: ") for reason in kept.reasons())
     assert studio.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
     assert studio.judge.evaluate(run.id, first).notes[-1].startswith("60 of these 60 rows are in the file that pairs was tuned on")
+    renamed = first.with_name("renamed.csv")
+    header, *lines = first.read_text(encoding="utf-8").splitlines()
+    renamed.write_text("\n".join([",".join(f"my {name}" for name in header.split(",")), *lines]), encoding="utf-8")
+    assert studio.judge.evaluate(run.id, renamed).notes[-1].startswith("60 of these 60 rows are in the file that pairs was tuned on")
     again = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), model=run.id, overrides=quick()))
     assert again.before["score"] == pytest.approx(done.run.after["score"], abs=1e-6), "training goes on from any earlier run"
 

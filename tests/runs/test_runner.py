@@ -65,7 +65,7 @@ def test_events_reach_a_page_that_polls_with_a_cursor_and_one_that_comes_later(s
         seen += [event for _, event in view.events]
         cursor = view.cursor or cursor
         time.sleep(0.02)
-    assert [event["type"] for event in seen[:2]] == ["started", "evaluated"]
+    assert [event["type"] for event in seen if event["type"] != "phase"][:2] == ["started", "evaluated"]
     assert [event for _, event in studio.tune.run(run.id).events][: len(seen)] == seen
     assert [seq for seq, _ in studio.tune.run(run.id).events] == list(range(1, cursor + 1))
 

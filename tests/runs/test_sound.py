@@ -66,7 +66,7 @@ def test_a_row_that_is_none_is_named(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("kind", ["step", "evaluated", "started", "notice", "part", "partended", "unheard-of"])
 @pytest.mark.parametrize("name", ["step", "run_step", "time", "loss", "type", "message", "dev_rows", "after", "title", "metric", "score"])
 def test_no_value_of_an_event_hides_its_run(tmp_path: Path, kind: str, name: str) -> None:
-    from sbert_studio.ui.tuning.follow import Follow
+    from sbert_studio.ui.panels.tuning.follow import Follow
 
     run_id, _, folder = folder_of(tmp_path)
     whole = {

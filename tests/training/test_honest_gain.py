@@ -71,6 +71,30 @@ def test_what_an_owner_has_set_to_zero_is_not_called_a_training_without_gain() -
     assert outcome_in_words(before, at_strength(before, single, 1.0))[0].startswith("better")
 
 
+def test_a_strength_that_was_chosen_by_looking_at_the_rows_is_never_called_better_by_them() -> None:
+    from sbert_studio.evaluation.in_words import gain_in_words, outcome_in_words, verdict
+    from sbert_studio.training.judging.strength import at_strength
+
+    before = {"metric": "cosine_spearman", "task": "sts", "rows": 400, "score": 0.824}
+    marks = [
+        {"strength": 0.0, "score": 0.824, "gain_interval": [0.0, 0.0]},
+        {"strength": 0.25, "score": 0.8333, "gain_interval": [0.0026, 0.0179]},
+        {"strength": 0.5, "score": 0.8345, "gain_interval": [-0.0001, 0.0196]},
+    ]
+    ended = {**before, "score": 0.8315, "gain_interval": [-0.0001, 0.0196], "strength": 0.5, "strengths": marks, "tried": 5}
+    by_hand = at_strength(before, ended, 0.25)
+    of_an_earlier_version = by_hand | {"gain_interval": [0.0026, 0.0179]}
+    for after in (by_hand, of_an_earlier_version):
+        said = outcome_in_words(before, after)
+        assert verdict(after) == ""
+        assert said[0].startswith("strength 0.25 was chosen by hand, by looking at these very rows")
+        assert said[1].startswith("strength 0.5, which the training chose: no difference beyond chance: 0.824")
+        card = gain_in_words(before, after)
+        assert "chosen by hand" in card and "no difference beyond chance" in card
+        assert "better" not in " ".join([*said, card])
+    assert verdict(at_strength(before, by_hand, 0.5)) == "no difference beyond chance"
+
+
 def test_a_model_that_gains_only_on_the_rows_that_chose_it_is_told_of_as_such() -> None:
     from sbert_studio.evaluation.in_words import kept_in_words
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
-from sbert_studio.training.events import Asks, Finished, Part, Started
+from sbert_studio.training.events import Asks, Finished, Notice, Part, Phase, Started
 from sbert_studio.training.judging import general
 from sbert_studio.training.judging.evaluator import Evaluator
 from sbert_studio.training.judging.folded import Candidate, nested, pooled
@@ -83,10 +84,17 @@ def test_a_small_file_is_judged_on_all_of_its_rows_and_learned_whole(tmp_path: P
 @pytest.mark.parametrize("steps", [0, 3, 30, 75])
 def test_stopped_in_a_fold_or_at_the_end_it_goes_on_to_the_same_model(tmp_path: Path, steps: int) -> None:
     spec = small_spec(checkpoint_every=2)
-    whole = run(spec, tmp_path / "whole")
-    asked = iter(range(10_000))
-    halted = run(spec, tmp_path / "halted", should_stop=lambda: next(asked) >= steps)
+    told, began = Told(), time.perf_counter()
+    whole = run(spec, tmp_path / "whole", told)
+    took = time.perf_counter() - began
+    assert 0.8 * took < whole.seconds <= took, "the time is that of all of it, judging too"
+    phases = [event.title for event in told.of(Phase)]
+    assert phases[0] == "judging the untuned model first" and "judging by the held-out rows" in phases
+    told, asked = Told(), iter(range(10_000))
+    halted = run(spec, tmp_path / "halted", told, should_stop=lambda: next(asked) >= steps)
     assert halted.status == "stopped" and halted.seconds > 0
+    # What holds only until it goes on is told as such, so that it does not stand above a model that is finished.
+    assert all(note.passing for note in told.of(Notice) if "there is no model yet" in note.message)
     resumed = run(spec, tmp_path / "halted")
     assert resumed.after == whole.after
     one, other = weights(whole.model), weights(resumed.model)

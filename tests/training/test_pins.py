@@ -95,7 +95,7 @@ def test_the_query_is_laid_beside_texts_from_everywhere_in_the_file() -> None:
     examples = scored_pairs(400)
     pins = Pins((), examples.texts[0][0]).beside(examples)
     texts = {text for column in examples.texts for text in column} - {pins.query}
-    assert pins.of == len(texts) and len(pins.among) == len(set(pins.among)) == 128
+    assert pins.of == len(texts) and len(pins.among) == len(set(pins.among)) == 512
     assert set(pins.among) <= texts and set(pins.among) & set(examples.texts[0][-40:])
     assert Pins(PAIRS).beside(examples).among == (), "without a query nothing is looked up"
 

@@ -13,10 +13,10 @@ from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import Studio
-from sbert_studio.ui.basket import gather, pairs, panel
-from sbert_studio.ui.basket.pairs import Basket, Pair
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tuning import data_panel
+from sbert_studio.ui.panels.basket import baskets, gather, pairs, panel
+from sbert_studio.ui.panels.basket.pairs import Basket, Pair
+from sbert_studio.ui.panels.tuning import data_panel
 
 ONE, OTHER = Pair("cat dog", "moon star", True, "Search"), Pair("red blue", "bread milk", False, "Map")
 NOBODY = {"owner": "visitor-0123456789abcdef", "job": ""}
@@ -76,7 +76,24 @@ def test_a_reload_and_a_restart_find_the_basket_and_a_damaged_file_is_an_empty_o
     assert len(page.baskets.of("local")) == 2
     (file,) = studio.workspace.baskets.glob("*.json")
     file.write_text('[["only one"]]', encoding="utf-8")
-    assert Page(studio).baskets.of("local") == Basket()
+    anew = Page(studio)
+    _, value = panel.show(anew, None)
+    assert value["count"] == 0 and "can no longer be read" in value["trouble"]
+    assert file.with_suffix(".damaged").read_text(encoding="utf-8") == '[["only one"]]', "it is set aside, not written over"
+    gather.add(anew, None, [ONE])
+    assert panel.show(anew, None)[1]["trouble"] == "" and len(Page(studio).baskets.of("local")) == 1
+
+
+def test_pairs_that_the_disk_does_not_take_are_said_to_last_as_long_as_the_app(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(baskets, "write_json", full)
+        gather.add(page, None, [ONE])
+        assert "takes nothing more" in panel.show(page, None)[1]["trouble"]
+    gather.add(page, None, [OTHER])
+    assert panel.show(page, None)[1]["trouble"] == ""
 
 
 def test_visitors_have_baskets_of_their_own_and_names_that_are_none_get_an_empty_one(studio: Studio) -> None:
@@ -157,8 +174,8 @@ def test_texts_that_belong_together_are_held_by_as_few_pairs_as_need_be() -> Non
 
 
 def test_a_hit_goes_into_the_basket_beside_its_query(page: Page, corpus_file: Path) -> None:
-    from sbert_studio.ui import picker
-    from sbert_studio.ui.searching import hits
+    from sbert_studio.ui.panels.searching import hits
+    from sbert_studio.ui.pieces import picker
     from sbert_studio.ui.tabs import search
 
     key = picker.take_file(page, str(corpus_file))
@@ -174,8 +191,8 @@ def test_a_hit_goes_into_the_basket_beside_its_query(page: Page, corpus_file: Pa
 
 
 def test_what_is_worth_labelling_comes_from_the_corpus_and_is_not_asked_twice(page: Page, corpus_file: Path) -> None:
-    from sbert_studio.ui import picker
-    from sbert_studio.ui.basket import suggestions
+    from sbert_studio.ui.panels.basket import suggestions
+    from sbert_studio.ui.pieces import picker
 
     key = picker.take_file(page, str(corpus_file))
     texts = set(page.corpora.get(key).corpus.texts)
@@ -202,8 +219,8 @@ def test_what_is_worth_labelling_comes_from_the_corpus_and_is_not_asked_twice(pa
 
 
 def test_a_text_of_a_group_goes_into_the_basket_beside_the_one_that_stays(page: Page, tmp_path: Path) -> None:
-    from sbert_studio.ui import picker
-    from sbert_studio.ui.clearing import panel as clearing
+    from sbert_studio.ui.panels.clearing import panel as clearing
+    from sbert_studio.ui.pieces import picker
 
     path = tmp_path / "alike.txt"
     path.write_text("\n".join(["cat dog moon", "cat dog moon star", "cat dog moon", "red blue", *sentences(6, 3)]), encoding="utf-8")

@@ -21,8 +21,8 @@ from sbert_studio.explore.projection import ProjectionParams
 from sbert_studio.studio import Studio
 from sbert_studio.studio.tuning.plans import TrainRequest
 from sbert_studio.ui.app import launch
-from sbert_studio.ui.handlers import guarded, told
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.pieces.handlers import guarded, told
 from sbert_studio.ui.visitors.visits import VISITS
 
 

@@ -17,12 +17,13 @@ from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
 from sbert_studio.studio.results import CategoryChange
-from sbert_studio.ui import picker
-from sbert_studio.ui.changing import panel
-from sbert_studio.ui.changing.handover import base_of, compare
-from sbert_studio.ui.changing.panel import Shown
-from sbert_studio.ui.changing.value import categories_said, changed_value
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.changing import panel
+from sbert_studio.ui.panels.changing.handover import base_of, compare
+from sbert_studio.ui.panels.changing.panel import Shown
+from sbert_studio.ui.panels.changing.value import categories_said, changed_value
+from sbert_studio.ui.pieces import picker
+from sbert_studio.ui.pieces.views import answered
 
 HOSTILE = "cat </script><script>alert(1)</script> dog ${alert(2)}"
 
@@ -124,7 +125,7 @@ def test_the_chooser_of_categories_follows_the_corpus(page: Page, seen: tuple[st
     ("interval", "words"),
     [
         ((0.01, 0.09), "Of 100 texts, 80 → 85 lie nearest to one of their own category: better, by more than chance"),
-        ((-0.01, 0.09), "that could be chance (95% interval of the gain −0.010 to +0.090, 400 texts"),
+        ((-0.01, 0.09), "that could be chance (95% interval of the gain: −0.010 to +0.090; 400 texts"),
         (None, "too few to tell a gain from chance"),
     ],
 )
@@ -138,11 +139,15 @@ def test_texts_that_a_model_was_tuned_on_are_told() -> None:
     )
 
 
-def test_a_difference_of_less_than_one_in_a_hundred_is_told_in_thousands() -> None:
-    assert "Of 1,000 texts, 801 → 803" in categories_said(CategoryChange("topic", 4000, 0.801, 0.803, (-0.01, 0.02), ()))
+def test_a_difference_of_less_than_one_in_a_hundred_is_told_by_its_texts() -> None:
+    assert "Of 4,000 texts, 3,204 → 3,212" in categories_said(CategoryChange("topic", 4000, 0.801, 0.803, (-0.01, 0.02), ()))
 
 
 def test_of_many_categories_those_that_changed_are_shown(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:
     found = page.changes.get(seen[1].key)
     rows = changed_value(found, ("a", "b"), "key", typed=False)["categories"]["rows"]
     assert all(row["before"] != row["after"] and "such as" in row["example"] for row in rows)
+
+
+def test_texts_of_a_comparison_that_had_to_make_room_are_told_to_be_gone(page: Page) -> None:
+    assert "no longer in memory" in answered(page, "changed_texts", panel.texts)({"key": "gone", "start": 0, "count": 5})["error"]

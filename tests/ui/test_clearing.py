@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.linkage import linked
-from sbert_studio.ui import picker
-from sbert_studio.ui.clearing import panel
-from sbert_studio.ui.clearing.choices import Choices, alike_value
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.clearing import panel
+from sbert_studio.ui.panels.clearing.choices import Choices, alike_value
+from sbert_studio.ui.pieces import picker
 
 LINES = ["text,topic", "cat dog moon,a", "cat dog moon,b", "red blue sky,c", "cat dog moon sky,a", "red blue sky,c"]
 
@@ -46,6 +47,7 @@ def test_copies_are_groups_whose_different_categories_stand_first(page: Page, fo
     assert (value["goes"], value["stays"], value["differing"]) == (2, 15, 1)
     assert value["steps"][-1] == [1.0, 2] and value["found"] == 2, "what the slider tells is what is drawn"
     assert value["closest"] == 1.0
+    assert "topics.csv" in value["made"]["words"], "what it was made with is told after a change, too"
     _, plain = panel.change(page, made, choices, column=None)
     assert plain["differing"] == 0 and plain["groups"][0]["members"][0]["value"] == ""
 
@@ -135,3 +137,28 @@ def test_what_is_kept_together_stays_together_while_another_is_chosen(page: Page
     assert together == (0, 1) and len(chained.linkage.groups(0.95)) == 1, "one chain, many groups"
     groups = {group.rows: group.kept for group in chained.groups(0.95, apart=[together], chosen=[4])}
     assert groups[0, 1] is None and groups[3, 4, 5] == 4 and (2, 3) not in groups
+
+
+def test_what_a_person_keeps_stays_at_every_threshold(page: Page, found: tuple[str, str, Choices]) -> None:
+    _, made, lowest = found
+    lowest, _ = panel.change(page, made, lowest, threshold=0.8)
+    duplicates = page.alike.get(made)
+    group = next(one for one in lowest.groups(duplicates) if 0 in one.rows)
+    assert {0, 1} < set(group.rows), "larger here than among copies"
+    said, _ = panel.click(page, made, lowest, "apart", 0)
+    highest, _ = panel.change(page, made, said, threshold=1.0)
+    smaller = next(one for one in highest.groups(duplicates) if 0 in one.rows)
+    assert set(smaller.rows) < set(group.rows) and smaller.kept is None
+    for threshold in (0.8, 0.85, 0.9, 0.95, 0.975, 1.0):
+        now, _ = panel.change(page, made, highest, threshold=threshold)
+        assert not {row for one in now.groups(duplicates) for row in one.gone} & set(group.rows)
+    # Of the smaller group one goes after all; the rest of the larger one stays as it was said.
+    again = lowest.restored(json.loads(json.dumps(highest.saved(duplicates))), duplicates, "1.000")
+    assert again == highest, "and after a reload"
+    assert hash(again) == hash(highest), "Gradio tells by it whether they changed"
+    for nonsense in (None, [], {"corpus": "another", "apart": [[0, 1]]}, {**highest.saved(duplicates), "apart": [[0, 10**9], 3, "x"]}):
+        assert lowest.restored(nonsense, duplicates, "x") == lowest
+    undone, _ = panel.click(page, made, highest, "apart", 1)
+    assert next(one for one in undone.groups(duplicates) if 0 in one.rows).gone == (1,)
+    chosen, _ = panel.click(page, made, highest, "keep", 1)
+    assert next(one for one in chosen.groups(duplicates) if 0 in one.rows).gone == (0,)

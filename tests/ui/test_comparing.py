@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,11 @@ import pytest
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.calibration import Usual
 from sbert_studio.explore.ordering import by_likeness
-from sbert_studio.ui import picker
-from sbert_studio.ui.basket import gather
-from sbert_studio.ui.comparing import verdict
-from sbert_studio.ui.comparing.matrix import matrix
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.basket import gather
+from sbert_studio.ui.panels.comparing import verdict
+from sbert_studio.ui.panels.comparing.matrix import matrix
+from sbert_studio.ui.pieces import picker
 from sbert_studio.ui.tabs import similarity
 
 MODEL = "all-MiniLM-L6-v2"
@@ -122,7 +123,7 @@ def test_a_file_of_pairs_tells_its_correlation_with_an_interval_and_the_worst_ro
     from scipy.stats import rankdata, spearmanr
     from tiny_studio import write_pairs
 
-    from sbert_studio.ui.comparing import pairs_file
+    from sbert_studio.ui.panels.comparing import pairs_file
 
     scores = pairs_file.pairs(page.studio, write_pairs(tmp_path / "pairs.csv", 60), None)
     found = scores.agreement
@@ -138,10 +139,19 @@ def test_a_file_of_pairs_tells_its_correlation_with_an_interval_and_the_worst_ro
     value = pairs_file.worst_table(scores)
     assert value is not None and "(between " in value["caption"] and "The 20 rows that disagree most" in value["caption"]
     assert value["rows"][0][0] == scores.rows[found.worst[0].place].row and value["pairs"][0] == list(value["rows"][0][1:3])
+    # The file's own scores, told once, and in the file to download as well.
+    assert [row[3] for row in value["rows"]] == pytest.approx([said[gap.place] for gap in found.worst], abs=1e-4)
+    assert found.scale == (0, 5) and "0 is least alike, 5 most" in value["note"]
+    assert found.in_words() in value["caption"] and found.in_words() not in pairs_file.pairs_table(scores)["note"]
+    scores.to_csv(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
+        rows = list(csv.DictReader(source))
+    assert [float(row["score"]) for row in rows] == pytest.approx(said.tolist())
+    assert [float(row["ranks_apart"]) for row in rows] == pytest.approx(gaps.tolist(), abs=1e-4)
 
 
 def test_rows_with_labels_disagree_by_the_order_of_their_labels(page: Page, tmp_path: Path) -> None:
-    from sbert_studio.ui.comparing import pairs_file
+    from sbert_studio.ui.panels.comparing import pairs_file
 
     alike = [f"cat {word},cat {word} moon,same" for word in ["dog", "park", "red", "blue"]]
     apart = [f"cat {word},fast river {word},other" for word in ["hello", "world", "bank", "card"]]

@@ -13,9 +13,9 @@ from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.tuning import run_panel, settings_form
+from sbert_studio.ui.panels.tuning.follow import Follow
 from sbert_studio.ui.tabs import evaluate, models, search, tune
-from sbert_studio.ui.tuning import run_panel, settings_form
-from sbert_studio.ui.tuning.follow import Follow
 
 from .test_forms import shown_raw
 from .test_tuning_tabs import draft_of, raw

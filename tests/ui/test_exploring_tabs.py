@@ -9,9 +9,9 @@ import pytest
 from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
-from sbert_studio.ui import picker
-from sbert_studio.ui.comparing import pairs_file
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.comparing import pairs_file
+from sbert_studio.ui.pieces import picker
 from sbert_studio.ui.tabs import evaluate, search
 
 
@@ -22,7 +22,8 @@ def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: 
     value = pairs_file.pairs_table(pairs_file.pairs(page.studio, path, None))
     assert value["caption"] == "33 rows read, 31 compared, 2 left out"
     assert "blank (1: row 6); text on one side only (1: row 7)" in value["note"]
-    assert "agree over 30 rows by Spearman 0.9261" in value["note"]
+    told = pairs_file.worst_table(pairs_file.pairs(page.studio, path, None))
+    assert told is not None and "agree over 30 rows by Spearman 0.9261" in told["caption"]
 
 
 def test_the_file_of_scored_pairs_keeps_columns_that_are_called_as_ours(tmp_path: Path) -> None:
@@ -115,7 +116,7 @@ def test_a_difference_has_a_verdict_and_counts_are_counts(page: Page, model_fold
     assert scores["caption"] == "pairs.csv · sts · 200 rows read, 200 judged, 0 left out"
     assert [one["name"] for one in scores["columns"]][-2:] == ["Difference", "Beyond chance?"]
     same, other = scores["rows"]
-    assert same[-2:] == [None, ""] and other[-1].split(" [")[0] in ("better", "worse", "within the noise")
+    assert same[-2:] == [None, ""] and other[-1].split(",")[0] in ("better", "worse", "within the noise")
     twins, _ = evaluate.judge(page.studio, [models[0], models[0]], tmp_path / "pairs.csv", "auto", "pairs.csv")
     assert len(twins["rows"]) == 1
     path = tmp_path / "classes.csv"
@@ -136,12 +137,12 @@ def test_a_verdict_needs_an_interval_beyond_zero() -> None:
         return Report("sts", 9, {}, resampled=scores)
 
     draws = np.random.default_rng(0).normal(size=500)
-    assert evaluate.verdict(report(draws), report(draws + 0.1)).startswith("better [+0.1000")
+    assert evaluate.verdict(report(draws), report(draws + 0.1)).startswith("better, +0.1000 to +0.1000")
     assert evaluate.verdict(report(draws), report(draws - 0.1)).startswith("worse")
     assert evaluate.verdict(report(draws), report(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
     assert evaluate.verdict(report(None), report(draws)) == ""
     wide, narrow = (Report("geometry", 40, {"anisotropy": mean}, resampled=draws + mean) for mean in (0.1, 0.3))
-    assert evaluate.verdict(wide, narrow).startswith("worse [+0.2000"), "less is better"
+    assert evaluate.verdict(wide, narrow).startswith("worse, +0.2000"), "less is better"
 
 
 def test_a_rise_is_not_shown_as_a_gain_where_less_is_better(page: Page, tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ from sbert_studio.errors import StudioError
 from sbert_studio.settings import Limits
 from sbert_studio.studio.fitting.fitting import STATIC, Fitted
 from sbert_studio.studio.jobs import JobView
-from sbert_studio.ui.fitting.choices import is_weighted_by_choice, kinds, own_settings, start
-from sbert_studio.ui.fitting.panel import job_view
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.fitting.choices import is_weighted_by_choice, kinds, own_settings, start
+from sbert_studio.ui.panels.fitting.panel import job_view
+from sbert_studio.ui.panels.tuning.run_panel import use
 from sbert_studio.ui.tabs import evaluate, models, search
-from sbert_studio.ui.tuning.run_panel import use
 from sbert_studio.ui.visitors.session import new_owner
 from sbert_studio.wordvectors import LEARNERS
 

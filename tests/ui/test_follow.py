@@ -8,7 +8,7 @@ import pytest
 
 from sbert_studio.runs.records.record import Run
 from sbert_studio.studio.results import RunView
-from sbert_studio.ui.tuning.follow import Follow, sentence, smoothed
+from sbert_studio.ui.panels.tuning.follow import Follow, sentence, smoothed
 
 
 def step(number: int, loss: float | None = 0.5) -> dict[str, Any]:
@@ -98,7 +98,6 @@ def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_ar
         ]
     )
     assert follow.losses == ((1, 0.25),)
-    assert follow.scores == ()
     panel = follow.panel(RunView(run(), ()))
     assert panel["part"] == "part 2 of 2: seed 13"
     assert panel["parts"] == [{"title": "seed 12", "before": 0.5, "after": 0.75}]
@@ -107,6 +106,51 @@ def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_ar
     done = follow.panel(RunView(run(status="finished", before={"score": 0.5}, after=after, dev_rows=9), ()))
     assert done["part"] == ""
     assert done["scores"]["metric"] == "Cosine Spearman on 9 held-out rows, mean of 2 (± 0.0125)"
+
+
+def test_the_last_judged_curve_stays_with_the_name_of_its_part_where_the_last_training_is_not_judged() -> None:
+    def judged(number: int, score: float, **scores: Any) -> dict[str, Any]:
+        return {"type": "evaluated", "step": number, "metric": "cosine_spearman", "score": score, "scores": scores}
+
+    def part(number: int, title: str) -> dict[str, Any]:
+        return {"type": "part", "number": number, "of": 3, "title": title}
+
+    events = [judged(0, 0.4, by_fold=[0.4]), part(1, "fold 1"), step(1), judged(1, 0.5), part(2, "fold 2"), step(1)]
+    waiting = Follow("r").absorb(enumerate(events, start=1))
+    assert (waiting.judged.points, waiting.curves()["dev"]["part"]) == (((1, 0.5),), "part 1 of 3: fold 1")
+    rest = [judged(1, 0.6), judged(2, 0.7), judged(2, 0.65, by_fold=[0.5, 0.7]), part(3, "all rows"), step(1), step(2)]
+    done = waiting.absorb(enumerate(rest, start=7))
+    assert done.judged.points == ((1, 0.6), (2, 0.7)), "the score of all folds is no point of one of them"
+    assert done.curves()["dev"]["part"] == "part 2 of 3: fold 2"
+    assert done.losses == ((1, 0.5), (2, 0.5))
+
+
+def test_what_was_said_of_a_stopped_run_is_gone_once_it_goes_on_and_what_it_does_now_is_named() -> None:
+    said = {"type": "notice", "message": "there is no model yet", "passing": True}
+    kept = {"type": "notice", "message": "one loss was skipped"}
+    stopped = Follow("r").absorb([(1, kept), (2, said), (3, {"type": "stopped"}), (4, said)])
+    assert stopped.panel(RunView(run(status="stopped"), ()))["message"] == "There is no model yet."
+    resumed = stopped.absorb([(5, {"type": "phase", "title": "judging the untuned model first"})])
+    shown = resumed.panel(RunView(run(), ()))
+    assert (shown["message"], shown["phase"]) == ("One loss was skipped.", "Judging the untuned model first.")
+    going = resumed.absorb([(6, step(1))])
+    assert going.panel(RunView(run(), ()))["phase"] == ""
+    assert going.panel(RunView(run(status="finished"), ()))["message"] == "One loss was skipped."
+    assert Follow("r").panel(RunView(run(), ()))["phase"] == "Loading the rows and the model."
+
+
+def test_no_time_is_promised_to_be_over_while_the_model_is_still_judged() -> None:
+    last = {**step(100), "seconds_left": 0.2}
+    follow = Follow("r").absorb([(1, last)])
+    assert follow.panel(RunView(run(), ()))["left"] == 0.2
+    assert follow.absorb([(2, {"type": "phase", "title": "judging"})]).panel(RunView(run(), ()))["left"] is None
+
+
+def test_of_a_run_without_held_out_rows_it_is_said_that_nobody_knows(tmp_path: Path) -> None:
+    done = run(status="finished", model_path=tmp_path)
+    assert "nobody knows whether the model got better" in Follow("r").panel(RunView(done, (), kept_until="2026-12-05T00:00:00"))["message"]
+    judged = run(status="finished", model_path=tmp_path, dev_rows=4, after={"score": 0.5, "metric": "m"}, before={"score": 0.4})
+    assert "nobody knows" not in Follow("r").panel(RunView(judged, ()))["message"]
 
 
 def test_a_page_can_keep_what_it_follows_in_a_state_that_others_listen_to() -> None:

@@ -8,8 +8,8 @@ import pytest
 from sbert_studio.errors import StudioError
 from sbert_studio.registry import fields_of, setting
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.ui import forms
-from sbert_studio.ui.tuning import settings_form
+from sbert_studio.ui.panels.tuning import settings_form
+from sbert_studio.ui.pieces import forms
 
 
 @dataclass(frozen=True)

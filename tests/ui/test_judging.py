@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -19,12 +20,14 @@ from sbert_studio.errors import StudioError
 from sbert_studio.settings import Limits
 from sbert_studio.studio.jobs import JobView
 from sbert_studio.studio.tuning.questions import Unanswered
-from sbert_studio.ui.judging import board
-from sbert_studio.ui.judging.known import known_rows, known_use
-from sbert_studio.ui.judging.panel import form_value, job_value, mark, results_of, with_questions
-from sbert_studio.ui.judging.results import Line, conclusion
-from sbert_studio.ui.judging.work import Asked, Done, Judged, public_set, start
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.judging import board
+from sbert_studio.ui.panels.judging.conclusion import conclusion
+from sbert_studio.ui.panels.judging.form import Form
+from sbert_studio.ui.panels.judging.known import known_rows, known_use
+from sbert_studio.ui.panels.judging.lines import Line
+from sbert_studio.ui.panels.judging.panel import JudgingPanel, form_value, job_value, mark, results_of, with_questions
+from sbert_studio.ui.panels.judging.work import AGAIN, Asked, Done, Judged, public_set, start
 from sbert_studio.ui.visitors.session import new_owner
 
 from . import waiting
@@ -57,7 +60,7 @@ def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entr
     assert [row[0] for row in scores["rows"]] == [tiny, GLOVE] and all(row[3] > 0 for row in scores["rows"])
     assert [point["name"] for point in chart["points"]] == [tiny, GLOVE] and chart["metric"] == "Cosine Spearman"
     assert len(details["rows"]) == 8
-    assert said["made"]["words"] == f"{tiny}, {GLOVE} · pairs.csv" and said["made"]["again"] == "evaluate-go"
+    assert said["made"]["words"] == f"{tiny}, {GLOVE} · pairs.csv" and said["made"]["again"] == AGAIN
     names = [one["name"] for one in differences["columns"]]
     best, next_ = sorted((tiny, GLOVE), key=lambda name: -next(row[1] for row in scores["rows"] if row[0] == name))
     assert names == ["Texts", "People say", f"{best} says", f"{next_} says", "Nearer", "Row"] and len(differences["rows"]) == 20
@@ -65,7 +68,11 @@ def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entr
     lines = pairs.read_text(encoding="utf-8").splitlines()
     for row in differences["rows"]:  # rows as a spreadsheet numbers them, and people's own scale
         left, right, score = lines[row[5] - 1].split(",")
-        assert row[0] == [left, right] and row[1] == f"{float(score):.4g} of 5"
+        assert row[0] == [left, right] and row[1].startswith(f"{float(score):.4g} of 5, above ")
+        people, *models = (float(re.search(r"above (\d+)% of pairs", one)[1]) for one in row[1:4])  # type: ignore[index]
+        gaps = [abs(one - people) for one in models]
+        assert row[4] == (best, next_)[gaps.index(min(gaps))], "who is nearer is seen in the row itself"
+    assert "among all pairs" in differences["note"]
     entries = board.entries_of(page, None)
     assert {one.model for one in entries} == {tiny, GLOVE} and all(one.data == "pairs.csv" for one in entries)
     value = board.board_table(page, None, entries)
@@ -90,6 +97,7 @@ def test_a_sentence_says_which_is_better_by_how_much_and_whether_it_could_be_cha
     apart = conclusion([line("A", 0.5, draws, 10), line("B", 0.6, draws + 0.1, 1), line("C", 0.59, draws + 0.09 + 0 * draws, 100)])
     assert apart["text"].startswith("B is better than C by 0.0100") and "more than chance" in apart["text"]
     assert apart["more"][0].startswith("B is better than A by 0.1000 (between +0.1000 and +0.1000)")
+    assert set(apart["theirs"]) == {"A", "B", "C"}, "names that no language translates"
     assert apart["more"][1] == "C reads 100 times as many sentences a second."
     near = conclusion([line("A", 0.50, draws), line("B", 0.505, np.random.default_rng(1).normal(0.505, 0.01, 500))])
     assert near["text"].startswith("B is ahead of A by 0.0050") and "could be chance" in near["text"] and near["more"] == []
@@ -102,7 +110,7 @@ def test_a_sentence_says_which_is_better_by_how_much_and_whether_it_could_be_cha
 
 
 def test_a_suite_on_this_machine_is_judged_by_its_rows_as_one_set(page: Page) -> None:
-    from sbert_studio.ui.judging.work import done
+    from sbert_studio.ui.panels.judging.work import done
 
     for seed, name in enumerate(("MSRpar", "OnWN")):
         (path := page.studio.workspace.home / "suites" / "sts12" / f"{name}.csv").parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +137,7 @@ def test_progress_tells_which_model_and_how_many_texts(page: Page, tmp_path: Pat
 
     pairs = write_pairs(tmp_path / "pairs.csv")
     page.studio.judge.evaluate_all([page.studio.settings.default_model, GLOVE], [pairs], begin=begin)
-    assert ("judging 1 of 2 models", "texts") in told and ("judging 2 of 2 models", "texts") in told
+    assert ("judging model 1 of 2", "texts") in told and ("judging model 2 of 2", "texts") in told
     texts = {text for row in page.studio.read.table(pairs).head(60) for text in row[:2]}
     assert counts[-1] == (len(texts), len(texts))
 
@@ -280,7 +288,8 @@ def test_texts_with_a_category_are_told_in_counts_and_what_is_no_score_in_words(
     path = tmp_path / "topics.csv"
     path.write_text("text,topic\n" + "".join(f"{text},{text.split()[0]}\n" for text in dict.fromkeys(sentences(150))), encoding="utf-8")
     tiny = page.studio.settings.default_model
-    start(page, None, [tiny, GLOVE], Judged(path, "topics.csv"), "categories", key="as it was", again="evaluate-labelled_texts")
+    form = Form([tiny, GLOVE], "file", str(path))
+    start(page, None, [tiny, GLOVE], Judged(path, "topics.csv"), "categories", form=form, again="evaluate-labelled_texts")
     job = ended(page)
     assert job.status == "finished", job
     _, said, scores, _, differences, details = results_of(job)
@@ -288,7 +297,7 @@ def test_texts_with_a_category_are_told_in_counts_and_what_is_no_score_in_words(
     rows = len(dict.fromkeys(sentences(150)))
     for title, score, *_ in scores["rows"]:
         assert str(round(score * rows)) in counts and title in counts
-    assert (said["made"]["key"], said["made"]["again"]) == ("as it was", "evaluate-labelled_texts")
+    assert (said["made"]["key"], said["made"]["again"]) == (form.key, "evaluate-labelled_texts")
     names = {one["name"] for one in details["columns"]}
     assert not names & {"Classes", "Majority", "Known rows"} and "Centroid accuracy" in names
     assert "categories; always naming the largest would be right on " in details["note"]
@@ -303,3 +312,34 @@ def test_what_the_form_says_is_known_by_a_key(page: Page) -> None:
     assert key(*usual) == key(["b", "a"], "file", "/x.csv", "SentEval", "o/n", "auto", None), "what is not shown does not count"
     others = [(["a"], *usual[1:]), (*usual[:5], "sts", None), (*usual[:2], None, *usual[3:]), (["a", "b"], "suite", *usual[2:])]
     assert len({key(*usual), *(key(*one) for one in others)}) == 5
+
+
+def test_the_form_comes_back_with_the_result_and_doing_it_again_never_takes_a_sample_instead(shared: Page, tmp_path: Path) -> None:
+    owner, tiny = {"owner": new_owner()}, shared.studio.settings.default_model
+    with gr.Blocks():
+        panel = JudgingPanel(shared)
+    mine = write_pairs(tmp_path / "dev300.csv", 60)
+    form = Form([tiny, GLOVE], "file", str(mine), None, "", "sts", None)
+    assert panel.filled(owner) == [gr.skip()] * 13, "nothing was judged yet"
+    panel.begin(owner, GLOVE, form)
+    job = ended(shared, owner)
+    assert job.status == "finished" and job.title == "2 models on dev300.csv"
+
+    mine.unlink()  # an upload is gone once its page was left
+    models, *said = panel.filled(owner)[:7]
+    assert models["value"] == [tiny, GLOVE] and panel.filled(owner)[-1] == GLOVE
+    again = Form(models["value"], *said)
+    assert Path(str(again.path)).name == "dev300.csv" and again.task == "sts"
+    assert again.key == results_of(job)[1]["made"]["key"], "the result is not told as one of something else"
+
+    # Without its file the form says less than the result was made of.
+    emptied = replace(again, path=None)
+    panel.again(owner, GLOVE, emptied)
+    assert ended(shared, owner).title == "2 models on dev300.csv"
+    for kept in shared.kept.of(shared.visitor(owner)):
+        shared.kept.remove(shared.visitor(owner), kept.id)
+    Path(shared.studio.evaluations.latest(shared.visitor(owner)).about.form.path).unlink()
+    before = results_of(ended(shared, owner))
+    with pytest.raises(StudioError, match=r"dev300.csv is no longer here"):
+        panel.again(owner, GLOVE, emptied)
+    assert results_of(ended(shared, owner)) == before

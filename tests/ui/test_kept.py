@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.ui.visitors.kept import KeptFiles
+from sbert_studio.ui.visitors import kept
+from sbert_studio.ui.visitors.kept import ChangedElsewhereError, KeptFiles
 from sbert_studio.workspace import Workspace
 
 ANNA, BEN = "visitor-0000000000000001", "visitor-0000000000000002"
@@ -64,7 +66,7 @@ def test_together_no_more_is_kept_than_there_is_room_for(workspace: Workspace, t
     kept.keep(BEN, file(tmp_path, "old.csv"), "old.csv", "text")
     for name in ("a.csv", "b.csv", "c.csv"):
         kept.keep(ANNA, file(tmp_path, name), name, "text")
-    assert kept.of(BEN) == [] and len(kept.of(ANNA)) == 3
+    assert [one.name for one in kept.of(BEN)] == ["old.csv"] and [one.name for one in kept.of(ANNA)] == ["c.csv", "b.csv"]
 
 
 def test_files_go_when_they_were_not_used_for_their_days_and_never_where_they_stay(workspace: Workspace, tmp_path: Path) -> None:
@@ -87,3 +89,81 @@ def test_a_damaged_folder_hides_no_other_file(workspace: Workspace, tmp_path: Pa
     assert [kept_file.id for kept_file in kept.of(ANNA)] == [other.id]
     kept.remove(ANNA, other.id)
     assert kept.of(ANNA) == [] and not other.path.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["about.json", f"map-{'a' * 32}.json", "long " * 60 + ".csv", "\ud800half a letter.csv", "...", "名" * 130 + ".csv"]
+)
+def test_a_file_is_kept_whatever_its_visitor_calls_it(workspace: Workspace, tmp_path: Path, name: str) -> None:
+    kept, path = KeptFiles(workspace, 10_000, 10_000), file(tmp_path, f"given{Path(name).suffix}")
+    one = kept.keep(ANNA, path, name, "text")
+    if "\ud800" in name:  # no file system and no JSON takes it
+        assert one is None
+    else:
+        assert one is not None and one.name == name
+        assert kept.use(ANNA, one.id, "text").path.read_bytes() == path.read_bytes() and one.path.suffix == path.suffix
+    left = [folder for folder in (workspace.uploads / ANNA).iterdir() if folder.name not in {one.id for one in kept.of(ANNA)}]
+    assert not left, "nothing lies there that nobody finds"
+
+
+def test_a_file_is_opened_on_a_full_disk(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = KeptFiles(workspace, 10_000, 10_000)
+    one = found.keep(ANNA, file(tmp_path), "a.csv", "text")
+    assert one is not None
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(kept, "write_json", full)
+    assert found.use(ANNA, one.id, "text").path == one.path
+    assert found.keep(ANNA, file(tmp_path, "b.csv", 200), "b.csv", "text") is None
+
+
+def test_what_a_killed_upload_left_behind_goes_in_time(workspace: Workspace, tmp_path: Path) -> None:
+    kept = KeptFiles(workspace, 10_000, 10_000)
+    one = kept.keep(ANNA, file(tmp_path), "a.csv", "text")
+    part, damaged = workspace.uploads / ANNA / ".part-x", workspace.uploads / ANNA / ("0" * 12)
+    for folder in (part, damaged):
+        folder.mkdir()
+        (folder / "about.json").write_text('{"used": 1e999}', encoding="utf-8")
+    kept.sweep()
+    assert part.exists(), "somebody may still be at work on it"
+    kept.sweep(time.time() + 4000)
+    assert not part.exists() and not damaged.exists()
+    assert one is not None and one.path.exists()
+
+
+@pytest.mark.parametrize("damage", ['{"name": "a"', "[" * 20_000, '{"name": "a", "file": "a.csv", "column": "text", "used": 1e999}', "3"])
+def test_a_damaged_note_hides_its_file_alone(workspace: Workspace, tmp_path: Path, damage: str) -> None:
+    kept = KeptFiles(workspace, 10_000, 10_000)
+    one, other = (kept.keep(ANNA, file(tmp_path, name), name, "text") for name in ("a.csv", "b.csv"))
+    assert one is not None and other is not None
+    (one.path.parent / "about.json").write_text(damage, encoding="utf-8")
+    assert other.id in {found.id for found in kept.of(ANNA)}
+
+
+def test_what_another_page_changed_meanwhile_is_not_overwritten(workspace: Workspace, tmp_path: Path) -> None:
+    kept, name = KeptFiles(workspace, 10_000, 10_000), f"map-{'a' * 32}.json"
+    one = kept.keep(ANNA, file(tmp_path), "a.csv", "text")
+    assert one is not None
+    for page in ("first", "second"):
+        assert kept.beside(ANNA, one.id, name, page) is None
+    assert kept.put_beside(ANNA, one.id, name, [1], "first") and kept.put_beside(ANNA, one.id, name, [1, 2], "first")
+    with pytest.raises(ChangedElsewhereError, match="another tab"):
+        kept.put_beside(ANNA, one.id, name, [3], "second")
+    assert kept.beside(ANNA, one.id, name, "second") == [1, 2], "read anew, as by a reload"
+    assert kept.put_beside(ANNA, one.id, name, [1, 2, 3], "second")
+    with pytest.raises(ChangedElsewhereError):
+        kept.put_beside(ANNA, one.id, name, None, "first")
+
+
+def test_others_files_of_today_do_not_give_way_to_a_newer_one(workspace: Workspace, tmp_path: Path) -> None:
+    kept = KeptFiles(workspace, 300, 300)
+    hers = kept.keep(ANNA, file(tmp_path, "hers.csv", 200), "hers.csv", "text")
+    assert hers is not None
+    assert kept.keep(BEN, file(tmp_path, "his.csv", 200), "his.csv", "text") is None, "there is no room for it, which the page says"
+    assert kept.keep(BEN, file(tmp_path, "his.csv", 90), "his.csv", "text") is not None
+    about = hers.path.parent / "about.json"
+    old = json.loads(about.read_text(encoding="utf-8")) | {"used": time.time() - 90_000}
+    about.write_text(json.dumps(old), encoding="utf-8")
+    assert kept.keep(BEN, file(tmp_path, "his.csv", 150), "his.csv", "text") is not None and kept.of(ANNA) == []

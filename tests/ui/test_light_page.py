@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sbert_studio.studio import Studio
-from sbert_studio.ui import theme
 from sbert_studio.ui.app import build
+from sbert_studio.ui.look import theme
 
 
 def test_works_whose_progress_is_hidden_are_told_to_no_component(studio: Studio) -> None:

@@ -10,8 +10,8 @@ from tiny_studio import write_pairs
 
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tuning import changes, drafts, memory
-from sbert_studio.ui.tuning.data_panel import samples, take
+from sbert_studio.ui.panels.tuning import changes, drafts, memory
+from sbert_studio.ui.panels.tuning.data_panel import samples, take
 
 OWNER = {"owner": "visitor-0123456789abcdef"}
 
@@ -22,11 +22,12 @@ def test_file_columns_settings_and_name_come_back(page: Page, tmp_path: Path) ->
     chosen = ColumnChoices(kind="scored_pairs", columns=("sentence2", "sentence1"), target="score", group="", scale=(0.0, 5.0))
     draft = drafts.with_columns(page.studio, draft, chosen, model)
     draft = drafts.planned(page.studio, draft, model, {"epochs": 3.0, "objective": "cosent"})
-    saved = json.loads(json.dumps(memory.remember(page, OWNER, draft, draft.overrides, "My model")))
+    saved = json.loads(json.dumps(memory.remember(page, OWNER, draft, draft.overrides, "My model", ["cat", "dog"])))
     (tmp_path / "mine.csv").unlink()  # the upload is gone once the page is left
     again = memory.restore(page, OWNER, saved, model)
     assert again is not None and again.plan is not None and draft.plan is not None
     assert again.name == "mine.csv" and saved["name"] == "My model"
+    assert saved["pinned"] == ["cat", "dog"]
     assert again.asked == draft.asked
     assert dict(again.overrides) == dict(draft.overrides)
     assert again.plan.spec == draft.plan.spec

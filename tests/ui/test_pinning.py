@@ -12,10 +12,10 @@ from sbert_studio.errors import StudioError
 from sbert_studio.studio.tuning.plans import TrainRequest
 from sbert_studio.training.pins import Pins
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.tuning.follow import Follow
+from sbert_studio.ui.panels.tuning.pinning import PinsForm, _one_more, kept, pins_view, typed
+from sbert_studio.ui.panels.tuning.run_panel import look
 from sbert_studio.ui.tabs import tune
-from sbert_studio.ui.tuning.follow import Follow
-from sbert_studio.ui.tuning.pinning import _one_more, pins_view, typed
-from sbert_studio.ui.tuning.run_panel import look
 
 PINNED = ["cat dog", "dog cat", "", "", "red blue", "moon sky", "", "", "", "", "cat moon"]
 
@@ -26,6 +26,20 @@ def test_what_is_typed_becomes_pins_and_half_a_pair_is_refused() -> None:
     assert typed([""] * 11) is None and typed([None] * 11) is None and typed(()) is None
     with pytest.raises(StudioError, match="pinned pair 1"):
         typed(["cat", *[""] * 10])
+
+
+def test_what_was_pinned_comes_back_after_a_reload_and_nothing_else_that_a_browser_sends() -> None:
+    import gradio as gr
+
+    with gr.Blocks():
+        form = PinsForm()
+    found = form.filled(kept(PINNED))
+    assert len(found) == len(form.outputs)
+    _, shown, _, *rest = found
+    assert shown == 3 and [row["visible"] for row in rest[:5]] == [True, True, True, False, False] and rest[5:] == PINNED
+    for nonsense in (None, "x", [], ["cat"], [3] * 11, {"a": 1}):
+        assert kept(nonsense) == [""] * 11
+    assert "value" not in str(form.filled(kept(None))), "nothing that is being typed is emptied"
 
 
 def test_a_click_shows_one_pair_more_until_all_are_seen() -> None:

@@ -7,11 +7,16 @@ from typing import Any
 
 import gradio as gr
 import pytest
+from tiny_studio import write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.ui import picker, places
+from sbert_studio.ui import places
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.changing import panel as changing
+from sbert_studio.ui.panels.comparing import pairs_file
+from sbert_studio.ui.pieces import picker
 from sbert_studio.ui.places import Place
+from sbert_studio.ui.visitors import given
 
 TABS = {"search": "Search", "map": "Map"}
 
@@ -32,6 +37,10 @@ def test_an_address_is_read_word_by_word() -> None:
     place = Place.read({"tab": "map", "corpus": "sample:questions", "q": "x" * 5000, "drawn": "1", "colour": "topic", "visit": "3"})
     assert (place.tab, place.corpus, place.drawn, place.colour, place.visit) == ("map", "sample:questions", True, "topic", "3")
     assert len(place.query) == 2000
+    part = Place.read({"view": "changed", "from": "a", "to": "b", "ask": "cats", "file": "0123456789ab", "alike": "0.975"})
+    assert (part.view, part.before, part.after, part.ask, part.file, part.alike) == (
+        "changed", "a", "b", "cats", "0123456789ab", "0.975",
+    )  # fmt: skip
 
 
 def test_a_link_brings_the_visitors_own_file_back(page: Page, corpus_file: Path, said: list[str]) -> None:
@@ -101,3 +110,27 @@ def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(
         page.corpora.get(key)
     places.go(page, TABS, None, (None, None), {"corpus": chosen.id})
     assert "no longer kept here" in said[0]
+
+
+def test_a_file_of_pairs_comes_back_and_what_is_gone_says_so(page: Page, tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "mine.csv")
+    kept, first = given.keep(page, None, path, pairs_file.VIEW), path.read_bytes()
+    path.unlink()
+    update, sample = pairs_file.arrived(page, None, Place(view="pairs", file=kept))
+    assert sample is None and Path(update).read_bytes() == first and Path(update).name == "mine.csv"
+    assert pairs_file.arrived(page, None, Place(view="pairs", file="sample:scored_pairs"))[1].id == "scored_pairs"  # type: ignore[union-attr]
+    assert pairs_file.arrived(page, None, Place(view="pairs")) == pairs_file.arrived(page, None, Place(file=kept))
+    for gone in ("0123456789ab", "../../etc", "sample:none"):
+        with pytest.raises(StudioError, match="no longer kept"):
+            pairs_file.arrived(page, None, Place(view="pairs", file=gone))
+    with pytest.raises(StudioError, match="no longer kept"):
+        pairs_file.arrived(Page(page.studio, shared=True), {"owner": "visitor-fedcba9876543210"}, Place(view="pairs", file=kept))
+
+
+def test_the_two_models_of_what_changed_come_back_where_both_are_here(page: Page) -> None:
+    tiny = page.model_choices(None)[0][1]
+    found = changing.asked_for(page, None, Place(before=tiny, after="glove-6B-50d", ask="cats\ndogs"))
+    assert found is not None and found[1:] == (tiny, "glove-6B-50d", "cats\ndogs")
+    assert changing.asked_for(page, None, Place(before=tiny)) is None
+    with pytest.raises(StudioError, match="run-0000000000"):
+        changing.asked_for(page, None, Place(before=tiny, after="run-0000000000"))

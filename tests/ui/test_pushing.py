@@ -19,7 +19,7 @@ from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import Studio, TrainRequest
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.pushing import push, token_of
+from sbert_studio.ui.panels.pushing import push, token_of
 
 TOKEN = "hf_test"
 

@@ -13,8 +13,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
 from sbert_studio.ui.api import training as api
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.tuning import data_panel, drafts, told
 from sbert_studio.ui.tabs import tune
-from sbert_studio.ui.tuning import data_panel, drafts, told
 
 from .test_tuning_tabs import raw
 
@@ -105,7 +105,7 @@ def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(pag
 
 def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, tmp_path: Path) -> None:
     from sbert_studio.data.questions import Option, Question
-    from sbert_studio.ui.tuning import settled
+    from sbert_studio.ui.panels.tuning import settled
 
     steps = iter([False, False, True])
     run = page.studio.tune.train(
@@ -186,8 +186,8 @@ def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_
 def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gradio as gr
 
-    from sbert_studio.ui.handlers import guarded
-    from sbert_studio.ui.tuning.follow import sentence
+    from sbert_studio.ui.panels.tuning.follow import sentence
+    from sbert_studio.ui.pieces.handlers import guarded
 
     said: list[str] = []
     monkeypatch.setattr(gr, "Warning", lambda words, **_: said.append(words))

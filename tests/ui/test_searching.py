@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.ui import picker
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.searching import filters
+from sbert_studio.ui.panels.searching import filters
+from sbert_studio.ui.pieces import picker
 from sbert_studio.ui.tabs import search
 
 

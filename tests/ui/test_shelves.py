@@ -15,11 +15,13 @@ class Visitor:
     """Whoever asks: the tests' own stand-in for a request's session."""
 
     name = ""
+    address = ""
 
 
 @pytest.fixture
 def visitor(monkeypatch: pytest.MonkeyPatch) -> type[Visitor]:
     monkeypatch.setattr(module, "session", lambda: Visitor.name)
+    monkeypatch.setattr(module, "address", lambda: Visitor.address)
     return Visitor
 
 
@@ -102,3 +104,23 @@ def test_a_shelf_puts_a_new_value_in_the_place_of_an_old_one() -> None:
 def test_a_key_from_a_browser_that_is_none_is_refused(key: object) -> None:
     with pytest.raises(StudioError, match="no longer in memory"):
         Shelf[str]("map", Shelves(1000, 1000)).get(key)  # type: ignore[arg-type]
+
+
+def test_one_who_comes_by_many_names_pushes_out_nobody_else(visitor: type[Visitor]) -> None:
+    shelf: Shelf[bytes] = Shelf("corpus", Shelves(50_000, 30_000))
+    visitor.name, visitor.address = "ada", "1.2.3.4"
+    hers = shelf.put(things(20_000))
+    visitor.address = "6.6.6.6"
+    for number in range(40):
+        visitor.name = f"visitor {number}"
+        shelf.put(things(3_000))
+    assert hers in shelf
+
+
+def test_what_a_key_stands_for_is_of_the_kind_that_is_asked_for() -> None:
+    shelves = Shelves(1000, 1000)
+    corpora, maps = Shelf[str]("corpus", shelves), Shelf[str]("map", shelves)
+    key = corpora.put("texts")
+    with pytest.raises(StudioError, match="this is no map"):
+        maps.get(key)
+    assert corpora.get(key) == "texts"

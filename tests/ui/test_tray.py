@@ -14,8 +14,8 @@ from sbert_studio.data.progress import checkpoint
 from sbert_studio.errors import StudioError
 from sbert_studio.studio.jobs import Begin
 from sbert_studio.studio.tuning.plans import TrainRequest
-from sbert_studio.ui.handlers import guarded, told
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.pieces.handlers import guarded, told
 from sbert_studio.ui.tray import entries as rows
 from sbert_studio.ui.tray.panel import look
 from sbert_studio.ui.visitors import visits

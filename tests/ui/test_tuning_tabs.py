@@ -10,9 +10,9 @@ from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.tuning import changes, data_panel, drafts, run_panel, settings_form, told
+from sbert_studio.ui.panels.tuning.follow import Follow
 from sbert_studio.ui.tabs import models, tune
-from sbert_studio.ui.tuning import changes, data_panel, drafts, run_panel, settings_form, told
-from sbert_studio.ui.tuning.follow import Follow
 from sbert_studio.ui.visitors.session import new_owner
 
 from .test_forms import shown_raw
@@ -275,6 +275,31 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
     assert run_panel.attach(page, {"job": run_id}) == Follow()
 
 
+def test_a_run_whose_name_is_taken_gets_a_number_and_one_that_goes_on_from_it_says_its_name(page: Page, pairs: Path) -> None:
+    key = draft_of(page, pairs)
+    names, ids = [], []
+    for _ in range(3):
+        _, run_id = tune.start(page, key, raw(page.drafts.get(key), epochs="0.2"), None, None, "second")
+        ids.append(run_id)
+        names.append(page.studio.tune.run(run_id).run.name)
+    assert names == ["second", "second 2", "second 3"]
+    assert drafts.free_name(page.studio, "another visitor", "second") == "second"
+    for run_id in ids:
+        page.studio.runner.wait(run_id, 300)
+    _, next_one = tune.start(page, key, raw(page.drafts.get(key), epochs="0.2"), ids[1], None, "third")
+    _, panel, _, _ = run_panel.look(page, Follow(next_one))
+    assert panel["subtitle"].endswith("from second 2")
+    facts, _, _ = models.details(page, None, next_one)
+    assert facts is not None and "second 2" in str(facts)
+
+
+def test_of_a_run_that_was_stopped_without_a_model_nothing_is_said_to_be_learned(page: Page, pairs: Path) -> None:
+    run_id = page.studio.tune.train(TrainRequest(pairs, overrides={"epochs": 0.2})).id
+    page.studio.store.record(run_id, status="stopped", model_path=None)
+    _, panel, _, _ = run_panel.look(page, Follow(run_id))
+    assert "to learn from" in panel["rows"][0]
+
+
 def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
     key = draft_of(shared, pairs)
@@ -302,6 +327,8 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
     assert draft.overrides["epochs"] == 2
     assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
     assert shown["reasons"][0].startswith("2 epochs of 60 rows")
+    once, shown = tune.estimate(page, key, raw(page.drafts.get(key), epochs=1.0), None)
+    assert once.overrides["epochs"] == 1 and shown["reasons"][0].startswith("1 epoch of 60 rows")
     assert page.studio.tune.runs() == []
 
 

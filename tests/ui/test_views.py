@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.ui import views
+from sbert_studio.ui.pieces import views
 from sbert_studio.ui.visitors.session import Downloads
 
 

@@ -13,13 +13,22 @@
   const kept = (node) => Boolean(node.closest(DATA));
   const theirs = (node, words) => Boolean(node.closest(LISTED)) && !OWN.has(words.trim());
 
+  // What visitors named, as the view around it tells: models, corpora, columns.
+  const lists = new Map();
+  function names(element) {
+    const told = element.closest("[data-theirs]")?.dataset.theirs;
+    if (!told) return [];
+    if (!lists.has(told)) lists.set(told, JSON.parse(told));
+    return lists.get(told);
+  }
+
   function text(node) {
     const before = texts.get(node);
     if (before && node.data === before.shown) {
       if (translate && before.by === translate) return;
       if (before.source !== node.data) node.data = before.source;
     }
-    const shown = translate && !theirs(node.parentElement, node.data) && translate(node.data);
+    const shown = translate && !theirs(node.parentElement, node.data) && translate(node.data, names(node.parentElement));
     if (shown === null || shown === undefined || shown === false || shown === node.data) { texts.delete(node); return; }
     texts.set(node, { source: node.data, shown, by: translate });
     node.data = shown;
@@ -33,7 +42,7 @@
       if (translate && before.by === translate) return;
       source = before.source;
     }
-    const shown = (translate && !(element.matches("li") && theirs(element, source)) && translate(source)) || source;
+    const shown = (translate && !(element.matches("li") && theirs(element, source)) && translate(source, names(element))) || source;
     if (translate && element.role === "option" && name === "aria-label") remember(element, source, shown);
     if (shown === source) delete all[name];
     else all[name] = { source, shown, by: translate };

@@ -1,9 +1,10 @@
 // English in, another language out: whole texts by a look-up, what was filled in by templates ("{0} of {1} rows").
 (() => {
   "use strict";
-  const HOLE = /\{(\d+)\}/, LATIN = /[A-Za-z]{2}/, WORDS = /[A-Za-z]{2,}[^A-Za-z]+(?=[A-Za-z]{2})/g;
-  const KEPT = 4000, DEEP = 6, WEAK = 9, PARTS = /[;:,.·–]( |$)/;
+  const HOLE = /\{(\d+)\}/, LATIN = /[A-Za-z]{2}|\d s$/, WORDS = /[A-Za-z]{2,}[^A-Za-z]+(?=[A-Za-z]{2})/g;
+  const KEPT = 4000, DEEP = 6, MOST = 40, WEAK = 9, PARTS = /[;:,.·–]( |$)/;
   const CJK = /[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]/;
+  const OPAQUE = 0xe000;  // letters of nobody's, which stand for names while a text is read
   const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const several = (text) => /[A-Za-z]{2,}[ ,;:.]+\S*[A-Za-z]{2,}/.test(text);
   const wordy = (text) => (text.match(WORDS) || []).length >= 3;
@@ -36,7 +37,8 @@
       else if (one.last.length > 1) put(tails, one.last.slice(-2), one);
       else rest.push(one);
     }
-    const known = new Map();
+    let known = new Map(), names = new Set();
+    const readings = new Map();  // of each set of names: what is a name in one place is a word in another
 
     function filled(one, found, depth) {
       let sure = true;
@@ -62,6 +64,8 @@
         if (!found || (strict && one.size < WEAK && found.some((piece, at) => at && PARTS.test(piece)))) continue;
         // What stands between dots is said by itself.
         if (strict && !one.dotted && found.some((piece, at) => at && piece && piece.includes(" · "))) continue;
+        // "second: 10 of 4,252 words …": the name before the colon is not of the sentence.
+        if (strict && !one.first && /: ./.test(found[1])) continue;
         const { value, sure } = filled(one, found, depth);
         if (sure) return ended(value, end);
         // A few fixed letters around much that nobody knows say little: another reading may know it.
@@ -103,7 +107,7 @@
       if (counted) return `${count[1]} ${counted}`;
       const marked = /^([✓■!?…] |\d+% )(.+)$/s.exec(text), after = marked && look(marked[2], depth + 1);
       if (after) return marked[1] + after;
-      return parted(text, /(?<=[.!?…])\s+(?=[\p{Lu}\d"'“‘(])/u, sentences, false, depth)
+      return parted(text, /(?<=[.!?…])\s+(?=[\p{Lu}\p{Co}\d"'“‘(])/u, sentences, false, depth)
         ?? parted(text, " · ", (parts) => parts.join(" · "), false, depth)
         ?? parted(text, " – ", (parts) => parts.join(" – "), false, depth)
         ?? parted(text, "; ", (parts) => parts.join("；"), true, depth)
@@ -113,10 +117,14 @@
         ?? templated(text, depth, false)
         ?? named(text);
     }
-    const ended = (text, end) => (end && !/[。？！…]$/.test(text) ? text + end : text);
+    const ended = (text, end) => {
+      const whole = text.replace(/(?<=[\u3400-\u9fff）”])\.$/, "。");
+      return end && !/[。？！…]$/.test(whole) ? whole + end : whole;
+    };
     function look(text, depth = 0) {
       if (depth > DEEP || !LATIN.test(text)) return null;
       const bare = text.trim().replace(/\s+/g, " ");
+      if (names.has(bare)) return null;
       let found = known.get(bare);
       if (found === undefined) {
         found = sought(bare, depth);
@@ -125,7 +133,20 @@
       }
       return found === null ? null : /^\s*/.exec(text)[0] + found + /\s*$/.exec(text)[0];
     }
-    return (text) => look(text);
+    // A name of several words would be read as a part of the sentence, so a letter stands in for it; one that is a word is known by standing alone.
+    function among(text, theirs) {
+      const key = JSON.stringify(theirs);
+      if (!readings.has(key)) readings.set(key, { known: new Map(), names: new Set(theirs), long: theirs.filter((name) => /[^\p{L}\p{N}_-]/u.test(name)).sort((a, b) => b.length - a.length) });
+      if (readings.size > MOST) readings.delete(readings.keys().next().value);
+      const before = { known, names }, reading = readings.get(key), { long } = reading;
+      ({ known, names } = reading);
+      const hidden = long.reduce((whole, name, at) => whole.replaceAll(name, String.fromCharCode(OPAQUE + at)), text);
+      const found = look(hidden);
+      ({ known, names } = before);
+      return found === null ? null : found.replace(/[\ue000-\uf8ff]/g, (letter) => long[letter.charCodeAt(0) - OPAQUE] ?? letter);
+    }
+    // theirs: names that visitors gave, as they stand in this text; they are filled in as they are.
+    return (text, theirs = []) => (theirs.length ? among(text, theirs) : look(text));
   }
 
   window.SB.translator = translator;

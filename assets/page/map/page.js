@@ -58,7 +58,7 @@
     // What was done so far: labels to list again, and the way back.
     function marks(place, next) {
       place.hidden = !next.edits.length && !next.labels.length;
-      const labels = next.labels.map((label) => el("button", { type: "button", class: "sb-map-label", title: "List these texts", on: { click: () => drawing.open({ kind: "lasso", title: `${label.label} · ${grouped(label.size)}`, rows: label.rows }) } },
+      const labels = next.labels.map((label) => el("button", { type: "button", class: "sb-map-label", title: "List these texts", on: { click: () => drawing.open({ kind: "lasso", named: true, title: `${label.label} · ${grouped(label.size)}`, rows: label.rows }) } },
         el("span", { translate: "no" }, label.label), el("b", {}, grouped(label.size))));
       place.replaceChildren(
         el("div", { class: "sb-map-list-head" }, el("strong", {}, next.labels.length ? "Your labels" : "Changed"),
@@ -87,6 +87,7 @@
         meaning: (query) => ask("map_find", { query }),
         colour: (name) => { window.SB.place({ tab: "map", drawn: "1", colour: name === value.colours[0] ? "" : name }); select(host, "colour", name); },
         actions, forms, marks,
+        thumbs: (a, b) => window.SB.thumbs(host, [a, b], texts[a] ?? "", texts[b] ?? ""),
       });
       window.SB.map = { picture: () => drawing.picture(value.title).toBlob((blob) => save(`${value.title}.png`, blob)), spot: (row) => drawing.spot(row), eye: () => drawing.eye(), labels: () => drawing.labels() };
       if (next.key !== told) {

@@ -4,7 +4,7 @@
 // rows are 0-based positions; a list is {kind, title, rows, scores?, cluster?, group?}.
 (() => {
   "use strict";
-  const { el, token, onTheme, grouped, mapping } = window.SB;
+  const { el, token, onTheme, grouped, mapping } = window.SB, over = mapping.overlay;
   const CONTOURS_FROM = 20000, HOVER = 9, REST = 130;
 
   function decode(text, Kind) {
@@ -33,7 +33,7 @@
       light: (rows) => { light = rows; restyle(); }, open: (found) => { light = null; past = []; open(found, true); }, clear: () => { light = null; count.textContent = ""; close(); },
     });
     const legend = mapping.legend(legendRoot, { onColour: hooks.colour, onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)) });
-    const side = mapping.side(list, { items: hooks.items, colourOf: (row) => ink(row), actions, forms: hooks.forms, onPoint: (row) => openPoint(row), onPreview: (row) => { preview = row; render(); }, onClose: () => { close(); plot.focus({ preventScroll: true }); } });
+    const side = mapping.side(list, { items: hooks.items, thumbs: hooks.thumbs, colourOf: (row) => ink(row), actions, forms: hooks.forms, onPoint: (row) => openPoint(row), onPreview: (row) => { preview = row; render(); }, onClose: () => { close(); plot.focus({ preventScroll: true }); } });
     root.replaceChildren(
       el("div", { class: "sb-map-bar" }, el("div", { class: "sb-segments", role: "group", "aria-label": "What dragging does" }, Object.values(modes)), reset,
         el("div", { class: "sb-map-finder" }, finder.box, finder.how), count),
@@ -52,32 +52,11 @@
     // Colours, sizes and the order of drawing, made anew when what is lit or the colouring changes; never while the eye moves.
     function restyle() {
       if (!value) return;
-      const colours = new Uint8Array(value.n * 4), sizes = new Float32Array(value.n).fill(1), shining = lit() && new Set(lit()), ground = mapping.bytes(token("--sb-ground"));
-      const parts = [[], [], []], cached = new Map(), grow = glows() ? (shining && shining.size > 400 ? 1.2 : 1.7) : 1;
-      for (let row = 0; row < value.n; row += 1) {
-        if (hidden[row]) continue;
-        let rgb = shades ? tone(row) : cached.get(groups[row]);
-        if (!rgb) { rgb = tone(row); cached.set(groups[row], rgb); }
-        const bright = shining && shining.has(row), faint = shining && !bright;
-        let alpha = bright ? 0.95 : (groups[row] < 0 && !shades ? 0.6 : 1) * (opacity ? opacity[row] : 0.95);
-        if (faint) { alpha = 0.14; sizes[row] = 0.85; }
-        if (bright) sizes[row] = grow;
-        if (bright && groups[row] < 0 && glows()) rgb = mapping.bytes(token("--sb-ink"));
-        if (value.dims === 3) { const share = faint ? 0.16 : groups[row] < 0 ? 0.7 : 1; rgb = rgb.map((part, i) => part * share + ground[i] * (1 - share)); alpha = 1; }
-        colours.set([rgb[0], rgb[1], rgb[2], alpha * 255], row * 4);
-        parts[faint ? 0 : bright ? 2 : 1].push(row);
-      }
-      gl?.style(colours, sizes, Uint32Array.from([...parts[0], ...parts[1], ...parts[2]]), parts[0].length, parts[2].length);
+      const shining = lit() && new Set(lit()), made = mapping.styled({ value, groups, hidden, opacity, shades, tone, shining, glowing: glows() });
+      gl?.style(made.colours, made.sizes, made.order, made.faint, made.bright);
       render();
     }
 
-    const canvas = (node, width, height, dots) => {
-      if (node.width !== Math.round(width * dots) || node.height !== Math.round(height * dots)) Object.assign(node, { width: Math.round(width * dots), height: Math.round(height * dots) });
-      const pen = node.getContext("2d");
-      pen.setTransform(dots, 0, 0, dots, 0, 0);
-      pen.clearRect(0, 0, width, height);
-      return pen;
-    };
     const font = () => `600 12.5px ${getComputedStyle(root).fontFamily}`;
 
     function paint(dots) {
@@ -85,8 +64,8 @@
       const plain = Math.sqrt((width * height) / Math.max(1, live)), flat = value.dims === 2;
       const base = flat ? Math.max(2.3, Math.min(8.5, plain * 0.4)) * near : Math.max(3.2, Math.min(9, plain * 0.34));
       gl?.draw(eye, { width, height, dots, ground: mapping.bytes(token("--sb-ground")), base, most: 17, thin: flat ? Math.max(0, Math.min(0.6, Math.log2(Math.max(1, eye.magnified())) / 8)) : 0, glowing: glows() });
-      drawBelow(canvas(below, width, height, dots));
-      drawAbove(canvas(above, width, height, dots));
+      drawBelow(over.canvas(below, width, height, dots));
+      drawAbove(over.canvas(above, width, height, dots));
     }
     function render() {
       if (dirty || !value || !eye) return;
@@ -95,53 +74,19 @@
     }
 
     function drawBelow(pen) {
-      if (!lines.length) return;
-      const [width, height] = eye.size(), { x, y, scale } = eye.at;
-      pen.strokeStyle = token("--sb-ink");
-      lines.forEach((segments, level) => {
-        pen.globalAlpha = 0.1 + 0.045 * level;
-        pen.lineWidth = 1;
-        pen.beginPath();
-        for (let i = 0; i < segments.length; i += 4) {
-          pen.moveTo((segments[i] - x) * scale + width / 2, height / 2 - (segments[i + 1] - y) * scale);
-          pen.lineTo((segments[i + 2] - x) * scale + width / 2, height / 2 - (segments[i + 3] - y) * scale);
-        }
-        pen.stroke();
-      });
+      if (lines.length) over.contours(pen, eye, lines);
     }
-
-    function ring(pen, row, radius, colour, wide) {
-      const at = row === null || hidden[row] ? null : eye.project(points, row);
-      if (!at) return;
-      pen.lineWidth = wide + 2; pen.strokeStyle = token("--sb-ground");
-      pen.beginPath(); pen.arc(at[0], at[1], radius, 0, 7); pen.stroke();
-      pen.lineWidth = wide; pen.strokeStyle = colour;
-      pen.beginPath(); pen.arc(at[0], at[1], radius, 0, 7); pen.stroke();
-    }
+    const ring = (pen, row, radius, colour, wide) => over.ring(pen, row === null || hidden[row] ? null : eye.project(points, row), radius, colour, wide);
     function drawAbove(pen) {
       const accent = token("--sb-accent"), m = eye.matrix();
       if (chosen && chosen.kind === "point") {
-        const from = eye.project(points, chosen.rows[0], m);
-        pen.strokeStyle = accent;
-        pen.lineWidth = 1.4;
-        for (const row of alive(chosen.rows.slice(1))) {
-          const to = eye.project(points, row, m);
-          if (!from || !to) continue;
-          pen.globalAlpha = 0.65;
-          pen.beginPath(); pen.moveTo(from[0], from[1]); pen.lineTo(to[0], to[1]); pen.stroke();
-        }
-        pen.globalAlpha = 1;
+        over.links(pen, eye.project(points, chosen.rows[0], m), alive(chosen.rows.slice(1)).map((row) => eye.project(points, row, m)), accent);
         for (const row of chosen.rows.slice(1)) ring(pen, row, 5.5, accent, 1.2);
       }
       names.draw(pen, eye, points, { colourOf: (id) => (value.by === value.colours[0] ? mapping.css(mapping.rgb(clustered.get(id))) : null), focus: chosen && chosen.cluster !== undefined ? new Set([chosen.cluster]) : null, font: font() });
       if (chosen && chosen.kind === "point") ring(pen, chosen.rows[0], 9.5, token("--sb-ink"), 2.4);
       if (preview !== null) ring(pen, preview, 8, accent, 2.4);
-      const outline = shape || (kept && value.dims === 2 ? kept.map(([x, y]) => { const [w, h] = eye.size(); return [(x - eye.at.x) * eye.at.scale + w / 2, h / 2 - (y - eye.at.y) * eye.at.scale]; }) : null);
-      if (outline && outline.length > 2) {
-        pen.strokeStyle = accent; pen.fillStyle = accent; pen.lineWidth = 1.5;
-        pen.beginPath(); outline.forEach(([x, y], i) => (i ? pen.lineTo(x, y) : pen.moveTo(x, y))); pen.closePath();
-        pen.globalAlpha = 0.07; pen.fill(); pen.globalAlpha = 0.9; pen.stroke(); pen.globalAlpha = 1;
-      }
+      over.outline(pen, shape || (kept && value.dims === 2 ? kept.map((at) => over.onScreen(eye, at)) : null), accent);
     }
 
     // Names are placed anew once the eye rests.
@@ -158,18 +103,7 @@
     }
     const stepped = (done) => { render(); if (done) settle(); };
 
-    function nearest(x, y) {
-      let best = null, least = HOVER ** 2;
-      const m = eye.matrix();
-      for (let row = 0; row < value.n; row += 1) {
-        if (hidden[row]) continue;
-        const at = eye.project(points, row, m);
-        if (!at) continue;
-        const far = (at[0] - x) ** 2 + (at[1] - y) ** 2 + (at[2] - 1) * 4;
-        if (far < least) { least = far; best = row; }
-      }
-      return best;
-    }
+    const nearest = (x, y) => mapping.nearest(eye, points, hidden, [x, y], HOVER);
 
     mapping.gestures(plot, {
       eye: () => (value ? eye : null), mode: () => mode, moved: () => { render(); settle(); }, leave: () => { tip.hidden = true; },
@@ -188,13 +122,8 @@
       shape(outline, done) {
         shape = done ? null : outline;
         if (done) {
-          const m = eye.matrix(), rows = [];
-          for (let row = 0; row < value.n; row += 1) {
-            const at = hidden[row] ? null : eye.project(points, row, m);
-            if (at && mapping.inside(at[0], at[1], outline)) rows.push(row);
-          }
-          const [w, h] = eye.size();
-          if (rows.length) { past = []; open({ kind: "lasso", title: `${grouped(rows.length)} chosen`, rows }); kept = value.dims === 2 ? outline.map(([x, y]) => [(x - w / 2) / eye.at.scale + eye.at.x, (h / 2 - y) / eye.at.scale + eye.at.y]) : null; }
+          const rows = mapping.within(eye, points, hidden, outline);
+          if (rows.length) { past = []; open({ kind: "lasso", title: `${grouped(rows.length)} chosen`, rows }); kept = value.dims === 2 ? outline.map((at) => over.onMap(eye, at)) : null; }
         }
         render();
       },
@@ -202,7 +131,7 @@
 
     function showTip(row, x, y) {
       const name = shades ? null : nameOf(row), cluster = value.by !== value.colours[0] ? clustered.get(ids[row]) : null;
-      tip.replaceChildren(el("p", { translate: "no" }, hooks.textOf(row) ?? "…"), name ? el("span", {}, el("i", { style: { background: ink(row) } }), name.label) : el("span", {}, shades ? `${value.by}: ${shades[row]}` : ""),
+      tip.replaceChildren(el("p", { translate: "no" }, hooks.textOf(row) ?? "…"), name ? el("span", {}, el("i", { style: { background: ink(row) } }), el("span", { translate: name.id < 0 ? null : "no" }, name.label)) : el("span", { translate: "no" }, shades ? `${value.by}: ${shades[row]}` : ""),
         cluster ? el("span", {}, `in ${cluster.label}`) : "");
       tip.hidden = false;
       const [width, height] = eye.size();
@@ -234,7 +163,7 @@
     function openGroup(id) {
       past = [];
       const rows = rowsOf(groups, id), name = pictured.get(id);
-      open({ kind: "group", group: id, title: `${name.label} · ${grouped(rows.length)}`, rows, ...(value.by === value.colours[0] && id >= 0 ? { cluster: id } : {}) });
+      open({ kind: "group", group: id, named: id >= 0, title: `${name.label} · ${grouped(rows.length)}`, rows, ...(value.by === value.colours[0] && id >= 0 ? { cluster: id } : {}) });
     }
     function openCluster(id) {
       if (value.by === value.colours[0]) { openGroup(id); return; }
@@ -294,22 +223,9 @@
       root.dataset.by = next.by;
     }
 
-    // The whole picture, twice as fine as on the screen, with the legend beside it.
     function picture(title) {
-      const [width, height] = eye.size(), dots = 2, beside = 250, made = el("canvas", { width: (width + beside) * dots, height: (height + 44) * dots }), pen = made.getContext("2d");
-      paint(dots);
-      pen.fillStyle = token("--sb-ground"); pen.fillRect(0, 0, made.width, made.height);
-      for (const one of [below, gpu, above]) pen.drawImage(one, 0, 44 * dots, width * dots, height * dots);
-      pen.setTransform(dots, 0, 0, dots, 0, 0);
-      const family = getComputedStyle(root).fontFamily, room = Math.floor((height - 20) / 21), shown = shades ? [] : value.names.slice(0, room);
-      pen.textBaseline = "middle";
-      pen.fillStyle = token("--sb-ink"); pen.font = `600 17px ${family}`; pen.fillText(title, 18, 24);
-      pen.font = `12.5px ${family}`;
-      shown.forEach((name, i) => {
-        const y = 58 + i * 21, label = i === room - 1 && value.names.length > room ? `and ${value.names.length - room + 1} more` : `${name.label.slice(0, 24)} · ${grouped(name.size)}`;
-        pen.fillStyle = mapping.css(mapping.rgb(name)); pen.beginPath(); pen.arc(width + 14, y, 5, 0, 7); pen.fill();
-        pen.fillStyle = token("--sb-ink"); pen.fillText(label, width + 26, y);
-      });
+      paint(2);
+      const made = mapping.picture(root, { size: eye.size(), layers: [below, gpu, above], names: shades ? [] : value.names, title });
       render();
       return made;
     }

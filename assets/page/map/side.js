@@ -12,7 +12,7 @@
       box, el("button", { type: "submit", class: "sb-small-button" }, words));
   }
 
-  // told: {items(rows) → Promise<[{row, line, text, value}]>, colourOf(row), actions(list), forms(list), onPoint(row), onPreview(row | null), onClose(), onBack() | null}
+  // told: {thumbs(a, b) → two small buttons, where there is a basket; items(rows) → Promise<[{row, line, text, value}]>, colourOf(row), actions(list), forms(list), onPoint(row), onPreview(row | null), onClose(), onBack() | null}
   function side(root, told) {
     let number_ = 0;
     const clear = () => { number_ += 1; root.hidden = true; root.replaceChildren(); };
@@ -27,7 +27,8 @@
           on: { click: () => told.onPoint(item.row), focus: () => told.onPreview(item.row), blur: () => told.onPreview(null), mouseenter: () => told.onPreview(item.row), mouseleave: () => told.onPreview(null) } },
           el("span", { class: "sb-text", translate: "no" }, item.text),
           el("span", { class: "sb-map-facts sb-dim" }, el("i", { style: { background: told.colourOf(item.row) } }), el("span", { class: "sb-map-value", translate: "no" }, item.value),
-            el("span", {}, `row ${item.line}`), score === undefined ? null : el("b", {}, from + i === 0 && list.kind === "point" ? "this text" : number(score, 3))))));
+            el("span", {}, `row ${item.line}`), score === undefined ? null : el("b", {}, from + i === 0 && list.kind === "point" ? "this text" : number(score, 3)))),
+          list.kind === "point" && item.row !== list.rows[0] ? told.thumbs?.(list.rows[0], item.row) : null));
       }
       const left = list.rows.length - from - rows.length;
       if (left > 0) {
@@ -39,7 +40,7 @@
     root.addEventListener("keydown", (event) => {
       if (event.key === "Escape") { told.onClose(); return; }
       if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-      const buttons = [...root.querySelectorAll("ol button")], at = buttons.indexOf(document.activeElement);
+      const buttons = [...root.querySelectorAll("ol li > button")], at = buttons.indexOf(document.activeElement);
       if (at < 0) return;
       event.preventDefault();
       buttons[Math.max(0, Math.min(buttons.length - 1, at + (event.key === "ArrowDown" ? 1 : -1)))].focus();
@@ -51,7 +52,7 @@
       root.replaceChildren(
         el("div", { class: "sb-map-list-head" },
           back ? el("button", { type: "button", class: "sb-map-close", "aria-label": "Back", title: "Back", on: { click: back } }, "←") : null,
-          el("strong", { role: "status" }, list.title),
+          el("strong", { role: "status", translate: list.named ? "no" : null }, list.title),
           el("button", { type: "button", class: "sb-map-close", "aria-label": "Close the list", title: "Close the list", on: { click: told.onClose } }, "×")),
         list.rows.length ? el("div", { class: "sb-map-acts" }, told.actions(list).map((one) => el("button", { type: "button", class: "sb-small-button", title: one.why, on: { click: one.act } }, one.words))) : null,
         ...(list.rows.length ? told.forms(list) : []),

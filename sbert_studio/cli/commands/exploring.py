@@ -139,7 +139,7 @@ def map(
     """Draw a corpus as a map with labelled clusters."""
     grouping = _cluster_params(clusters, seed)
     from ...explore.projection import ProjectionParams
-    from ...ui.mapping.saving import map_html
+    from ...ui.panels.mapping.saving import map_html
 
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)

@@ -82,7 +82,7 @@ def train(
     }
     rate = rate_in_words(run.pairs_per_second)
     lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({rate} rows/s): {tuned or 'no model yet'}"]
-    lines += in_sentences(accounts, begun=bool(run.step))
+    lines += in_sentences(accounts, begun=bool(run.step) and run.model_path is not None)
     if run.before and run.after:
         scores = f"{scores_in_words(run.before)} untuned, {scores_in_words(run.after)} tuned"
         lines.append(f"{metric_in_words(run.after['metric'])} on held-out rows: {scores}")

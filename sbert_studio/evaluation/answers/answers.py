@@ -23,6 +23,8 @@ class Answers:
             the first right candidate, or a place in ``names``.
         what: which of these it is.
         names: of classes.
+        places: (m,) of scores, which are judged by their order: the share of the other pairs below each, half of those that tie.
+        people: (m,) the same of the scores that people gave.
         rows: (m,) the rows of the examples that the questions are; all of them, in order, where it is ``None``.
     """
 
@@ -31,6 +33,8 @@ class Answers:
     what: What
     names: tuple[str, ...] = ()
     rows: np.ndarray | None = None
+    places: np.ndarray | None = None
+    people: np.ndarray | None = None
 
     @property
     def right_or_wrong(self) -> bool:
@@ -42,7 +46,7 @@ class Answers:
         return place if self.rows is None else int(self.rows[place])
 
     def in_words(self, place: int) -> str:
-        """What was said to question ``place``: ``0.83``, ``rank 3``, ``card lost``, ``wrong by 0.04``."""
+        """What was said to question ``place``: ``0.83, above 61% of pairs``, ``rank 3``, ``card lost``, ``wrong by 0.04``."""
         said = self.said[place]
         if self.what == "class":
             return self.names[int(said)] if said >= 0 else "nothing"
@@ -50,13 +54,14 @@ class Answers:
             return f"rank {int(said):,}"
         if self.what == "margin":
             return f"{'right' if self.credit[place] else 'wrong'} by {abs(said):.2f}"
-        return f"{said:.2f}".replace("-", "−")
+        score = f"{said:.2f}".replace("-", "−")
+        return score if self.places is None else f"{score}, above {self.places[place]:.0%} of pairs"
 
 
 def of_scores(scores: np.ndarray, gold: np.ndarray, what: What = "cosine") -> Answers:
     """(n,) scores of pairs beside those of people: the nearer a pair's rank is to the one that people gave it, the better."""
-    apart = np.abs(average_ranks(np.asarray(scores)) - average_ranks(np.asarray(gold)))
-    return Answers(1 - apart / max(1, len(gold) - 1), np.asarray(scores, np.float64), what)
+    places, people = ((average_ranks(np.asarray(one)) - 1) / max(1, len(gold) - 1) for one in (scores, gold))
+    return Answers(1 - np.abs(places - people), np.asarray(scores, np.float64), what, places=places, people=people)
 
 
 def of_labels(scores: np.ndarray, labels: np.ndarray, what: What = "cosine") -> Answers:

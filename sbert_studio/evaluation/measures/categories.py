@@ -14,7 +14,7 @@ from ...data.progress import checkpoint
 from ...data.splits.splitting import plain
 from ...encoders.unit import unit
 from ..answers.answers import of_places
-from ..bootstrap import interval, resampled_mean
+from ..bootstrap import interval_of_share, resampled_mean
 from ..report import Report
 from ..similarity import TIE
 from .clustering import evaluate_clustering
@@ -52,7 +52,7 @@ def evaluate_categories(vectors: np.ndarray, labels: Sequence[str], texts: Seque
         labels, texts: their n categories, and the texts.
 
     Returns:
-        A report of ``categories``: ``nearest_neighbour_accuracy`` with its 95% bootstrap ``interval``, ``centroid_accuracy``,
+        A report of ``categories``: ``nearest_neighbour_accuracy`` with its 95% ``interval`` (Wilson), ``centroid_accuracy``,
         ``v_measure`` (absent of a single category), ``classes``, ``majority`` (the accuracy of always naming the largest category),
         ``known_rows``, and ``confused``: the pairs of categories that are most often taken for each other,
         ``{categories, count, texts}``, each with two of the texts, their ``category`` and the one ``found``.
@@ -72,7 +72,7 @@ def evaluate_categories(vectors: np.ndarray, labels: Sequence[str], texts: Seque
         "classes": len(set(labels)),
         "majority": Counter(labels).most_common(1)[0][1] / len(labels),
         "known_rows": 0 if alone else len(theirs),
-        "interval": interval(drawn),
+        "interval": interval_of_share(drawn, right),
         "confused": _confused(truth, found, names, texts),
     }
     if scores["classes"] > 1:
@@ -83,16 +83,18 @@ def evaluate_categories(vectors: np.ndarray, labels: Sequence[str], texts: Seque
 
 
 def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Each text's category and that of its nearest other text, by the rules of :func:`evaluate_categories`.
+    """Each text's category and that of its nearest other text that has one, by the rules of :func:`evaluate_categories`.
 
     Returns:
-        the two as (n,) int64 places, -1 where nothing is near, and the names that they are places in.
+        the two as (n,) int64 places, -1 where the text has no category or nothing is near, and the names that they are places in.
     """
-    names = sorted(set(labels))
+    names = sorted({label for label in labels if label.strip()})
     places = {name: place for place, name in enumerate(names)}
-    truth = np.fromiter((places[label] for label in labels), np.int64, len(labels))
-    rows, same = unit(vectors), [plain(text) for text in texts]
-    return truth, _nearest(rows, truth, same, rows, truth, same), names
+    truth = np.fromiter((places.get(label, -1) for label in labels), np.int64, len(labels))
+    told, found = np.flatnonzero(truth >= 0), np.full(len(truth), -1, np.int64)
+    rows, same = unit(vectors)[told], [plain(texts[row]) for row in told.tolist()]
+    found[told] = _nearest(rows, truth[told], same, rows, truth[told], same)
+    return truth, found, names
 
 
 def _nearest(

@@ -9,7 +9,7 @@ import numpy as np
 from ...data.values.scales import label_key
 from ...errors import StudioError
 from ..answers.answers import of_classes, of_labels, of_margins, of_scores
-from ..bootstrap import interval, resampled, resampled_mean
+from ..bootstrap import interval, interval_of_share, resampled, resampled_mean
 from ..report import Report
 from .pairs import judge, resampled_average_precision, resampled_decisions
 from .sts import pearson, resampled_pearson, resampled_spearman, spearman
@@ -79,13 +79,14 @@ def evaluate_classes(found: np.ndarray, truth: np.ndarray) -> Report:
 
     accuracy, macro = (float(value) for value in judged(np.ones((1, len(truth))))[0])
     drawn = resampled(judged, len(truth))
+    of_accuracy = interval_of_share(drawn[:, 0], found == truth)
     scores: dict[str, Any] = {
         "accuracy": accuracy,
         "macro_f1": macro,
         "majority": float(np.unique(truth, return_counts=True)[1].max() / len(truth)),
         "classes": len(np.unique(truth)),
-        "intervals": {"accuracy": interval(drawn[:, 0]), "macro_f1": interval(drawn[:, 1])},
-        "interval": interval(drawn[:, 0]),
+        "intervals": {"accuracy": of_accuracy, "macro_f1": interval(drawn[:, 1])},
+        "interval": of_accuracy,
     }
     return Report("classes", len(truth), scores, resampled=drawn[:, 0], answers=of_classes(found, truth))
 
@@ -99,7 +100,7 @@ def evaluate_triplet_scores(scores: np.ndarray) -> Report:
     margins = scores[0] - scores[1:].max(axis=0)
     right = (margins > 0).astype(np.float64)
     drawn = resampled_mean(right)
-    found = {"pair": {"accuracy": float(right.mean())}, "interval": interval(drawn)}
+    found = {"pair": {"accuracy": float(right.mean())}, "interval": interval_of_share(drawn, right)}
     return Report("triplets", len(right), found, resampled=drawn, answers=of_margins(margins))
 
 

@@ -19,7 +19,7 @@ from ...data.progress import checkpoint
 from ...encoders.unit import unit
 from ...errors import StudioError
 from ..answers.answers import of_classes
-from ..bootstrap import interval, resampled_mean
+from ..bootstrap import interval_of_share, resampled_mean
 from ..report import Report
 
 if TYPE_CHECKING:
@@ -173,4 +173,10 @@ def _report(truth: np.ndarray, predicted: np.ndarray, known: np.ndarray, positiv
         **extra,
     }
     drawn = resampled_mean(right)
-    return Report("senteval", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn, answers=of_classes(predicted, truth))
+    return Report(
+        "senteval",
+        len(truth),
+        scores | {"interval": interval_of_share(drawn, right)},
+        resampled=drawn,
+        answers=of_classes(predicted, truth),
+    )

@@ -12,7 +12,7 @@ import numpy as np
 from ...data.progress import checkpoint
 from ...errors import StudioError
 from ..answers.answers import of_classes
-from ..bootstrap import interval, resampled_mean
+from ..bootstrap import interval_of_share, resampled_mean
 from ..report import Report
 
 _FOLDS = 10
@@ -91,4 +91,10 @@ def _report(truth: np.ndarray, predicted: np.ndarray, folds: int) -> Report:
         "folds": folds,
     }
     drawn = resampled_mean(right)
-    return Report("transfer", len(truth), scores | {"interval": interval(drawn)}, resampled=drawn, answers=of_classes(predicted, truth))
+    return Report(
+        "transfer",
+        len(truth),
+        scores | {"interval": interval_of_share(drawn, right)},
+        resampled=drawn,
+        answers=of_classes(predicted, truth),
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..answers.answers import of_margins
-from ..bootstrap import interval, resampled_mean
+from ..bootstrap import interval_of_share, resampled_mean
 from ..report import Report
 from ..similarity import MEASURES, similarities
 
@@ -34,5 +34,5 @@ def evaluate_triplets(anchor: np.ndarray, positive: np.ndarray, negatives: Seque
         margins = np.minimum(margins, near["cosine"] - far["cosine"])
     scores: dict[str, Any] = {name: {"accuracy": float(rows.mean())} for name, rows in won.items()}
     drawn = resampled_mean(won["cosine"])
-    scores = {"accuracy": scores["cosine"]["accuracy"], **scores, "interval": interval(drawn)}
+    scores = {"accuracy": scores["cosine"]["accuracy"], **scores, "interval": interval_of_share(drawn, won["cosine"])}
     return Report("triplets", len(anchor), scores, resampled=drawn, answers=of_margins(margins))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,17 +58,28 @@ def changed_most(
             if progress is not None:
                 progress(place * total + done, 2 * total)
 
-        best = top_pairs(whole, sign * turned, exact, _AMONG, told, margin=_MARGIN, highest=2.0)
-        chosen = _spread([(pair.a, pair.b) for pair in best if pair.score > _MARGIN], top)
+        chosen, seen, rows = list[tuple[int, int]](), Counter[int](), np.arange(len(now))
+        while len(rows) > 1 and len(chosen) < top:
+
+            def of_rows(a: np.ndarray, b: np.ndarray, rows: np.ndarray = rows, exact: Any = exact) -> np.ndarray:
+                return np.asarray(exact(rows[a], rows[b]))
+
+            best = top_pairs(whole[rows], sign * turned[rows], of_rows, _AMONG, told, margin=_MARGIN, highest=2.0)
+            moved = [(int(rows[pair.a]), int(rows[pair.b])) for pair in best if pair.score > _MARGIN]
+            fresh = _spread([pair for pair in moved if pair not in chosen], top - len(chosen), seen)
+            chosen += fresh
+            if len(moved) < _AMONG or not fresh:
+                break
+            # One text that moved far fills all of them with its pairs: the rest is looked at without those that have had their turn.
+            rows = rows[[seen[row] < _TWICE for row in rows.tolist()]]
         a, b = (np.array([pair[side] for pair in chosen], np.int64) for side in (0, 1))
         cosines = zip(exact_products(before, a, b).tolist(), exact_products(after, a, b).tolist(), strict=True)
         found.append([PairChange(*pair, *both) for pair, both in zip(chosen, cosines, strict=True)])
     return found[0], found[1]
 
 
-def _spread(pairs: list[tuple[int, int]], top: int) -> list[tuple[int, int]]:
-    """The first pairs of which no text stands in more than two."""
-    seen: Counter[int] = Counter()
+def _spread(pairs: list[tuple[int, int]], top: int, seen: Counter[int]) -> list[tuple[int, int]]:
+    """The first pairs of which no text stands in more than two, those counted in which it was ``seen`` before."""
     chosen: list[tuple[int, int]] = []
     for pair in pairs:
         if len(chosen) < top and all(seen[row] < _TWICE for row in pair):

@@ -41,13 +41,14 @@ def command(materials: RunFiles) -> str:
     return shlex.join([*words, *(word for name, value in chosen.items() for word in ("--set", f"{name}={value}"))])
 
 
-def section(materials: RunFiles, folds: int = 0) -> str:
+def section(materials: RunFiles, folds: int = 0, strength: float | None = None) -> str:
     """The last sections of the model card in a zip: what the files were read as, and how to train once more.
 
     What a file, its columns and its cells are called is text, and cannot end a block of code.
 
     Args:
         folds: in how many the run was judged, where this very model learned from all rows.
+        strength: what somebody set by hand after the training.
     """
     files = "".join(f"- {plain_text(entry['name'])}, SHA-256 `{entry['sha256']}`\n" for entry in materials.source().values())
     line = command(materials).replace("\n", " ").replace("`", "")
@@ -57,6 +58,11 @@ def section(materials: RunFiles, folds: int = 0) -> str:
     if not (materials.folder / HELD_OUT).is_file():
         measured = _IN_FOLDS if folds else ""
     again = f"{measured}It was trained on\n\n{files}\nand with these files the same training is\n\n```sh\n{line}\n```\n"
+    if strength is not None:
+        again += (
+            f"\nIts strength was set by hand afterwards, which the training does not do: with the id of the new run it is\n\n"
+            f"```sh\nsbert-studio strength RUN {strength:g}\n```\n"
+        )
     return f"{_rows(materials)}\n## Again\n\n{again}"
 
 

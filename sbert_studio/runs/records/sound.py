@@ -38,6 +38,7 @@ _NEEDED = {
     "evaluated": ("step",),
     "started": ("dev_rows",),
     "notice": ("message",),
+    "phase": ("title",),
     "pinned": ("step", "similarities"),
     "part": ("number", "of", "title"),
     "partended": ("title",),

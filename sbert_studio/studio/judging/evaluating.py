@@ -124,10 +124,11 @@ class Evaluating(Judging):
         groups = groups_of(judged)
         scores = []
         for number, name in enumerate(names, start=1):
-            which = f"{number} of {len(names)} models" if len(names) > 1 else "the model"
-            told(f"loading {which}", "texts")
+            many = len(names) > 1
+            told(f"loading model {number} of {len(names)}" if many else "loading the model", "texts")
             model = encoders.of(name)
-            show = told(f"judging {which}", "pairs" if isinstance(model, PairScorer) else "texts")
+            phase = f"judging model {number} of {len(names)}" if many else "judging the model"
+            show = told(phase, "pairs" if isinstance(model, PairScorer) else "texts")
             found = judge_model(name, model, judged, groups, averages, show)
             scores.append(replace(found, notes=tuple(tuple(self._of_model(name, table, roles)) for _, table, roles in files)))
         if len(names) > 1:

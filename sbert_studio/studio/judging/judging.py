@@ -178,9 +178,7 @@ class Judging(Part):
         notes: list[str] = []
         for run, files in learned_by(lambda: self.store, self.workspace, model):
             for names, learned in files:
-                if not set(names) <= set(table.columns):
-                    continue
-                seen = sum(row in learned for row in zip(*(table.column(name) for name in names), strict=True))
+                seen = _seen(table, names, learned)
                 if seen:
                     rows = f"{seen:,} of these {len(table):,} rows are" if len(table) > 1 else "This row is"
                     notes.append(f"{rows} in the file that {run.name} was tuned on, so its score here {FLATTERS}.")
@@ -195,6 +193,19 @@ class Judging(Part):
             info = peek(None)
         note = "Frozen: it is used and judged as it is, and cannot be tuned." if kind == "foreign" else ""
         return ModelCard(name=name, kind=kind, title=title, note=note, scores=scores or {}, **asdict(info))
+
+
+def _seen(table: Table, names: tuple[str, ...], learned: set[tuple[str, ...]]) -> int:
+    """How many rows of the table hold texts that were learned from together, whatever its columns are called."""
+    if set(names) <= set(table.columns):
+        return sum(row in learned for row in zip(*(table.column(name) for name in names), strict=True))
+    begins: dict[str, list[tuple[str, ...]]] = {}
+    for row in learned:
+        begins.setdefault(row[0], []).append(row)
+    columns = [table.column(name) for name in table.columns]
+    return sum(
+        any(set(row) <= set(cells) for cell in cells if cell for row in begins.get(cell, ())) for cells in zip(*columns, strict=True)
+    )
 
 
 def of_reading(table: Table) -> list[str]:

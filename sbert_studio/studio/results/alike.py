@@ -43,8 +43,8 @@ class AlikeGroup:
 
     @property
     def contradicts(self) -> bool:
-        """Whether its texts carry different categories."""
-        return len(set(self.values)) > 1
+        """Whether its texts carry different categories; a blank is none, and capitals and blanks around it make none of their own."""
+        return len({" ".join(value.casefold().split()) for value in self.values} - {""}) > 1
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Duplicates:
             threshold: the cosine from which two texts are alike.
             keep: the first text of a group or its longest one stays,
             chosen: unless one of these rows is among them; the last that was chosen counts.
-            apart: groups, by their rows, of which all texts stay, as long as their rows hang together.
+            apart: groups, by their rows, of which all texts stay, at every threshold; no row is in two.
             column: the column of categories.
 
         Raises:
@@ -93,8 +93,8 @@ class Duplicates:
         places = {row: place for place, row in enumerate(chosen)}
         found: list[AlikeGroup] = []
         for rows in self.linkage.groups(threshold):
-            together = [one for one in apart if set(one) <= set(rows)]
-            found += [self._group(one, None, cells) for one in together]
+            together = [sorted(set(one).intersection(rows)) for one in apart]
+            found += [self._group(tuple(one), None, cells) for one in together if len(one) > 1]
             left = set(rows).difference(*together)
             found += [self._group(tuple(sorted(star)), star[0], cells) for star in self._stars(left, threshold, keep, places)]
         return tuple(sorted(found, key=lambda group: (-len(group.rows), group.rows[0])))

@@ -80,6 +80,8 @@ class Agreement:
         mean_by_label: the mean cosine of each label; empty for scores.
         spearman_interval, pearson_interval: the 95% bootstrap intervals; empty for labels, and of too many rows.
         worst: the pairs that disagree most, the worst first. Labels stand in the order of their mean cosines.
+        gaps: all pairs that hold a score or label, in their order.
+        scale: the scores of what is least and of what is most alike, as the file has them; empty for labels.
     """
 
     column: str
@@ -90,6 +92,8 @@ class Agreement:
     spearman_interval: tuple[float, ...] = ()
     pearson_interval: tuple[float, ...] = ()
     worst: tuple[Gap, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    scale: tuple[float, ...] = ()
 
     def in_words(self) -> str:
         """One sentence."""
@@ -141,11 +145,24 @@ class PairScores:
         }
 
     def to_csv(self, path: Path) -> None:
-        """Write one line a pair, in which no cell is a live formula; a text column that is called as another one gets a longer name."""
+        """Write one line a pair, in which no cell is a live formula; a column that is called as another one gets a longer name.
+
+        The file's own scores or labels stand there as it has them, and by which share of all ranks the pair stands higher by its cosine.
+        """
         from ...data.tables import write_csv
 
         cells, names = [row.to_json() for row in self.rows], {key: key for key in ("row", *_MEASURES)}
         for key, own in zip("ab", self.columns, strict=True):
             taken = set(names.values())
             names[key] = next(name for tail in range(4) if (name := own + "_" * tail) not in taken)
-        write_csv(path, {names[key]: [cell[key] for cell in cells] for key in ("row", "a", "b", *_MEASURES)})
+        columns: dict[str, list[Any]] = {names[key]: [cell[key] for cell in cells] for key in ("row", "a", "b", *_MEASURES)}
+        if self.agreement is not None:
+            gaps = {gap.place: gap for gap in self.agreement.gaps}
+            held = [gaps.get(place) for place in range(len(cells))]
+            parts = {
+                self.agreement.column: ["" if one is None else one.said for one in held],
+                "ranks_apart": ["" if one is None else one.gap for one in held],
+            }
+            for name, column in parts.items():
+                columns[next(own for tail in range(9) if (own := name + "_" * tail) not in columns)] = column
+        write_csv(path, columns)

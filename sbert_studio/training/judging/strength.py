@@ -73,7 +73,8 @@ def strengthless(spec: TrainSpec) -> str:
 def at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: float) -> dict[str, Any]:
     """The scores at a strength, as ``after`` has them; see :func:`set_strength`. Without marks only the strength is told.
 
-    What the run ended with stays in ``chosen``, so that turned back the dial tells all of it again.
+    What the run ended with stays in ``chosen``, so that turned back the dial tells all of it again. Another strength has no gain with an
+    interval: whoever chose it had seen how each does on these very rows.
     """
     if "kept" in after:  # of several trainings, the one whose model was kept
         return {**after, "strength": value, "kept": at_strength(before, after["kept"], value)}
@@ -87,7 +88,7 @@ def at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: floa
         return found
     exact = next((mark for mark in marks if abs(mark["strength"] - value) < 1e-9), None)
     if exact is not None:
-        found |= {name: exact[name] for name in ("score", "interval", "gain_interval") if name in exact}
+        found |= {name: exact[name] for name in ("score", "interval") if name in exact}
         found |= {"general": {**_general(before, after), "score": exact["general"]}} if "general" in exact else {}
         return found
     places = [mark["strength"] for mark in marks]

@@ -16,7 +16,7 @@ from ...data.questions import Question
 from ...errors import StudioError
 from ..checkpoint import Checkpoints
 from ..checkpoint_files import State, Tensors, read_state, read_tensors
-from ..events import Evaluated, Notice, Saved, Step
+from ..events import Evaluated, Notice, Phase, Saved, Step
 from ..judging.alarm import OPPOSITE, accepted, below_chance, falls_apart
 from .parts import Parts
 from .schedule import Schedule
@@ -171,6 +171,7 @@ class Loop:
         """
         assert self._judge is not None
         untuned, began = self.state.step == 0, time.perf_counter()
+        self._parts.say(Phase("judging the untuned model first" if untuned else "judging by the held-out rows"))
         scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
         if (general := self._parts.general) is not None:
             scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)

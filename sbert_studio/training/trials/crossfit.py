@@ -9,14 +9,13 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...workspace import write_json
 from ..checkpoint import disk_space
 from ..distributed import Processes
-from ..events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
+from ..events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Stopped
 from ..judging import mistakes
 from ..judging.alarm import OPPOSITE, accepted, below_chance
 from ..judging.blend import MARKS, TIE, best, in_brief, unblended
@@ -91,9 +90,11 @@ class _CrossFit:
         self.emit, self.should_stop, self.resume = WholeRun(emit, steps), should_stop, resume
         self.taken: list[Outcome] = []
         self.began = time.perf_counter()
+        self.earlier = 0.0  # seconds that the trainings had taken before the run was resumed
         self.main = True
 
     def carry_out(self, examples: Examples, identity: str, reasons: Sequence[str]) -> Outcome:
+        self._say(Phase("judging the untuned model first"))
         untuned = self.load(self.spec, examples, None)
         self.main = Processes(untuned.device).main
         reshape(self.spec, untuned)
@@ -119,6 +120,7 @@ class _CrossFit:
             outcome = self._take(number, fold, self._place(fold), given, reasons if number == 1 else ())
             if outcome.status != "finished":
                 return self._unfinished(outcome, before)
+        self._say(Phase("comparing what the folds found"))
         after, share = self._choose(before, scores)
         self._keep_mistakes(after)
         if "gain_interval" not in after and "interval" in after:
@@ -179,6 +181,8 @@ class _CrossFit:
 
     def _take(self, number: int, member: Member, place: Path, given: Assignment, reasons: Sequence[str]) -> Outcome:
         self._say(Part(number, len(self.folds) + 1, member.title))
+        self._say(Phase("loading the model"))
+        began = time.perf_counter()
         outcome = train(
             member.spec,
             member.learned,
@@ -193,16 +197,15 @@ class _CrossFit:
             pins=self.pins,
         )
         self.taken.append(outcome)
+        self.earlier += max(0.0, outcome.seconds - (time.perf_counter() - began))
         if outcome.status == "finished":
             self._say(PartEnded(number, len(self.folds) + 1, member.title, outcome.before, outcome.after))
         return outcome
 
     def _unfinished(self, outcome: Outcome, before: Mapping[str, Any]) -> Outcome:
         if outcome.status == "stopped":
-            self._say(Notice("stopped while the folds were judged: there is no model yet; resume the run to go on"))
-        found = self._outcome(outcome.status, before, {}, question=outcome.question)
-        # Loading, and the judgement of the untuned model, took their time as well.
-        return self._end(replace(found, seconds=max(found.seconds, time.perf_counter() - self.began)))
+            self._say(Notice("stopped while the folds were judged: there is no model yet; resume the run to go on", passing=True))
+        return self._end(self._outcome(outcome.status, before, {}, question=outcome.question))
 
     def _outcome(
         self,
@@ -217,7 +220,9 @@ class _CrossFit:
         rows = sum(outcome.pairs_per_second * outcome.seconds for outcome in self.taken)
         steps = sum(outcome.steps for outcome in self.taken)
         rate = rows / seconds if seconds else 0.0
-        return Outcome(status, self.folder / "model", adapter, before, after, steps, seconds, rate, question or {})
+        # Loading, and all judging between the trainings, took their time as well.
+        whole = self.earlier + time.perf_counter() - self.began
+        return Outcome(status, self.folder / "model", adapter, before, after, steps, whole, rate, question or {})
 
     def _end(self, outcome: Outcome) -> Outcome:
         self._say(outcome.event())

@@ -20,7 +20,8 @@ PARTS, OUTCOME = "parts", "course.json"
 """Where a run keeps the trainings of its folds, and what they came to."""
 _FEW = 1_000  # rows, above which one part of them tells enough
 _FEW_OF_CATEGORIES = 2_500  # a text lands right or wrong, which tells less of a row than a score does
-_FEWEST = 20
+FEWEST = 20
+"""Rows, below which no folds judge a run."""
 _MOST_IN_ONE = 0.6  # of the rows; where most hang together by shared texts, a fold would learn from next to nothing
 
 
@@ -42,7 +43,7 @@ def in_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder: 
             )
         return []
     few = _FEW_OF_CATEGORIES if examples.kind == "labelled_texts" else _FEW
-    if not asked and (not _FEWEST <= len(examples) < few or (folder is not None and _begun_by_a_split(folder))):
+    if not asked and (not FEWEST <= len(examples) < few or (folder is not None and _begun_by_a_split(folder))):
         return []
     try:
         if examples.kind not in SCORED_KINDS:

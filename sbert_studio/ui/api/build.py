@@ -17,7 +17,8 @@ from .training import check, run, stop, train
 def build(page: Page) -> None:
     """Add the endpoints to the page, behind components that nobody sees."""
     with gr.Column(visible=False):
-        file, dev, first, known = (gr.File(file_types=FILE_TYPES, label=label) for label in ("file", "dev", "first", "known"))
+        # Gradio's page has words of its own under the key "file".
+        file, dev, first, known = (gr.File(file_types=FILE_TYPES, label=label) for label in ("table", "dev", "first", "known"))
         model, column, query, a, b, name, run_id, token = (
             gr.Textbox("", label=label) for label in ("model", "column", "query", "a", "b", "name", "run_id", "token")
         )

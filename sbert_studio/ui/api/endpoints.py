@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
 
-from ...errors import StudioError, is_text, plainly
+from ...errors import StudioError, is_text
+from ..pieces.handlers import noted
 from ..visitors.visits import VISITS
 
-log = logging.getLogger(__name__)
 _LARGEST = 1 << 53  # above it, not every whole number can be sent
 
 
@@ -29,8 +28,7 @@ def answering(verb: Callable[..., dict[str, Any]], endpoint: str, first: Any) ->
         except StudioError as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception as error:
-            log.exception("the endpoint %s failed", verb.__name__)
-            known = plainly(error) or "something went wrong on the server's side; it has been logged"
+            known = noted(error, verb.__name__) or "something went wrong on the server's side; it has been logged"
             raise gr.Error(str(known), print_exception=False) from None
 
     functools.update_wrapper(call, verb)

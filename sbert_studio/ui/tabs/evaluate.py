@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ..changing.panel import SUBTAB, ChangesPanel
-from ..judging.board import BoardPanel
-from ..judging.panel import TASKS, JudgingPanel
-from ..judging.results import verdict
-from ..judging.work import Judged, judge, judge_or_ask
+from .. import places
 from ..page import Page
-from ..views import view
+from ..panels.changing.panel import SUBTAB, ChangesPanel
+from ..panels.judging.board import BoardPanel
+from ..panels.judging.conclusion import verdict
+from ..panels.judging.panel import TASKS, JudgingPanel
+from ..panels.judging.work import Judged, judge, judge_or_ask
+from ..pieces.views import view
 
 if TYPE_CHECKING:
     from ...studio import Studio
@@ -30,11 +31,12 @@ def build(studio: Studio, page: Page) -> None:
     text = "Judge models on sentences that people have judged: which is better, by how much, and could that be chance?"
     view("intro", {"title": "How good is it?", "text": text})
     with gr.Tabs(elem_classes=["sb-subtabs"]) as parts:
-        with gr.Tab("Which is better", id="judge"):
+        with gr.Tab("Which is better", id="judge", elem_id="view-first-judge") as first:
             judging = JudgingPanel(page)
             board = BoardPanel(page)
-        with gr.Tab("What changed", id=SUBTAB):
+        with gr.Tab("What changed", id=SUBTAB, elem_id=f"view-{SUBTAB}") as second:
             changes = ChangesPanel(page, parts)
+    places.parts(page, TITLE.lower(), parts, {"judge": first, SUBTAB: second})
     page.on_load.append(judging.listen)
     page.on_load.append(lambda loaded: board.listen(loaded, judging.ended))
     page.on_load.append(changes.listen)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..mapping.panel import build as mapping
-from ..views import view
+from ..panels.mapping.panel import build as mapping
+from ..pieces.views import view
 
 if TYPE_CHECKING:
     from ...studio import Studio

@@ -10,16 +10,16 @@ import gradio as gr
 
 from ...errors import StudioError
 from ...objectives import title_of
-from ..changing.handover import compare
-from ..controls import download_button
-from ..fitting.panel import FittingPanel
-from ..forms import shown_number
-from ..handlers import guarded
 from ..page import Page, is_ours
-from ..pushing import PushPanel
-from ..tuning.follow import Follow, before_after, method_in_words, sentence
-from ..tuning.run_panel import look, use, write_zip
-from ..views import Value, facts, nothing, plain, view
+from ..panels.changing.handover import compare
+from ..panels.fitting.panel import FittingPanel
+from ..panels.pushing import PushPanel
+from ..panels.tuning.follow import Follow, before_after, method_in_words, sentence
+from ..panels.tuning.run_panel import look, origin, use, write_zip
+from ..pieces.controls import download_button
+from ..pieces.forms import shown_number
+from ..pieces.handlers import guarded
+from ..pieces.views import Value, facts, nothing, plain, view
 
 if TYPE_CHECKING:
     from ...runs.records.record import Run
@@ -96,7 +96,7 @@ def details(page: Page, owner: Any, name: str) -> tuple[Value | None, Value | No
     _, panel, curves, _ = look(page, Follow(run.id))
     known = [
         ("Id", run.id),
-        ("From", run.model),
+        ("From", origin(page, run)),
         ("Objective", title_of(run.objective)),
         ("Rows", f"{run.rows:,}"),
         ("Held out", f"{run.dev_rows:,}"),

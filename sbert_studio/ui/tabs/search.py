@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from ..basket.gather import SAID
-from ..clearing.panel import build as clearing
-from ..controls import cancel_button, long_work, offer_models
-from ..handlers import PROGRESS, guarded, told
-from ..mapping.handover import show
+from .. import places
 from ..page import Page, is_ours
-from ..picker import corpus_picker
-from ..searching import filters, within
-from ..searching.hits import BY_WORDS, SCORES, Asked, hits_table, judge, side_table
-from ..views import Value, nothing, view
+from ..panels.basket.gather import SAID
+from ..panels.clearing.panel import NEAR
+from ..panels.clearing.panel import build as clearing
+from ..panels.mapping.handover import show
+from ..panels.searching import filters, within
+from ..panels.searching.hits import BY_WORDS, SCORES, Asked, hits_table, judge, side_table
+from ..pieces.controls import cancel_button, long_work, offer_models
+from ..pieces.handlers import PROGRESS, guarded, told
+from ..pieces.picker import corpus_picker
+from ..pieces.views import Value, nothing, view
 
 if TYPE_CHECKING:
     from ...studio import Studio
     from ...studio.results import SearchResult
-    from ..mapping.handover import Rows
+    from ..panels.mapping.handover import Rows
     from ..places import Place
 
 TITLE = "Search"
@@ -108,11 +110,12 @@ def build(studio: Studio, page: Page) -> None:
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
             picked = corpus_picker(page, "search")
-        with gr.Column(min_width=320, scale=2), gr.Tabs(elem_classes=["sb-subtabs"]):
-            with gr.Tab("Search"):
+        with gr.Column(min_width=320, scale=2), gr.Tabs(elem_classes=["sb-subtabs"]) as parts:
+            with gr.Tab("Search", id="hits", elem_id="view-first-hits") as first:
                 find_again = _search(page)
-            with gr.Tab("Near-duplicates"):
+            with gr.Tab("Near-duplicates", id=NEAR, elem_id=f"view-{NEAR}") as second:
                 clearing(page)
+    places.parts(page, TITLE.lower(), parts, {"hits": first, NEAR: second})
     handler, inputs, outputs, remember = find_again
     for event in picked.then("search", handler, inputs, outputs, show_progress_on=outputs[1]):
         remember(event)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..basket.gather import SAID, mark
-from ..basket.pairs import Pair
-from ..comparing import pairs_file
-from ..comparing.matrix import MOST_TEXTS, matrix
-from ..comparing.verdict import MOST_MODELS, by_models, compare
-from ..comparing.words import drawn
-from ..controls import offer_models
-from ..handlers import guarded
+from .. import places
 from ..page import Page
-from ..views import Value, view
+from ..panels.basket.gather import SAID, mark
+from ..panels.basket.pairs import Pair
+from ..panels.comparing import pairs_file
+from ..panels.comparing.matrix import MOST_TEXTS, matrix
+from ..panels.comparing.verdict import MOST_MODELS, by_models, compare
+from ..panels.comparing.words import drawn
+from ..pieces.controls import offer_models
+from ..pieces.handlers import guarded
+from ..pieces.views import Value, view
 
 if TYPE_CHECKING:
     from ...studio import Studio
@@ -41,13 +42,14 @@ def build(studio: Studio, page: Page) -> None:
             "text": "Compare texts by meaning. The model turns each into a vector; the angle between two vectors says how close they are.",
         },
     )
-    with gr.Tabs(elem_classes=["sb-subtabs"]):
-        with gr.Tab("Two texts"):
+    with gr.Tabs(elem_classes=["sb-subtabs"]) as parts:
+        with gr.Tab("Two texts", id="two", elem_id="view-first-two") as first:
             _two(studio, page)
-        with gr.Tab("Several sentences"):
+        with gr.Tab("Several sentences", id="several", elem_id="view-several") as second:
             _several(studio, page)
-        with gr.Tab("A file of pairs"):
+        with gr.Tab("A file of pairs", id=pairs_file.VIEW, elem_id=f"view-{pairs_file.VIEW}") as third:
             pairs_file.build(studio, page)
+    places.parts(page, TITLE.lower(), parts, {"two": first, "several": second, pairs_file.VIEW: third})
 
 
 def two(page: Page, a: str, b: str, model: str | None, others: list[str], key: str | None) -> tuple[Value, Value, Value | None]:
@@ -72,6 +74,15 @@ def models(page: Page, owner: Any, chosen: list[str]) -> Any:
     """An update of the chooser of other models; what is gone is no longer chosen."""
     choices = page.model_choices(owner)
     return gr.update(choices=choices, value=[name for name in chosen or [] if name in {known for _, known in choices}])
+
+
+def beside(page: Page, owner: Any, by: str, model: str, others: list[str]) -> Any:
+    """An update of the chooser of other models, so that the model ``by`` is among those that compare; one that reads pairs cannot."""
+    choices = page.model_choices(owner)
+    if by == model or by not in {name for _, name in choices}:
+        return gr.skip()
+    kept = [name for name in others or [] if name != by]
+    return gr.update(choices=choices, value=[by, *kept][: MOST_MODELS - 1])
 
 
 def _two(studio: Studio, page: Page) -> None:
@@ -101,15 +112,17 @@ def _two(studio: Studio, page: Page) -> None:
     def on_thumb(texts: tuple[str, str] | None, owner: Any, event: gr.SelectData) -> Any:
         return gr.skip() if texts is None or event.value not in SAID else mark(page, owner, Pair(*texts, SAID[event.value], TITLE))
 
-    def on_pair(pair: Any) -> tuple[Any, Any]:
-        return (pair.first, pair.second) if pair else (gr.skip(), gr.skip())
+    def on_pair(pair: Any, owner: Any, model: str, others: list[str]) -> Any:
+        if not pair:
+            return gr.skip(), gr.skip(), gr.skip()
+        return pair.first, pair.second, beside(page, owner, pair.by, model, others)
 
     shown = gr.State(None)
+    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     # What another tab wants compared, such as a mistake of a tuned model.
-    filled = page.pair.change(guarded(on_pair, stop=True), page.pair, [a, b], api_visibility="private", show_progress="hidden")
+    filled = page.pair.change(guarded(on_pair, stop=True), [page.pair, page.owner, page.model, others], [a, b, others], **quiet)
     for event in (button.click, a.submit, b.submit, filled.success):
         event(guarded(on_compare), [a, b, page.model, others, page.corpus], [gauge, words, table, hint, shown], api_visibility="private")
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     gauge.select(guarded(on_thumb), [shown, page.owner], page.basket_changed, trigger_mode="multiple", **quiet)
     offer_models(page, others, models)
 

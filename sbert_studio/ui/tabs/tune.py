@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ...errors import StudioError
-from ..handlers import guarded
 from ..page import Page
-from ..teaching import TAB
-from ..tuning import data_panel, drafts, memory, pinning, settings_form, told
-from ..tuning.data_panel import DataPanel
-from ..tuning.drafts import Draft
-from ..tuning.follow import Follow
-from ..tuning.pinning import PinsForm
-from ..tuning.run_list import RunList
-from ..tuning.run_panel import RunPanel
-from ..tuning.settings_form import SettingsForm
-from ..views import Value, view
+from ..panels.teaching import TAB
+from ..panels.tuning import data_panel, drafts, memory, pinning, settings_form, told
+from ..panels.tuning.data_panel import DataPanel
+from ..panels.tuning.drafts import Draft
+from ..panels.tuning.follow import Follow
+from ..panels.tuning.pinning import PinsForm
+from ..panels.tuning.run_list import RunList
+from ..panels.tuning.run_panel import RunPanel
+from ..panels.tuning.settings_form import SettingsForm
+from ..pieces.handlers import guarded
+from ..pieces.views import Value, view
 
 if TYPE_CHECKING:
     from ...studio import Studio
@@ -98,6 +99,13 @@ def shown_of(draft: Draft) -> dict[str, Any]:
     return settings_form.shown_of(draft.plan.spec, draft.overrides) if draft.plan else settings_form.defaults_shown()
 
 
+def _tell_name(wanted: str, given: str) -> None:
+    """Say so where a run could not be called what its owner wanted."""
+    if given != wanted:
+        words = f"“{html.escape(wanted)}” is already the name of another model of yours: this one is called “{html.escape(given)}”."
+        gr.Info(words, title="Named with a number")
+
+
 def build(studio: Studio, page: Page) -> None:
     """Draw the tab."""
     view("intro", {"title": "Teach it your meaning", "text": _ABOUT})
@@ -154,9 +162,9 @@ def build(studio: Studio, page: Page) -> None:
         return [*data.show(page.drafts.put(again, key), again), *plan(again, model)]
 
     def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *values: Any) -> Any:
-        of_pins = len(pins.inputs)
-        planned, run_id = start(page, key, values[of_pins:], model, owner, name, values[:of_pins])
+        planned, run_id = start(page, key, values[len(pins.inputs) :], model, owner, name, values[: len(pins.inputs)])
         browser = {**(owner if isinstance(owner, dict) else {}), "job": run_id}
+        _tell_name(drafts.called(planned, name), page.studio.tune.run(run_id).run.name)
         return [*data.show(page.drafts.put(planned), planned), *plan(planned, model), *run.show(Follow(run_id)), browser, changes + 1]
 
     def on_ask(key: str | None, model: str, *raw: Any) -> Any:
@@ -195,33 +203,47 @@ def build(studio: Studio, page: Page) -> None:
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
     page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
-    page.on_load += [_keep_form(page, draft, name, form, data, plan, plan_outputs), run.listen, listed.listen]
+    page.on_load += [_keep_form(page, draft, name, pins, form, data, plan, plan_outputs), run.listen, listed.listen]
 
 
 def _keep_form(
-    page: Page, draft: Any, name: Any, form: SettingsForm, data: DataPanel, plan: Callable[..., list[Any]], plan_outputs: list[Any]
+    page: Page,
+    draft: Any,
+    name: Any,
+    pins: PinsForm,
+    form: SettingsForm,
+    data: DataPanel,
+    plan: Callable[..., list[Any]],
+    plan_outputs: list[Any],
 ) -> Callable[[Any], None]:
     """Have the browser keep what stands in the form; what is told the page's load event fills it again."""
 
-    def on_kept(owner: Any, key: str | None, name: str, *raw: Any) -> Any:
+    def on_kept(owner: Any, key: str | None, name: str, *values: Any) -> Any:
         if not key or key not in page.drafts:
             return gr.skip()
-        now = page.drafts.get(key)
+        now, pinned, raw = page.drafts.get(key), pinning.kept(list(values[: len(pins.inputs)])), values[len(pins.inputs) :]
         try:
             set_by_hand = settings_form.overrides(raw, shown_of(now), now.overrides)
         except StudioError:
             set_by_hand = dict(now.overrides)  # something is half typed
-        return memory.remember(page, owner, now, set_by_hand, name)
+        return memory.remember(page, owner, now, set_by_hand, name, pinned)
 
     def on_return(owner: Any, saved: Any, model: str, key: str | None) -> Any:
         found = None if key else memory.restore(page, owner, saved, model)
         if found is None:
             return gr.skip()
-        return [*data.show(page.drafts.put(found), found), *plan(found, model), str(saved.get("name") or "")]
+        return [
+            *data.show(page.drafts.put(found), found),
+            *plan(found, model),
+            str(saved.get("name") or ""),
+            *pins.filled(pinning.kept(saved.get("pinned"))),
+        ]
 
-    kept = [draft.change, name.blur, *(control.input for control in form.inputs)]
-    gr.on(kept, guarded(on_kept), [page.owner, draft, name, *form.inputs], page.kept_form, trigger_mode="always_last", **_QUIET)
-    returned = [*data.outputs, *plan_outputs, name]
+    kept = [draft.change, name.blur, *(box.blur for box in pins.inputs), *(control.input for control in form.inputs)]
+    gr.on(
+        kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs, *form.inputs], page.kept_form, trigger_mode="always_last", **_QUIET
+    )
+    returned = [*data.outputs, *plan_outputs, name, *pins.outputs]
 
     def listen(loaded: Any) -> None:
         loaded.then(guarded(on_return), [page.owner, page.kept_form, page.model, draft], returned, **_QUIET)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...errors import StudioError
 from ...training.loop.throughput import rate_in_words
 from ..page import Page
-from ..views import Value, plain
+from ..pieces.views import Value, plain
 from ..visitors.visits import VISITS, Work
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def entries(page: Page, session: str, owner: object, known: Collection[str] = ()
     own = ((work, f"{_WORK}{work.number}" in known) for work in VISITS.of(session))
     found = [_work(work) for work, seen in own if seen or work.seconds > (_TOLD_AFTER if work.ended else _SEEN_AFTER)]
     for jobs, tab, done in _jobs_of(page):
-        found += [_job(job, tab, done) for job in jobs.of(visitor) if job.active or job.id in known]
+        found += [_job(page, job, tab, done) for job in jobs.of(visitor) if job.active or job.id in known]
     under_way = page.studio.tune.under_way(visitor)
     found += [_run(page, seen.run, seen.waiting, seen.stopping) for seen in under_way]
     gone = {name for name in known if name.startswith(_RUN)} - {seen.run.id for seen in under_way}
@@ -110,12 +110,13 @@ def _of_another_kind(kind: str) -> tuple[str, str, str]:
     return name, f"{name}: done", ""
 
 
-def _job(job: JobView, tab: str, done: str) -> Value:
+def _job(page: Page, job: JobView, tab: str, done: str) -> Value:
     running = job.status == "running"
     counted = f"{job.done:,} of {job.total:,} {job.unit}" if job.total else ""
     return {
         "id": job.id,
         "title": job.title,
+        "theirs": [page.titled(model) for model in getattr(job.about, "models", ())],
         "tab": tab,
         "status": job.status,
         "phase": " · ".join(filter(None, (job.phase[:1].upper() + job.phase[1:], counted))) if running else _STATUS.get(job.status, "done"),
@@ -140,6 +141,7 @@ def _run(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -> Valu
     return {
         "id": run.id,
         "title": run.name,
+        "theirs": [run.name],
         "tab": "fine-tune",
         "status": run.status,
         "phase": phase,

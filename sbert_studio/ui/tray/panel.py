@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from ...errors import StudioError
-from ..handlers import guarded
 from ..page import Page
-from ..views import Value, view
+from ..pieces.handlers import guarded
+from ..pieces.views import Value, view
 from ..visitors.visits import session
 from .entries import entries, stop
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import StudioError
+from .kept import ChangedElsewhereError
 from .session import Chosen, Drawn, Earlier
+from .visits import session
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
@@ -69,7 +71,10 @@ def begun(start: Edits, earlier: Earlier | None) -> tuple[Edits, tuple[str, ...]
         if not same and isinstance(step, CLUSTER_STEPS):
             lost += 1
             continue
-        edits = edits.then(step)
+        try:
+            edits = edits.then(step)
+        except StudioError:  # a file that somebody wrote to names what there is not
+            lost += 1
     if not lost:
         return edits, ()
     what = "1 change that you made to them is" if lost == 1 else f"{lost} changes that you made to them are"
@@ -86,6 +91,9 @@ def remember(kept: KeptFiles, owner: str, drawn: Drawn) -> bool:
 
     Returns:
         whether it is kept; otherwise, as where there is no room, it lasts as long as the page.
+
+    Raises:
+        ChangedElsewhereError: another page of the visitor's changed this map meanwhile.
     """
     from ...explore.groups.written import written
 
@@ -109,7 +117,9 @@ def remember(kept: KeptFiles, owner: str, drawn: Drawn) -> bool:
         "steps": written(steps),
     }
     try:
-        return kept.put_beside(owner, file_id, _name(chosen.column), None if nothing else value)
+        return kept.put_beside(owner, file_id, _name(chosen.column), None if nothing else value, session())
+    except ChangedElsewhereError:
+        raise
     except StudioError:
         return nothing  # deleted meanwhile
 
@@ -124,9 +134,9 @@ def restored(kept: KeptFiles, owner: str, chosen: Chosen) -> tuple[Chosen, str]:
     """A corpus as it was read, with what its visitor did on its map; and what to say where that can no longer be read."""
     try:
         file_id = _file_of(kept, owner, chosen)
-        value = kept.beside(owner, file_id, _name(chosen.column)) if file_id else None
+        value = kept.beside(owner, file_id, _name(chosen.column), session()) if file_id else None
         return (chosen if value is None else _restored(chosen, value)), ""
-    except (StudioError, ValueError, TypeError, KeyError, AttributeError):
+    except (StudioError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
         return chosen, DAMAGED
 
 

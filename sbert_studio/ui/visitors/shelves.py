@@ -6,12 +6,13 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from ...caches import bytes_of
 from ...errors import StudioError
-from .visits import session
+from .visits import address, session
 
 T = TypeVar("T")
 _LINGER = 600.0  # seconds that a closed page's things stay: a lost connection looks the same
@@ -25,13 +26,15 @@ class _Item:
     value: Any
     size: int
     visitor: str
+    address: str
+    kind: str
 
 
 class Shelves:
     """Room for everybody, of which each visitor has a part that others cannot push them out of.
 
-    What one visitor has chosen gives way to what they choose next; only where all together want more than there is, the one who
-    holds most gives way, and a page that was closed before any other.
+    What one visitor has chosen gives way to what they choose next; only where all together want more than there is, those at the
+    address that holds most give way, the one of them who holds most first, and a page that was closed before any other.
 
     Args:
         everybody, each: bytes; what was chosen last stays even where it alone is larger.
@@ -50,14 +53,14 @@ class Shelves:
         with self._lock:
             return sum(item.size for item in self._items.values())
 
-    def put(self, value: Any, key: str | None) -> str:
-        """Keep ``value`` for the visitor who asks, in the place of what ``key`` stood for if that is given; the key to it."""
+    def put(self, value: Any, key: str | None, kind: str = "") -> str:
+        """Keep ``value``, of a kind, for the visitor who asks, in the place of what ``key`` stood for if that is given; the key to it."""
         visitor, size = session(), bytes_of(value)
         with self._lock:
             self.sweep()
             self._closed.pop(visitor, None)  # it was only a lost connection
             key = key or self._same(value, visitor) or secrets.token_urlsafe(16)
-            self._items[key] = _Item(value, size, visitor)
+            self._items[key] = _Item(value, size, visitor, address(), kind)
             self._items.move_to_end(key)
             self._make_room(key, visitor)
         return key
@@ -72,6 +75,8 @@ class Shelves:
             if not isinstance(key, str) or key not in self._items:
                 why = self._gone.get(key) if isinstance(key, str) else None
                 raise StudioError(f"this {what} {why}" if why else f"this {what} is no longer in memory", "choose it once more")
+            if what and self._items[key].kind not in ("", what):
+                raise StudioError(f"this is no {what}", "choose one")
             self._items.move_to_end(key)
             return self._items[key].value
 
@@ -107,15 +112,17 @@ class Shelves:
             pass
         while sum((held := self._held()).values()) > self._everybody:
             # Pages that are open give way only when nobody else can; the rest in the order of what they hold.
-            order = sorted(held, key=lambda one: (one not in self._closed, -held[one]))
+            at = self._held(lambda item: item.address)
+            where = {item.visitor: item.address for item in self._items.values()}
+            order = sorted(held, key=lambda one: (one not in self._closed, -at[where[one]], -held[one]))
             if not any(self._drop_oldest(newest, one, _CROWDED) for one in order):
                 break
 
-    def _held(self) -> dict[str, int]:
-        """The bytes of each visitor."""
+    def _held(self, of: Callable[[_Item], str] = lambda item: item.visitor) -> dict[str, int]:
+        """The bytes of each visitor, or of each address."""
         held: dict[str, int] = {}
         for item in self._items.values():
-            held[item.visitor] = held.get(item.visitor, 0) + item.size
+            held[of(item)] = held.get(of(item), 0) + item.size
         return held
 
     def _drop_oldest(self, newest: str, visitor: str, why: str) -> bool:
@@ -145,7 +152,7 @@ class Shelf(Generic[T]):
 
     def put(self, value: T, key: str | None = None) -> str:
         """See :meth:`Shelves.put`."""
-        return self._shelves.put(value, key)
+        return self._shelves.put(value, key, self._what)
 
     def get(self, key: str | None) -> T:
         """See :meth:`Shelves.get`.

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sbert_studio.studio.results import ClusterInfo, MapView
-from sbert_studio.ui import picker
-from sbert_studio.ui.mapping.drawing import cluster_params, draw, projection_params
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.mapping.drawing import cluster_params, draw, projection_params
+from sbert_studio.ui.pieces import picker
 
 FLAT = ("2-D", 5, 0.1)
 

@@ -7,10 +7,11 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.groups.edits import Remove
-from sbert_studio.ui import handlers, picker
-from sbert_studio.ui.mapping import choosing, drawing
-from sbert_studio.ui.mapping.editing import edit
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.mapping import choosing, drawing
+from sbert_studio.ui.panels.mapping.editing import edit
+from sbert_studio.ui.pieces import handlers, picker
+from sbert_studio.ui.pieces.views import answered
 from sbert_studio.ui.visitors import arranged
 
 
@@ -30,14 +31,14 @@ def test_a_click_finds_the_nearest_and_passes_over_what_was_removed(page: Page, 
     again = choosing.near(page, {"key": map_key, "row": 4})
     assert again["rows"][:7] == found["rows"][5:] and len(again["rows"]) == 12
     for row in (gone[0], 99, "4", None, True):
-        assert "no longer on the map" in choosing.answered(page, "map_near", choosing.near)({"key": map_key, "row": row})["error"]
+        assert "no longer on the map" in answered(page, "map_near", choosing.near)({"key": map_key, "row": row})["error"]
 
 
 def test_words_find_what_is_nearest_in_meaning(page: Page, map_key: str) -> None:
     text = page.maps.get(map_key).corpus.texts[9]
     found = choosing.find(page, {"key": map_key, "query": text})
     assert page.maps.get(map_key).corpus.texts[found["rows"][0]] == text and found["scores"][0] == pytest.approx(1, abs=1e-3)
-    assert choosing.answered(page, "map_find", choosing.find)({"key": map_key, "query": " "})["error"]
+    assert answered(page, "map_find", choosing.find)({"key": map_key, "query": " "})["error"]
 
 
 def test_texts_of_a_map_are_given_to_who_holds_its_key_only(page: Page, map_key: str) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.ui.mapping import saving
-from sbert_studio.ui.mapping.drawing import cluster_params, draw, projection_params
-from sbert_studio.ui.mapping.editing import edit, recolour, shown_map
-from sbert_studio.ui.mapping.panel import noted, still_there
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.mapping import saving
+from sbert_studio.ui.panels.mapping.drawing import cluster_params, draw, projection_params
+from sbert_studio.ui.panels.mapping.editing import edit, recolour, shown_map
+from sbert_studio.ui.panels.mapping.panel import noted, still_there
 
 
 def test_labels_become_a_column_of_the_corpus_and_undo_takes_it_back(page: Page, corpus_key: str, map_key: str) -> None:

@@ -6,10 +6,10 @@ import gradio as gr
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.ui.mapping import handover
-from sbert_studio.ui.mapping.editing import edit
-from sbert_studio.ui.mapping.panel import act
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.mapping import handover
+from sbert_studio.ui.panels.mapping.editing import edit
+from sbert_studio.ui.panels.mapping.panel import act
 from sbert_studio.ui.tabs import search
 
 
@@ -63,3 +63,18 @@ def test_hits_are_found_on_the_map(page: Page, corpus_key: str, map_key: str) ->
     for nothing in (None, [], [99]):
         with pytest.raises(StudioError):
             handover.show(page, corpus_key, nothing, "Found")
+
+
+def test_a_thumb_beside_a_neighbour_puts_it_into_the_basket_with_the_text_that_was_clicked(
+    page: Page, corpus_key: str, map_key: str
+) -> None:
+    texts = page.maps.get(map_key).corpus.texts
+    assert act(page, map_key, corpus_key, None, "together", [3, 5])[3] > 0
+    act(page, map_key, corpus_key, None, "apart", [3, 7])
+    known = {(pair.a, pair.b): (pair.together, pair.source) for pair in page.baskets.of(page.visitor(None)).pairs}
+    assert known[texts[3], texts[5]] == (True, "Map") and known[texts[3], texts[7]] == (False, "Map")
+    act(page, map_key, corpus_key, None, "apart", [3, 7])  # once more: taken back
+    assert (texts[3], texts[7]) not in {(pair.a, pair.b) for pair in page.baskets.of(page.visitor(None)).pairs}
+    for sent in ([3], [3, 3], [3, 99999], "x", None):
+        with pytest.raises(StudioError, match="no two texts"):
+            act(page, map_key, corpus_key, None, "together", sent)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from sbert_studio.studio.results import ClusterInfo, MapView
-from sbert_studio.ui import picker
-from sbert_studio.ui.mapping.drawing import cluster_params, draw, projection_params, settled
-from sbert_studio.ui.mapping.editing import edit, shown_map
-from sbert_studio.ui.mapping.panel import is_edited, noted
 from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.mapping.drawing import cluster_params, draw, projection_params, settled
+from sbert_studio.ui.panels.mapping.editing import edit, shown_map
+from sbert_studio.ui.panels.mapping.panel import is_edited, noted
+from sbert_studio.ui.pieces import picker
 from sbert_studio.ui.visitors.arranged import DAMAGED
 from sbert_studio.ui.visitors.kept import KeptFiles
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from sbert_studio.explore.groups.edits import Edits, Label, Remove, Rename
 from sbert_studio.studio.results import ClusterInfo, MapView
-from sbert_studio.ui.mapping.saving import map_html
-from sbert_studio.ui.mapping.values import by_column, by_label, map_value
+from sbert_studio.ui.panels.mapping.saving import map_html
+from sbert_studio.ui.panels.mapping.values import by_column, by_label, map_value
 
 HOSTILE = "</script><script>alert(1)</script> ${alert(2)} <img src=x onerror=alert(3)>"
 NAMES = {0: HOSTILE, 1: "b"}

@@ -39,10 +39,10 @@ class Everything(Export):
         yield "data.json", _json({"files": materials.source(), **read})
         yield "scores.json", _json({"before": dict(run.before), "after": dict(run.after), "steps": run.steps, "status": run.status})
         if (folder / "model" / "README.md").is_file():
-            yield (
-                "README.md",
-                (folder / "model" / "README.md").read_text(encoding="utf-8") + section(materials, int(run.after.get("folds") or 0)),
-            )
+            kept = run.after.get("kept") or run.after
+            by_hand = float(kept["strength"]) if "chosen" in kept else None
+            card = (folder / "model" / "README.md").read_text(encoding="utf-8")
+            yield "README.md", card + section(materials, int(run.after.get("folds") or 0), by_hand)
         if (folder / HELD_OUT).is_file():
             yield HELD_OUT, folder / HELD_OUT
             yield "held_out.csv", _held_out_csv(folder)

@@ -1,0 +1,126 @@
+// Names of clusters beside them: where the fewest points lie under the words; the more room there is, the more of them.
+(() => {
+  "use strict";
+  const { token } = window.SB;
+  const CELL = 10, HEIGHT = 19, MOST = 48, SAMPLE = 260, LOOKED = 15000, LONGEST = 34, CROWDED = 10, CROSSED = 25, APART = 16, STEP = 4;
+
+  // From the edge of a name to what it names: [x, y, x, y], or null where they are so near that no line is drawn.
+  function leader(x, y, wide, at) {
+    const ex = Math.max(x, Math.min(x + wide, at[0])), ey = Math.max(y, Math.min(y + HEIGHT, at[1]));
+    return Math.hypot(ex - at[0], ey - at[1]) > APART ? [ex, ey, at[0], at[1]] : null;
+  }
+  function crosses(line, [x, y, wide]) {
+    const [ax, ay, bx, by] = line, steps = Math.ceil(Math.hypot(bx - ax, by - ay) / STEP);
+    for (let i = 0; i <= steps; i += 1) {
+      const px = ax + ((bx - ax) * i) / steps, py = ay + ((by - ay) * i) / steps;
+      if (px >= x && px <= x + wide && py >= y && py <= y + HEIGHT) return true;
+    }
+    return false;
+  }
+
+  function labels() {
+    let clusters = [], placed = [], rects = [];
+
+    // The rows of each cluster, of large ones an even part; points that were removed have none.
+    function prepare(n, ids, names, hidden) {
+      const rows = new Map(names.filter((name) => name.id >= 0).map((name) => [name.id, []]));
+      for (let row = 0; row < n; row += 1) if (!hidden[row] && rows.has(ids[row])) rows.get(ids[row]).push(row);
+      clusters = names.filter((name) => name.id >= 0 && rows.get(name.id).length).map((name) => {
+        const all = rows.get(name.id), step = Math.max(1, Math.floor(all.length / SAMPLE));
+        return { id: name.id, text: name.label.length > LONGEST ? `${name.label.slice(0, LONGEST - 1)}…` : name.label, rows: all.filter((_, i) => i % step === 0), size: all.length };
+      }).sort((a, b) => b.size - a.size);
+      placed = [];
+    }
+
+    function occupied(eye, points, n, hidden, width, height) {
+      const across = Math.ceil(width / CELL), cells = new Uint16Array(across * Math.ceil(height / CELL)), m = eye.matrix();
+      for (let row = 0, step = Math.max(1, Math.floor(n / LOOKED)); row < n; row += step) {
+        const at = hidden[row] ? null : eye.project(points, row, m);
+        if (at && at[0] >= 0 && at[1] >= 0 && at[0] < width && at[1] < height) cells[Math.floor(at[1] / CELL) * across + Math.floor(at[0] / CELL)] += 1;
+      }
+      return (x, y, w, h) => {
+        let sum = 0;
+        for (let j = Math.max(0, Math.floor(y / CELL)); j <= (y + h) / CELL && j * CELL < height; j += 1)
+          for (let i = Math.max(0, Math.floor(x / CELL)); i <= (x + w) / CELL && i < across; i += 1) sum += cells[j * across + i];
+        return sum;
+      };
+    }
+
+    // Done when the eye rests; while it moves, names go along with their clusters.
+    function place(eye, points, n, hidden, measure) {
+      const [width, height] = eye.size(), m = eye.matrix(), under = occupied(eye, points, n, hidden, width, height), taken = [], lines = [];
+      placed = [];
+      for (const cluster of clusters) {
+        if (placed.length >= MOST) break;
+        const seen = cluster.rows.map((row) => eye.project(points, row, m)).filter((at) => at && at[0] > 0 && at[1] > 0 && at[0] < width && at[1] < height);
+        if (seen.length < Math.max(2, cluster.rows.length * 0.08) && seen.length < cluster.rows.length) continue;
+        if (!seen.length) continue;
+        const span = (axis) => { const values = seen.map((at) => at[axis]).sort((a, b) => a - b), pick = (share) => values[Math.round(share * (values.length - 1))]; return [pick(0.1), pick(0.5), pick(0.9)]; };
+        const [[left, cx, right], [top, cy, bottom]] = [span(0), span(1)];
+        const wide = measure(cluster.text) + 18;
+        // Where it hangs: the visible point that is nearest to the middle, so that it moves with the map.
+        const middle = cluster.rows.reduce((near, row) => { const at = eye.project(points, row, m); if (!at) return near; const far = Math.hypot(at[0] - cx, at[1] - cy); return !near || far < near.far ? { row, far, at } : near; }, null);
+        let best = null;
+        for (const gap of [4, 18, 38, 62]) {
+          const spots = [[cx - wide / 2, top - HEIGHT - gap], [cx - wide / 2, bottom + gap], [right + gap, cy - HEIGHT / 2], [left - wide - gap, cy - HEIGHT / 2],
+            [right - 8, top - HEIGHT - gap], [left - wide + 8, top - HEIGHT - gap], [right - 8, bottom + gap], [left - wide + 8, bottom + gap]];
+          for (const [x, y] of spots) {
+            if (x < 4 || y < 4 || x + wide > width - 4 || y + HEIGHT > height - 4) continue;
+            if (taken.some((box) => x < box[0] + box[2] + 6 && box[0] < x + wide + 6 && y < box[1] + HEIGHT + 2 && box[1] < y + HEIGHT + 2)) continue;
+            const crowd = under(x, y, wide, HEIGHT) + gap * 0.12, line = leader(x, y, wide, middle.at);
+            const crossed = lines.filter((other) => crosses(other, [x, y, wide])).length + (line ? taken.filter((box) => crosses(line, box)).length : 0);
+            const cost = crowd + CROSSED * crossed;
+            if (!best || cost < best.cost) best = { cost, crowd, line, x, y };
+          }
+        }
+        // Where there is no room, the legend alone names it, until somebody zooms in.
+        if (!best || (best.crowd > CROWDED && placed.length >= 3)) continue;
+        taken.push([best.x, best.y, wide]);
+        if (best.line) lines.push(best.line);
+        placed.push({ id: cluster.id, text: cluster.text, row: middle.row, dx: best.x - middle.at[0], dy: best.y - middle.at[1], wide });
+      }
+    }
+
+    function draw(pen, eye, points, { colourOf, focus, font }) {
+      const m = eye.matrix(), ground = token("--sb-ground"), ink = token("--sb-ink"), dim = token("--sb-dim");
+      rects = [];
+      pen.font = font;
+      pen.textBaseline = "middle";
+      pen.lineJoin = "round";
+      const shown = placed.map((label) => ({ label, at: eye.project(points, label.row, m) })).filter((one) => one.at);
+      // First the lines, so that no line lies on a name.
+      for (const { label, at } of shown) {
+        const x = at[0] + label.dx, y = at[1] + label.dy;
+        pen.globalAlpha = focus && !focus.has(label.id) ? 0.3 : 1;
+        const line = leader(x, y, label.wide, at);
+        if (line) {
+          const [ex, ey] = line, far = Math.hypot(ex - at[0], ey - at[1]);
+          pen.strokeStyle = dim;
+          pen.lineWidth = 0.8;
+          pen.beginPath();
+          pen.moveTo(ex, ey);
+          pen.lineTo(at[0] + ((ex - at[0]) * 5) / far, at[1] + ((ey - at[1]) * 5) / far);
+          pen.stroke();
+        }
+      }
+      for (const { label, at } of shown) {
+        const x = at[0] + label.dx, y = at[1] + label.dy, middle = y + HEIGHT / 2;
+        pen.globalAlpha = focus && !focus.has(label.id) ? 0.3 : 1;
+        pen.strokeStyle = ground;
+        pen.lineWidth = 4;
+        pen.strokeText(label.text, x + 14, middle);
+        pen.fillStyle = ink;
+        pen.fillText(label.text, x + 14, middle);
+        const colour = colourOf(label.id);
+        if (colour) { pen.fillStyle = colour; pen.beginPath(); pen.arc(x + 6, middle, 4, 0, 7); pen.fill(); }
+        rects.push([x, y, label.wide, label.id]);
+      }
+      pen.globalAlpha = 1;
+    }
+
+    const hit = (x, y) => { const found = rects.find((box) => x >= box[0] && x <= box[0] + box[2] && y >= box[1] && y <= box[1] + HEIGHT); return found ? found[3] : null; };
+    return { prepare, place, draw, hit, shown: () => placed.map((label) => label.text), rects: () => rects };
+  }
+
+  window.SB.mapping.labels = labels;
+})();

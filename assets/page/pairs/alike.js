@@ -1,0 +1,62 @@
+// The workbench of near-duplicates: a threshold whose counts follow the hand, and the groups as cards.
+(() => {
+  "use strict";
+  const { views, el, select, number, grouped } = window.SB;
+  // Here "apart" is said of a whole group already.
+  const thumbs = (host, ...given) => window.SB.thumbs({ trigger: (name, { index, value }) => host.trigger(name, { index, value: `say ${value}` }) }, ...given);
+  const many = (count, one, more) => `${grouped(count)} ${count === 1 ? one : more}`;
+  let made = 0;
+
+  views.alike = (root, host) => {
+    // What the threshold comes to, or while it is moved at most would; the groups themselves are drawn when the hand lets go.
+    const counted = (value, at) => {
+      const [step, most] = value.steps[at];
+      if (Math.abs(step - value.threshold) > 1e-6) return `${number(step, 3)}: up to ${many(most, "text goes", "texts go")}`;
+      return `${number(step, 3)}: ${many(value.found, "group", "groups")}, ${many(value.goes, "text goes", "texts go")}, ${many(value.stays, "stays", "stay")}`;
+    };
+
+    const threshold = (value) => {
+      const at = value.steps.reduce((best, step, place) => (Math.abs(step[0] - value.threshold) < Math.abs(value.steps[best][0] - value.threshold) ? place : best), 0);
+      const words = el("output", { class: "sb-alike-count", "aria-live": "polite" }, counted(value, at));
+      const slider = el("input", { type: "range", min: 0, max: value.steps.length - 1, step: 1, "aria-label": "Alike from this cosine on",
+        "aria-valuetext": counted(value, at), on: {
+          input: () => { words.textContent = counted(value, Number(slider.value)); slider.setAttribute("aria-valuetext", words.textContent); },
+          change: () => select(host, "threshold", value.steps[Number(slider.value)][0]),
+        } });
+      slider.value = at;
+      return el("label", { class: "sb-alike-threshold" }, el("span", { class: "sb-label" }, "Alike from this cosine on"), slider, words);
+    };
+
+    const member = (one, group, name) => el("li", { class: one.kept ? "sb-stays" : "sb-goes" },
+      el("label", {},
+        el("input", { type: "radio", name, checked: one.kept && !group.all, "aria-label": `Keep row ${one.line}`, on: { change: () => select(host, "keep", one.row) } }),
+        el("span", { class: "sb-text", translate: "no" }, one.text)),
+      el("span", { class: "sb-alike-facts sb-dim" }, one.value ? el("span", { class: group.contradicts ? "sb-badge sb-warn" : "sb-badge", translate: "no" }, one.value) : null,
+        el("span", {}, `row ${one.line}`), el("span", {}, one.kept ? "this one stays" : number(one.score, 3)), one.row === group.first.row ? null : thumbs(host, one.row, group.first.text, one.text)));
+
+    const card = (group) => {
+      const name = `sb-alike-${made++}`;
+      return el("li", { class: "sb-alike-group" + (group.contradicts ? " sb-differs" : "") },
+        el("div", { class: "sb-alike-head" }, el("strong", {}, `${group.size} alike`),
+          group.contradicts ? el("span", { class: "sb-badge sb-warn" }, "different categories") : null,
+          el("button", { type: "button", class: "sb-small-button", "aria-pressed": group.all ? "true" : "false",
+            on: { click: () => select(host, "apart", group.members[0].row) } }, group.all ? "Keep one" : "Keep all")),
+        el("ul", {}, group.members.map((one) => member(one, group, name))),
+        group.rest ? el("p", { class: "sb-dim" }, `and ${many(group.rest, "more", "more")}`) : null);
+    };
+
+    return (value) => {
+      if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));
+      const focus = root.contains(document.activeElement) && document.activeElement.type === "range";
+      root.replaceChildren(
+        el("p", { class: "sb-caption" }, value.caption),
+        threshold(value),
+        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, "No two texts are that alike. " + (value.closest === null ? `None reach ${number(value.steps[0][0], 3)}.` : `The closest two reach ${number(value.closest, 3)}: lower the threshold to see them.`))]),
+        ...(value.differing ? [el("p", { class: "sb-note" }, `In ${many(value.differing, "group", "groups")} the texts carry different “${value.column}”: look at these first.`)] : []),
+        el("ul", { class: "sb-alike" }, value.groups.map(card)),
+        ...(value.rest ? [el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "more", 0) } }, `Show more of ${many(value.rest, "other group", "other groups")}`)] : []),
+        ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
+      if (focus) root.querySelector("input[type=range]").focus();
+    };
+  };
+})();

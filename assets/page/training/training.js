@@ -1,0 +1,172 @@
+// A run while it trains: where it stands, its curves, and the scores before and after.
+(() => {
+  "use strict";
+  const { views, el, select, token, number, grouped, duration, plotly, onTheme } = window.SB;
+
+  views.run = (root) => (value) => {
+    if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));
+    const share = value.steps ? Math.min(1, value.step / value.steps) : 0;
+    const facts = [
+      ["Step", value.steps ? `${grouped(value.step)} of ${grouped(value.steps)}` : "–"],
+      ["Loss", number(value.loss, 4)],
+      ["Rows a second", value.rate || "–"],
+      [value.live ? "Time left" : "Time", duration(value.live ? value.left : value.seconds)],
+    ];
+    root.replaceChildren(
+      el("div", { class: "sb-run-head" }, el("div", {}, el("strong", { translate: "no" }, value.title), el("p", { class: "sb-dim" }, value.subtitle)),
+        el("span", { class: `sb-badge sb-${value.status}` }, value.status)),
+      el("div", { class: "sb-progress", role: "progressbar", "aria-label": "training", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
+        el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
+      el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name, window.SB.help(name)), el("dd", {}, fact)))),
+      ...(value.phase ? [el("p", { class: "sb-note" }, value.phase)] : []),
+      ...(value.part ? [el("p", { class: "sb-note" }, value.part[0].toUpperCase() + value.part.slice(1))] : []),
+      ...(value.parts && value.parts.length && value.live ? [parts(value.parts)] : []),
+      ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
+      ...(value.scores ? [scores(value.scores)] : []),
+      ...(value.parts && value.parts.length && !value.live ? [el("details", { class: "sb-more" },
+        el("summary", {}, value.parts.length === 1 ? "The training that ended" : `Its ${value.parts.length} trainings one by one`), parts(value.parts))] : []),
+      ...(value.rows || []).map((words) => el("p", { class: "sb-note" }, words)));
+  };
+
+  // Work in the background, such as word vectors that are made: one phase after the other, each with what it counts.
+  views.job = (root) => (value) => {
+    const share = value.status === "finished" ? 1 : value.total ? Math.min(1, value.done / value.total) : 0;
+    const facts = value.live && value.status === "running" ? [
+      ["Phase", value.phase || "–"],
+      [value.unit ? value.unit[0].toUpperCase() + value.unit.slice(1) : "Step", value.done ? `${grouped(value.done)}${value.total ? ` of ${grouped(value.total)}` : ""}` : "–"],
+      ["Rate", value.rate ? `${value.rate < 10 ? number(value.rate, 1) : grouped(Math.round(value.rate))}/s` : "–"],
+      ["Time left", duration(value.left)], ["Time", duration(value.seconds)],
+    ] : value.seconds ? [["Time", duration(value.seconds)]] : [];
+    root.replaceChildren(
+      el("div", { class: "sb-run-head" }, el("div", {}, el("strong", {}, value.title), ...(value.status === "queued" ? [el("p", { class: "sb-dim" }, value.phase)] : [])),
+        el("span", { class: `sb-badge sb-${value.status}` }, value.badge)),
+      el("div", { class: "sb-progress", role: "progressbar", "aria-label": value.what || "work", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": Math.round(share * 100) },
+        el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
+      ...(facts.length ? [el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name, window.SB.help(name)), el("dd", {}, fact))))] : []),
+      ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []));
+  };
+
+  // What waits or trains beside the run that is followed; each row can be followed and stopped.
+  views.runs = (root, host) => (value) => {
+    const button = (words, what, row, off) => el("button", { type: "button", class: "sb-small-button", disabled: off, "aria-label": `${words} ${row.name}`,
+      on: { click: () => select(host, what, row.id) } }, words);
+    root.replaceChildren(el("div", { class: "sb-panel sb-runs" }, el("h3", {}, "Under way"),
+      ...value.rows.map((row) => el("div", { class: row.followed ? "sb-runs-row sb-followed" : "sb-runs-row" },
+        el("div", {}, el("strong", { translate: "no" }, row.name), el("p", { class: "sb-dim" }, row.words),
+          el("div", { class: "sb-progress", "aria-hidden": true }, el("i", { style: { width: `${row.share * 100}%` } }))),
+        button(row.followed ? "Followed" : "Follow", "follow", row, row.followed), button(row.stopping ? "Stopping…" : "Stop", "stop", row, row.stopping))),
+      ...(value.note ? [el("p", { class: "sb-dim" }, value.note)] : [])));
+  };
+
+  // Of a run of several trainings: each that is done, with its scores before and after.
+  function parts(rows) {
+    return el("table", { class: "sb-parts" }, el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.title),
+      el("td", {}, number(row.before, 4)), el("td", {}, "→"), el("td", {}, el("b", {}, number(row.after, 4)))))));
+  }
+
+  function scores(value) {
+    // The whisker is the 95% interval, the bar ends at the score.
+    const within = (part) => Math.max(0, Math.min(1, part)) * 100;
+    const bar = (name, score, className, interval) => el("div", { class: "sb-compare" }, el("span", {}, name),
+      el("span", { class: "sb-compare-bar" }, el("i", { class: className, style: { width: `${within(score)}%` } }),
+        ...(interval ? [el("u", { style: { left: `${within(interval[0])}%`, width: `${within(interval[1]) - within(interval[0])}%` } })] : [])),
+      el("b", {}, number(score, 4), ...(interval ? [el("small", { title: "95% interval, by the bootstrap" }, `${number(interval[0], 3)} – ${number(interval[1], 3)}`)] : [])));
+    const [first, second] = value.intervals || [];
+    const gain = value.after - value.before;
+    return el("div", { class: "sb-scores" },
+      el("p", { class: `sb-said${{ better: " sb-up", worse: " sb-down" }[value.verdict] || ""}` }, value.said),
+      ...(value.more ? [el("p", {}, value.more)] : []),
+      el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
+        el("span", { class: { better: "sb-up", worse: "sb-down" }[value.verdict] || "sb-dim" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
+      bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
+      ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "The lines on the bars, and “between”: 95% intervals over resampled rows.")] : []),
+      ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
+  }
+
+  window.SB.scores = scores;
+
+  // How much of the tuning the model has: a slider from untuned to tuned, with the scores where they were measured.
+  views.strength = (root, host) => (value) => {
+    const marks = value.marks, list = "strength-" + Math.random().toString(36).slice(2);
+    const at = (name, place) => {
+      if (marks.some((mark) => typeof mark[name] !== "number")) return null;
+      const next = marks.findIndex((mark) => mark.strength >= place);
+      const high = marks[next < 0 ? marks.length - 1 : next], low = marks[Math.max(0, next - 1)];
+      return high.strength === low.strength ? high[name] : low[name] + (high[name] - low[name]) * (place - low.strength) / (high.strength - low.strength);
+    };
+    const points = (name, place) => { const now = at(name, place); return now === null ? null : 100 * (now - marks[0][name]); };
+    const signed = (change) => `${change < -0.05 ? "−" : change >= 0.05 ? "+" : "±"}${Math.abs(change).toFixed(1)}`;
+    const words = el("p", { class: "sb-strength-words", "aria-live": "polite" });
+    const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: value.strength, list, "aria-label": "strength of the tuning" });
+    const choose = el("button", { type: "button", class: "sb-small-button", on: { click: () => {
+      choose.disabled = true;
+      select(host, "strength", Number(slider.value));
+    } } }, "Use this strength");
+    const tell = () => {
+      const place = Number(slider.value), yours = points("score", place), general = points("general", place);
+      const known = marks.some((mark) => Math.abs(mark.strength - place) < 1e-6);
+      words.replaceChildren(el("b", {}, place.toFixed(2)), ` yours ${signed(yours)}`, ...(general === null ? [] : [`, everyday language ${signed(general)}`]),
+        el("span", { class: "sb-dim" }, known ? " points, measured" : " points, between two marks"));
+      choose.disabled = Math.abs(place - value.strength) < 1e-6;
+    };
+    slider.addEventListener("input", tell);
+    root.replaceChildren(el("h3", {}, "Strength of the tuning"),
+      el("p", { class: "sb-dim" }, "A blend of the untuned and the tuned model. Nothing is trained again, and you can come back.", ...(value.note ? [" ", value.note] : [])),
+      el("div", { class: "sb-strength" }, el("span", { class: "sb-dim" }, "untuned"), slider, el("span", { class: "sb-dim" }, "tuned")),
+      el("datalist", { id: list }, marks.map((mark) => el("option", { value: mark.strength }))),
+      el("div", { class: "sb-strength-end" }, words, choose),
+      el("table", { class: "sb-parts sb-marks" },
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Strength"), el("th", { scope: "col" }, value.metric),
+          ...(points("general", 1) === null ? [] : [el("th", { scope: "col" }, "Everyday language")]))),
+        el("tbody", {}, marks.map((mark) => el("tr", { class: Math.abs(mark.strength - value.strength) < 1e-6 ? "sb-kept" : "" },
+          el("th", { scope: "row" }, mark.strength.toFixed(2) + (mark.strength === 0 ? ", untuned" : mark.strength === 1 ? ", tuned" : "")), el("td", {}, number(mark.score, 4)),
+          ...(points("general", 1) === null ? [] : [el("td", {}, number(mark.general, 4))]))))));
+    tell();
+  };
+
+  function layout(digits) {
+    const grid = token("--sb-line"), ink = token("--sb-dim");
+    const axis = { gridcolor: grid, linecolor: grid, zeroline: false, tickfont: { size: 11, color: ink }, automargin: true };
+    return {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: token("--font") || "sans-serif", color: ink },
+      margin: { l: 8, r: 8, t: 8, b: 8 }, height: 204, showlegend: false, hovermode: "x unified", uirevision: "run",
+      hoverlabel: { bgcolor: token("--sb-card"), bordercolor: grid, font: { color: token("--sb-ink"), size: 12 } },
+      xaxis: { ...axis, showgrid: false, rangemode: "tozero" }, yaxis: { ...axis, tickformat: digits },
+    };
+  }
+
+  views.curves = (root) => {
+    // The headings wrap, which those of plotly do not.
+    const left = el("div", { class: "sb-curve" }), right = el("div", { class: "sb-curve" }), judged = el("h4", {});
+    root.replaceChildren(el("div", { class: "sb-curves" }, el("div", {}, el("h4", {}, "Loss"), left), el("div", {}, judged, right)));
+    let last = null;
+    async function draw(value) {
+      last = value;
+      const Plotly = await plotly(left);
+      if (!Plotly || last !== value || !root.isConnected) return;
+      const accent = token("--sb-accent"), soft = token("--sb-soft-line");
+      const options = { displayModeBar: false, responsive: true };
+      const line = (x, y, name, color, width, mode) => ({ x, y, name, mode: mode || "lines", type: "scatter", line: { color, width }, marker: { color, size: 6 }, hovertemplate: "%{y:.4f}" });
+      // Without a point the axes would show numbers that mean nothing.
+      const bare = (frame, words) => {
+        frame.xaxis.visible = frame.yaxis.visible = false;
+        frame.annotations = [{ text: words, showarrow: false, font: { size: 12, color: token("--sb-dim") }, x: 0.5, y: 0.5, xref: "paper", yref: "paper" }];
+      };
+      const loss = layout(".3~g");
+      if (!value.loss.x.length) bare(loss, "drawn after the first steps");
+      Plotly.react(left, [line(value.loss.x, value.loss.y, "loss", soft, 1), line(value.smooth.x, value.smooth.y, "smoothed", accent, 2)], loss, options);
+      const dev = layout(".3f");
+      judged.replaceChildren(`${value.dev.name || "Score"} on the held-out rows`, ...(value.dev.part ? [" · ", el("span", {}, value.dev.part)] : []));
+      if (!value.dev.x.length) bare(dev, value.dev.empty);
+      if (value.dev.x.length) {
+        // A single point has no range of its own, and no score is above 1.
+        const low = Math.min(...value.dev.y), high = Math.max(...value.dev.y), room = Math.max(0.01, (high - low) * 0.15);
+        dev.yaxis.range = [low - room, Math.max(high, Math.min(1, high + room))];
+      }
+      if (value.dev.x.length) dev.shapes = [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: value.dev.y[0], y1: value.dev.y[0], line: { color: token("--sb-dim"), width: 1, dash: "dot" } }];
+      Plotly.react(right, [line(value.dev.x, value.dev.y, "score", accent, 2, "lines+markers")], dev, options);
+    }
+    onTheme(() => last && draw(last));
+    return draw;
+  };
+})();

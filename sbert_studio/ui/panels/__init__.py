@@ -1,0 +1,1 @@
+"""What stands in the tabs: a panel each idea, with its handlers."""

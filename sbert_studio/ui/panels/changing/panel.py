@@ -1,0 +1,253 @@
+"""What changed: two models, the corpus in the header, and what a person sees of the difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ....errors import StudioError
+from ....studio.changing import MOST_QUERIES
+from ...look.standalone import one_file
+from ...page import Page
+from ...pieces.controls import cancel_button, download_button, long_work
+from ...pieces.forms import form_key
+from ...pieces.handlers import PROGRESS, guarded, told
+from ...pieces.texts import part_of
+from ...pieces.views import Value, answered, nothing, view
+from ..tuning.follow import before_after
+from .handover import Compared, base_of
+from .value import changed_value
+
+if TYPE_CHECKING:
+    from ....data.corpus import Corpus
+    from ...places import Place
+
+_BLANK = "Both models on one corpus: maps that turn into each other, pairs that moved, neighbours lost and gained."
+_NONE = "No category"
+TAB, SUBTAB = "Evaluate", "changed"
+_REMEMBER = "(from, to, ask) => { if (from && to) SB.place({ tab: 'evaluate', view: 'changed', from, to, ask }); }"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What stands on the page: the key of the changes, and what the saved file needs beside them."""
+
+    key: str
+    typed: bool
+    outcome: Value | None
+    made: str
+
+
+def queries_of(words: str | None) -> list[str]:
+    """The first queries that were typed, one a line."""
+    return [line.strip() for line in (words or "").splitlines() if line.strip()][:MOST_QUERIES]
+
+
+def form_value(before: str | None, after: str | None, words: str | None, column: str | None) -> Value:
+    """The value of the ``form`` view: what the form says now."""
+    return {"form": "changed", "key": form_key(before, after, queries_of(words), column or "")}
+
+
+def outcome_of(page: Page, before: str, after: str) -> Value | None:
+    """The scores of the run that made ``after`` of ``before``; ``None`` where it is no such run, or has none."""
+    if not after.startswith("run-"):
+        return None
+    run = page.studio.store.get(after)
+    return before_after(run) if run.model == before else None
+
+
+def look(
+    page: Page,
+    key: str | None,
+    before: str | None,
+    after: str | None,
+    words: str | None,
+    column: str | None,
+    progress: Any = None,
+) -> tuple[str, Shown, Value]:
+    """Compare two models on the visitor's corpus.
+
+    Returns:
+        the corpus' key, what stands on the page, and the value of the view.
+
+    Raises:
+        StudioError: two different models are not chosen; see :meth:`~sbert_studio.studio.changing.Changing.changes`.
+    """
+    if not before or not after:
+        raise StudioError("two models are needed", "choose one more; a run of the Fine-tune tab is one")
+    key, chosen = page.corpus_of(key)
+    corpus, queries = chosen.corpus, queries_of(words)
+    column = column if column in corpus.fields else None
+    begin = None if progress is None else lambda phase: told(progress, phase)
+    found = page.studio.explore.changes(corpus, before, after, queries=queries, column=column, begin=begin)
+    titles = (page.titled(before), page.titled(after))
+    outcome = outcome_of(page, before, after)
+    made = f"{titles[0]} → {titles[1]} · {corpus.name}"
+    shown = Shown(page.changes.put(found), bool(queries), outcome, made)
+    stale = page.made_by_form(
+        "changed", form_value(before, after, words, column)["key"], made, "changed-go", corpus, (*titles, *page.corpus_names(chosen))
+    )
+    return key, shown, changed_value(found, titles, shown.key, typed=shown.typed, outcome=outcome) | {"made": stale}
+
+
+def asked_for(page: Page, owner: Any, place: Place | None) -> tuple[list[tuple[str, str]], str, str, str] | None:
+    """What an address asks to be compared: the models to choose from, the two, and the queries; ``None`` where it names none.
+
+    Raises:
+        StudioError: one of the two is not at hand.
+    """
+    if place is None or not (place.before and place.after):
+        return None
+    choices = page.model_choices(owner)
+    gone = [name for name in (place.before, place.after) if name not in {known for _, known in choices}]
+    if gone:
+        raise StudioError(f"the model {gone[0][:80]!r} is not at hand here", "choose two others")
+    return choices, place.before, place.after, place.ask
+
+
+def texts(page: Page, request: Any) -> list[str]:
+    """Some texts of the corpus that was compared; ``request`` is ``{key, start, count}`` from the browser."""
+    request = request if isinstance(request, dict) else {}
+    return part_of(page.changes.get(request.get("key")).corpus, request)
+
+
+def save(page: Page, shown: Shown | None) -> Path:
+    """All of it as one file that opens anywhere.
+
+    Raises:
+        StudioError: nothing was compared yet.
+    """
+    if shown is None:
+        raise StudioError("nothing was compared yet", "press Show what changed")
+    found = page.changes.get(shown.key)
+    titles = (page.titled(found.before), page.titled(found.after))
+    value = changed_value(found, titles, "file", typed=shown.typed, outcome=shown.outcome)
+    corpus = found.corpus
+    rows = {"key": "file", "start": 0, "count": len(corpus)}
+    value["texts"] = part_of(corpus, rows, len(corpus))
+    data = {"title": f"What changed from {titles[0]} to {titles[1]}", "made": f"{corpus.name} · {len(corpus):,} texts", "value": value}
+    return one_file(page.downloads.path(f"{titles[0]} to {titles[1]}.html"), "changes/changed-file", data)
+
+
+def column_update(corpus: Corpus, column: str | None) -> Any:
+    """An update of the chooser of categories for a corpus: the column that was chosen, or its first one that could hold some."""
+    columns = corpus.category_columns()
+    value = column if column in columns else columns[0] if columns else ""
+    return gr.update(choices=[(_NONE, ""), *((name, name) for name in columns)], value=value, visible=bool(columns))
+
+
+class ChangesPanel:
+    """The form and the view. ``tabs`` are those in which it stands, by the id :data:`SUBTAB`."""
+
+    def __init__(self, page: Page, tabs: Any) -> None:
+        self.page, self.tabs = page, tabs
+        self.shown = gr.State(None)
+        with gr.Column(elem_classes=["sb-panel"]):
+            with gr.Row():
+                choices = page.model_choices(None)
+                self.before = gr.Dropdown(
+                    choices, value=None, label="From", elem_id="changed-before", elem_classes=["sb-data"], min_width=200
+                )
+                self.after = gr.Dropdown(choices, value=None, label="To", elem_id="changed-after", elem_classes=["sb-data"], min_width=200)
+                self.column = column_chooser(page)
+            self.words = gr.Textbox(
+                label="Your queries: up to three, one a line",
+                info="Where you type none, the three texts whose neighbours changed most are shown.",
+                lines=1,
+                max_lines=3,
+                max_length=2000,
+                elem_id="changed-queries",
+            )
+            self.go = gr.Button("Show what changed", variant="primary", elem_id="changed-go")
+            cancel_button("changed")
+        self.form = view("form", elem_id="changed-form")
+
+        with gr.Row(elem_classes=["sb-downloads"], visible=False) as self.ways:  # not below all that is shown
+            download_button("Save as one HTML file", lambda shown: save(page, shown), [self.shown], elem_id="changed-file")
+        self.view = view("changed", nothing(_BLANK), elem_id="changed-view", server=[answered(page, "changed_texts", texts)])
+
+    def listen(self, loaded: Any) -> None:
+        """Bind the events; ``loaded`` is the page's own load event."""
+        page, quiet = self.page, {"api_visibility": "private", "show_progress": "hidden"}
+        inputs = [page.corpus, self.before, self.after, self.words, self.column]
+        outputs = [page.corpus, self.shown, self.view, self.ways]
+        form = inputs[1:]
+
+        def on_go(key: str | None, before: str, after: str, words: str, column: str, progress: Any = PROGRESS) -> Any:
+            return (*look(page, key, before, after, words, column, progress), gr.update(visible=True))
+
+        def on_models(owner: Any, before: str | None, after: str | None) -> Any:
+            # Where nothing was chosen: the newest run, and what it began from.
+            choices = page.model_choices(owner)
+            names = [name for _, name in choices]
+            kept = after if after in names else next((name for name in names if name.startswith("run-")), None)
+            first = before if before in names else base_of(page, kept)
+            return gr.update(choices=choices, value=first), gr.update(choices=choices, value=kept)
+
+        def on_after(owner: Any, after: str | None) -> Any:
+            base = base_of(page, after)
+            known = base != after and base in {name for _, name in page.model_choices(owner)}
+            return base if known and after and after.startswith("run-") else gr.skip()
+
+        def on_corpus(key: str | None, column: str | None) -> Any:
+            return column_update(page.corpus_of(key)[1].corpus, column)
+
+        def on_compare(owner: Any, asked: Compared | None) -> Any:
+            if asked is None:
+                return (gr.skip(),) * 4
+            choices = page.model_choices(owner)
+            before, after = (gr.update(choices=choices, value=name) for name in (asked.before, asked.after))
+            return gr.Tabs(selected=TAB), gr.Tabs(selected=SUBTAB), before, after
+
+        def on_compared(
+            asked: Compared | None, key: str | None, before: str, after: str, words: str, column: str, progress: Any = PROGRESS
+        ) -> Any:
+            if asked is None:
+                return (gr.skip(),) * 4
+            return on_go(key, asked.before, asked.after, words, column, progress)
+
+        def on_arrive(owner: Any, place: Place | None) -> Any:
+            found = asked_for(page, owner, place)
+            return (gr.skip(),) * 3 if found is None else (*(gr.update(choices=found[0], value=name) for name in found[1:3]), found[3])
+
+        def on_arrived(
+            owner: Any, place: Place | None, key: str | None, before: str, after: str, words: str, column: str, progress: Any = PROGRESS
+        ) -> Any:
+            found = asked_for(page, owner, place)
+            if found is None or place is None or place.view != SUBTAB:
+                return (gr.skip(),) * 4
+            return on_go(key, *found[1:], column, progress)
+
+        went = long_work(self.go.click, "changed", on_go, inputs, outputs, show_progress_on=self.view)
+        there = page.compare.change(
+            guarded(on_compare), [page.owner, page.compare], [page.tabs, self.tabs, self.before, self.after], **quiet
+        )
+        led = long_work(there.success, "changed", on_compared, [page.compare, *inputs], outputs, show_progress_on=self.view)
+        for event in (went, led):
+            event.success(None, [self.before, self.after, self.words], None, js=_REMEMBER)
+        filled = page.arrived.change(guarded(on_arrive), [page.owner, page.arrived], [self.before, self.after, self.words], **quiet)
+        again = [page.owner, page.arrived, *inputs]
+        long_work(filled.success, "changed", on_arrived, again, outputs, show_progress_on=self.view)
+        self.after.input(guarded(on_after), [page.owner, self.after], self.before, **quiet)
+        for event in (loaded.then, page.runs_changed.change):
+            event(guarded(on_models), [page.owner, self.before, self.after], [self.before, self.after], **quiet)
+        page.corpus.change(guarded(on_corpus), [page.corpus, self.column], self.column, **quiet)
+        for part in form:
+            part.change(guarded(form_value), form, self.form, **quiet)
+
+
+def column_chooser(page: Page) -> Any:
+    """The chooser of the column of categories, for the corpus that is there by itself."""
+    columns = page.sample_corpus().corpus.category_columns()
+    return gr.Dropdown(
+        [(_NONE, ""), *((name, name) for name in columns)],
+        value=columns[0] if columns else "",
+        label="Category",
+        visible=bool(columns),
+        elem_id="changed-column",
+        elem_classes=["sb-data"],
+        min_width=160,
+    )

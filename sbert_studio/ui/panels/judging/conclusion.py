@@ -1,0 +1,121 @@
+"""Which model is better, by how much, and whether it could be chance, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ....errors import ended
+from ....evaluation.in_words import metric_in_words
+from ....studio.judging.judging import FLATTERS
+from ...pieces.views import Value
+from .lines import Line, Resampled, names_of
+
+if TYPE_CHECKING:
+    from ....studio.results import Evaluation
+
+_SHARES = ("accuracy", "nearest_neighbour_accuracy", "cosine_accuracy", "pair_accuracy")  # of rows that a model gets right
+
+
+def verdict(first: Resampled, other: Resampled) -> str:
+    """Whether a model is better than the first by more than which rows the file happens to hold (paired bootstrap)."""
+    from ....evaluation.bootstrap import gain
+    from ....evaluation.tasks import task_named
+
+    low, high = gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
+    if low is None or high is None:
+        return "" if first.resampled is None or other.resampled is None else "too few rows to tell"
+    more, less = ("worse", "better") if task_named(first.task).smaller_is_better else ("better", "worse")
+    word = more if low > 0 else less if high < 0 else "within the noise"
+    return f"{word}, {low:+.4f} to {high:+.4f}".replace("-", "−")
+
+
+def ranked(lines: Sequence[Line]) -> list[int]:
+    """The places of the models, the best one first."""
+    return sorted(range(len(lines)), key=lambda place: -lines[place].worth)
+
+
+def cautions_of(found: Evaluation) -> list[str]:
+    """That a model was tuned on rows that it is judged by, which no verdict should be read without."""
+    told = dict.fromkeys(note for model in found.models for own in model.notes for note in own if FLATTERS in note)
+    return [f"But {note[:1].lower()}{ended(note[1:])}" for note in told]
+
+
+def conclusion(lines: Sequence[Line], counts: str = "", cautions: Sequence[str] = ()) -> Value:
+    """The value of a ``said`` view: which model is better, by how much, and whether it could be chance; and how their speeds compare.
+
+    Args:
+        counts: on how many rows the best and the next one are right, in words.
+        cautions: what is to be known before.
+    """
+    order = [lines[place] for place in ranked(lines)]
+    best = order[0]
+    metric = metric_in_words(best.metric)
+    if len(lines) == 1:
+        text = f"{best.title}: {metric} {best.score:.4f}."
+        if best.interval:
+            low, high = best.interval
+            text = f"{best.title}: {metric} {best.score:.4f}, between {low:.4f} and {high:.4f} in 95 of 100 draws of such rows."
+        return {"text": text, "more": list(cautions), "theirs": names_of(lines)}
+    others = order[1:]
+    said = [_against(best, other) for other in others]
+    rest = [words for words in (*cautions, counts, *said[1:], _paces(best, others)) if words]
+    return {"text": said[0], "more": rest, "theirs": names_of(lines)}
+
+
+def _against(best: Line, other: Line) -> str:
+    """``A is better than B by 0.0312 (between 0.0101 and 0.0523): more than chance.``"""
+    if best.metric != other.metric:
+        return f"{other.title} is judged by another number ({metric_in_words(other.metric)} {other.score:.4f})."
+    if best.worth == other.worth:
+        return f"{best.title} and {other.title} get the same score."
+    return _by_share(best, other) if best.metric in _SHARES else _by_score(best, other)
+
+
+def _by_score(best: Line, other: Line) -> str:
+    a, b, by = best.title, other.title, best.worth - other.worth
+    span, sure = _span(best, other, 1, "+.4f")
+    if not span:
+        return f"{a} is ahead of {b} by {by:.4f}; the rows are too few to tell this from chance."
+    if sure:
+        return f"{a} is better than {b} by {by:.4f} ({span}); that is more than chance."
+    return f"{a} is ahead of {b} by {by:.4f} ({span}); that could be chance."
+
+
+def _by_share(best: Line, other: Line) -> str:
+    """The same of a score that is a share of rows, in rows."""
+    a, b, (of, one, two) = best.title, other.title, _of_rows_right(best.score, other.score)
+    span, sure = _span(best, other, of, "+.0f" if of == 100 else "+.1f")
+    if not span:
+        few = "the rows are too few to tell this from chance"
+        return f"{a} is ahead of {b}: of {of:,} rows it gets {one:,} right instead of {two:,}; {few}."
+    if sure:
+        return f"{a} is better than {b}: of {of:,} rows it gets {one:,} right instead of {two:,} ({span}); that is more than chance."
+    return f"{a} is ahead of {b}: of {of:,} rows it gets {one:,} right instead of {two:,} ({span}); that could be chance."
+
+
+def _span(best: Line, other: Line, times: int, sign: str) -> tuple[str, bool]:
+    """The 95% interval of the difference in words, empty where there is none; and whether it lies above zero."""
+    from ....evaluation.bootstrap import gain
+
+    drawn = (best.resampled, other.resampled) if best.smaller else (other.resampled, best.resampled)
+    low, high = gain(*drawn).get("gain_interval") or (None, None)
+    if low is None or high is None:
+        return "", False
+    return f"between {times * low:{sign}} and {times * high:{sign}}".replace("-", "−"), low > 0
+
+
+def _of_rows_right(best: float, other: float) -> tuple[int, int, int]:
+    """(of so many rows, the one gets right, the other gets right): as many as show that the two differ."""
+    of = 100 if round(100 * best) != round(100 * other) else 1_000
+    return of, round(of * best), round(of * other)
+
+
+def _paces(best: Line, others: Sequence[Line]) -> str:
+    """How much faster the fastest is, where it is another than the best."""
+    fastest = max((line for line in (best, *others) if line.rate), key=lambda line: line.rate, default=None)
+    if fastest is None or fastest is best or not best.rate:
+        return ""
+    times = fastest.rate / best.rate
+    shown = f"{times:,.0f}" if times >= 10 else f"{times:.1f}"
+    return f"{fastest.title} reads {shown} times as many sentences a second." if times >= 1.1 else ""

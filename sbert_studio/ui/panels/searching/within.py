@@ -1,0 +1,39 @@
+"""A search among the texts that were chosen on the map, until all of them are wanted again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ...page import Page
+from ...pieces.views import view
+
+if TYPE_CHECKING:
+    from ..mapping.handover import Rows
+
+_QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+
+
+def draw(page: Page, tab: str) -> Any:
+    """The line that says so, and the way back; ``tab`` opens once texts were chosen.
+
+    Returns:
+        the button by which all texts are searched again.
+    """
+    with gr.Row(visible=False, elem_id="search-within") as row:
+        told = view("note", elem_id="search-within-words")
+        every = gr.Button("Search all texts", size="sm", elem_id="search-everywhere", scale=0, min_width=150)
+
+    def on_within(within: Rows | None) -> Any:
+        if within is None:
+            return gr.update(visible=False), None, gr.skip()
+        return gr.update(visible=True), {"text": f"Only among {within.title}."}, gr.Tabs(selected=tab)
+
+    page.within.change(on_within, page.within, [row, told, page.tabs], **_QUIET)
+    page.corpus.change(lambda key, within: within if _same(page, key, within) else None, [page.corpus, page.within], page.within, **_QUIET)
+    return every
+
+
+def _same(page: Page, key: str | None, within: Rows | None) -> bool:
+    return within is not None and key in page.corpora and page.corpora.get(key).corpus.digest == within.corpus

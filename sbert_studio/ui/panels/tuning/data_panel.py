@@ -1,0 +1,211 @@
+"""The file of examples on the page: upload or sample, preview, kind and columns, findings with their mends."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ....data.choices.column_choices import ColumnChoices
+from ...page import Page
+from ...pieces.controls import cancel_button, download_button, long_work
+from ...pieces.handlers import PROGRESS, guarded, told
+from ...pieces.picker import sample_buttons, samples_of, upload
+from ...pieces.views import Value, column, nothing, table, view
+from ..teaching import TAB, Lesson
+from . import changes, drafts
+from . import told as words
+from .drafts import KIND_WORDS, Draft
+
+if TYPE_CHECKING:
+    from ....data.samples import Sample
+
+FIRST = nothing("Choose a file or a sample. Its columns, its kind and its faults are found at once; nothing trains until you press Start.")
+_EXACT = (
+    "Exact, cell for cell: choose it here or train on it from a terminal, and it is these very rows. "
+    "It is not made for a spreadsheet, which runs a cell that begins with = as a formula."
+)
+_PREVIEW = 4
+_TELLING = "bank_messages"
+_NO_GROUP = [("none", "")]
+_WITH_TARGET = ("scored_pairs", "labelled_pairs", "labelled_texts")
+
+
+def samples() -> list[Sample]:
+    """The sample sets that can be trained on; the one first by which a short training shows what it can do."""
+    return sorted(samples_of(*KIND_WORDS), key=lambda item: item.id != _TELLING)
+
+
+def take(page: Page, path: Path, model: str | None, name: str | None = None, progress: Any = None) -> Draft:
+    """A file as a draft."""
+    reading, checking = (told(progress, "Reading"), told(progress, "Checking")) if progress is not None else (None, None)
+    return drafts.open_draft(page.studio, path, model, name=name, reading=reading, checking=checking)
+
+
+def preview(draft: Draft) -> Value:
+    """The first rows of the file."""
+    names = list(draft.table.columns)
+    rows = [[int(line), *cells] for line, cells in zip(draft.table.lines, draft.table.head(_PREVIEW), strict=False)]
+    notes = " ".join(note.message for note in draft.table.notes)
+    return table(
+        [column("Row", "row"), *(column(name, theirs=True) for name in names)],
+        rows,
+        caption=f"{draft.name} · {len(draft.table):,} rows",
+        note=notes,
+    )
+
+
+def write_mended(page: Page, key: str | None) -> Path:
+    """The mended or converted file as a CSV, cell for cell: chosen again, it is the same rows."""
+    draft = page.drafts.get(key)
+    target = page.downloads.path(draft.saved_as)
+    draft.table.to_csv(target, guarded=False)
+    return target
+
+
+def asked(kind: Any, columns: Any, target: Any, low: Any, high: Any, group: Any) -> ColumnChoices:
+    """The values of :attr:`DataPanel.parts` as one."""
+    scale = (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
+    return ColumnChoices(kind or None, tuple(columns or ()) or None, target or None, group or "", scale)
+
+
+class DataPanel:
+    """The panel's components; ``draft`` is the ``gr.State`` with the key of the visitor's draft."""
+
+    def __init__(self, page: Page, draft: Any) -> None:
+        self.page, self.draft = page, draft
+        with gr.Column(elem_classes=["sb-panel"]):
+            self.file = upload(
+                "Examples: pairs, triplets, texts with a category or sentences in a CSV, TSV, JSONL, XLSX or Parquet", "tune-file"
+            )
+            self.samples = samples()
+            self.buttons = sample_buttons(self.samples, "tune")
+            cancel_button("tune")
+            self.preview = view("table", FIRST, elem_id="tune-preview")
+            with gr.Row(visible=False) as self.roles:
+                kinds = [(words, kind) for kind, words in KIND_WORDS.items()]
+                self.kind = gr.Dropdown(kinds, value=None, label="What the rows are", elem_id="tune-kind", min_width=200)
+                self.columns = gr.Dropdown(
+                    [], multiselect=True, label="Text columns, in order", elem_id="tune-columns", elem_classes=["sb-data"], min_width=200
+                )
+                self.target = gr.Dropdown(
+                    [], label="Score, label or category", elem_id="tune-target", elem_classes=["sb-data"], min_width=140
+                )
+                self.low = gr.Number(label="Lowest score", elem_id="tune-low", min_width=110)
+                self.high = gr.Number(label="Highest score", elem_id="tune-high", min_width=110)
+                self.group = gr.Dropdown(
+                    _NO_GROUP, value="", label="Topic or group", elem_id="tune-group", elem_classes=["sb-data"], min_width=140
+                )
+            self.findings = view("findings", elem_id="tune-findings")
+            with gr.Column(visible=False, elem_classes=["sb-tight"]) as self.changed:
+                download_button("Download the changed file", partial(write_mended, page), [draft], elem_id="tune-mended")
+                view("note", {"text": _EXACT})
+            with gr.Accordion("Judge by a file of my own", open=False):
+                self.dev = upload("Held-out examples with the same columns; otherwise a part of the rows is held out", "tune-dev")
+            with gr.Accordion("Teach it from another file first", open=False):
+                self.first = upload("A first stage with rows of any kind, such as inference labels before scored pairs", "tune-first")
+
+    @property
+    def outputs(self) -> list[Any]:
+        """What :meth:`show` updates."""
+        return [self.draft, self.preview, self.roles, *self.parts, self.findings, self.changed]
+
+    @property
+    def parts(self) -> list[Any]:
+        """The controls by which a person chooses the columns, as :func:`asked` takes their values."""
+        return [self.kind, self.columns, self.target, self.low, self.high, self.group]
+
+    def show(self, key: str, draft: Draft) -> list[Any]:
+        """Updates of :attr:`outputs`."""
+        roles = draft.diagnosis.roles if draft.diagnosis else None
+        names = list(draft.table.columns)
+        tried = draft.asked
+        kind, texts, target = (roles.kind, roles.texts, roles.target) if roles else (tried.kind, tried.columns or (), tried.target)
+        low, high = (roles.low, roles.high) if roles else tried.scale or (None, None)
+        group = (roles.group if roles else tried.group) or ""
+        return [
+            key,
+            preview(draft),
+            gr.update(visible=True),
+            gr.update(value=kind),
+            gr.update(choices=names, value=list(texts)),
+            gr.update(choices=names, value=target, visible=kind in _WITH_TARGET),
+            gr.update(value=low, visible=low is not None),
+            gr.update(value=high, visible=high is not None),
+            gr.update(choices=[*_NO_GROUP, *names], value=group, visible=bool(roles or group)),
+            words.findings(draft),
+            gr.update(visible=bool(draft.changes)),
+        ]
+
+    def _take_lessons(self, plan: Any, plan_outputs: list[Any]) -> None:
+        """What another tab hands over: the tab opens at once, and the file is read as an upload is."""
+        page, outputs = self.page, [*self.outputs, *plan_outputs]
+        quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        opened = page.teach.change(lambda: gr.Tabs(selected=TAB), None, page.tabs, **quiet)
+
+        def on_lesson(lesson: Lesson | None, model: str, progress: Any = PROGRESS) -> Any:
+            if lesson is None:
+                return gr.skip()
+            draft = take(page, lesson.path, model, lesson.name, progress)
+            return [*self.show(page.drafts.put(draft), draft), *plan(draft, model)]
+
+        shown = long_work(opened.then, "tune", on_lesson, [page.teach, page.model], outputs, show_progress_on=self.preview)
+        shown.success(None, js="() => SB.reveal('tune-preview')")
+
+    def listen(self, plan: Any, plan_outputs: list[Any]) -> None:
+        """Bind the events; ``plan(draft, model)`` gives the updates of ``plan_outputs``."""
+        page, model = self.page, self.page.model
+        common = {"outputs": [*self.outputs, *plan_outputs], "api_visibility": "private", "show_progress_on": self.preview}
+
+        def shown(draft: Draft, model: str) -> list[Any]:
+            return [*self.show(page.drafts.put(draft), draft), *plan(draft, model)]
+
+        def on_file(path: str | None, model: str, progress: Any = PROGRESS) -> Any:
+            if path is None:
+                return [
+                    None,
+                    FIRST,
+                    gr.update(visible=False),
+                    *[gr.skip()] * len(self.parts),
+                    None,
+                    gr.update(visible=False),
+                    *[gr.skip()] * len(plan_outputs),
+                ]
+            return shown(take(page, Path(path), model, progress=progress), model)
+
+        def on_sample(sample: Sample, model: str) -> Any:
+            return shown(take(page, sample.path, model), model)
+
+        def on_parts(key: str, model: str, *values: Any) -> Any:
+            draft, chosen = page.drafts.get(key), asked(*values)
+            return gr.skip() if drafts.shows(draft, chosen) else shown(drafts.with_columns(page.studio, draft, chosen, model), model)
+
+        def on_button(key: str, model: str, event: gr.SelectData) -> Any:
+            return shown(changes.changed(page.studio, page.drafts.get(key), event.value, event.index, model), model)
+
+        def on_dev(key: str | None, path: str | None, model: str) -> Any:
+            if key is None:
+                return gr.skip()
+            held = page.drafts.get(key).asking(dev=Path(path) if path else None)
+            return shown(drafts.checked(page.studio, held, model), model)
+
+        def on_first(key: str | None, path: str | None, model: str) -> Any:
+            if key is None:
+                return gr.skip()
+            return shown(drafts.with_first(page.studio, page.drafts.get(key), Path(path) if path else None, model), model)
+
+        self._take_lessons(plan, plan_outputs)
+        long_work(self.file.change, "tune", on_file, [self.file, model], self.outputs + plan_outputs, show_progress_on=self.preview)
+        for item, button in zip(self.samples, self.buttons, strict=True):
+            button.click(guarded(partial(on_sample, item)), model, **common)
+        chosen = guarded(on_parts), [self.draft, model, *self.parts]
+        for control in (self.kind, self.columns, self.target, self.group):
+            control.input(*chosen, **common)
+        for number in (self.low, self.high):
+            number.submit(*chosen, **common)
+            number.blur(*chosen, **common)
+        self.findings.select(guarded(on_button), [self.draft, model], **common)
+        self.dev.change(guarded(on_dev), [self.draft, self.dev, model], **common)
+        self.first.change(guarded(on_first), [self.draft, self.first, model], **common)

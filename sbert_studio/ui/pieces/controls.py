@@ -1,0 +1,77 @@
+"""Buttons that more than one tab has: Cancel beside long work, and downloads in one click."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from ..visitors.visits import VISITS, session
+from .handlers import guarded
+
+if TYPE_CHECKING:
+    from ..page import Page
+
+_NUMBERS = itertools.count()
+
+
+def cancel_button(work: str) -> Any:
+    """A button that ends the ``work`` of this page; it shows where :func:`long_work` has gone on for a second."""
+    button = gr.Button("Cancel", elem_id=f"{work}-cancel", elem_classes=["sb-cancel"], size="sm")
+    quiet = {"queue": False, "api_visibility": "private", "show_progress": "hidden"}
+
+    def on_cancel() -> None:
+        VISITS.stop(session(), work)
+
+    button.click(on_cancel, None, None, js=f"() => SB.idle('{work}-cancel')", **quiet)
+    return button
+
+
+def long_work(
+    listen: Callable[..., Any], work: str, handler: Callable[..., Any], inputs: Any, outputs: Any, *, stop: bool = False, **more: Any
+) -> Any:
+    """Have ``listen`` (a listener such as ``button.click``) call ``handler``, guarded, until :func:`cancel_button` of the same ``work``.
+
+    Returns:
+        the event, for what follows it.
+    """
+    number = next(_NUMBERS)
+    listen(None, js=f"() => SB.busy('{work}-cancel', {number}, true)")
+    event = listen(guarded(handler, stop=stop, work=work), inputs, outputs, api_visibility="private", **more)
+    for end in (event.then, event.failure):
+        end(None, js=f"() => SB.busy('{work}-cancel', {number}, false)")
+    return event
+
+
+def download_button(label: str, make: Callable[..., Path | None], inputs: list[Any], *, elem_id: str, visible: bool = True) -> Any:
+    """A button that makes a file and hands it to the browser in the same click; ``make`` returns its path.
+
+    Returns:
+        the button that is seen.
+    """
+    shown = gr.Button(label, elem_id=elem_id, visible=visible)
+    # Gradio shows what is "hidden" once the row around it is shown a second time: the class keeps it away.
+    hidden = gr.DownloadButton(visible="hidden", elem_id=f"{elem_id}-file", elem_classes=["sb-file"])
+    made = shown.click(guarded(make, stop=True), inputs, hidden, api_visibility="private")
+    made.success(None, js=f"() => setTimeout(() => document.querySelector('#{elem_id}-file').click(), 250)")
+    return shown
+
+
+def offer_models(page: Page, chooser: Any, choices: Callable[[Page, Any, Any], Any]) -> None:
+    """Have a chooser of models offer what is at hand: when a run is added or deleted, when it is opened, and once the visitor has a name.
+
+    Args:
+        choices: the chooser's update, for the page, the visitor and what is chosen now.
+    """
+
+    def follow(event: Any) -> None:
+        inputs = [page.owner, chooser]
+        event(guarded(functools.partial(choices, page)), inputs, chooser, api_visibility="private", show_progress="hidden")
+
+    follow(page.runs_changed.change)
+    follow(chooser.focus)
+    page.on_load.append(lambda named: follow(named.then))
