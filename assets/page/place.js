@@ -29,7 +29,6 @@
 
   // Back to a place that names no corpus leads to the one that is there by itself; a link that names none leaves what is chosen.
   function go(whole) {
-    if (Date.now() < going) { again = whole; return; }  // Back pressed twice: the second place is gone to once the first is there
     const wanted = read();
     again = null;
     going = Date.now() + 20000;
@@ -77,9 +76,9 @@
       now = value;
       markAll();
       if (value.visit === String(visits)) {
+        if (again !== null) { setTimeout(go, 100, again); return undefined; }
         going = 0;
         settling = Date.now() + 2000;  // the parts of a tab open one after the other: no places of their own
-        if (again !== null) { setTimeout(go, 100, again); return undefined; }
       }
       if (first && Object.keys(read()).length) go(false);
       else if (Date.now() > going) write(value.address, first);
@@ -106,6 +105,11 @@
     open();
   }
 
-  window.addEventListener("popstate", () => { if (host) go(true); });
+  // Back pressed twice: the second place is gone to once the first is there, and nothing writes over it until then.
+  window.addEventListener("popstate", () => {
+    if (!host) return;
+    if (Date.now() < going) again = true;
+    else go(true);
+  });
   Object.assign(window.SB, { place, made, bring });
 })();

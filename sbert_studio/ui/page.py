@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from .visitors.shelves import Shelf, Shelves
 from .visitors.visits import VISITS, address, session
 
 if TYPE_CHECKING:
-    from ..data.corpus import Corpus
     from ..data.progress import Progress
     from ..studio import Studio
     from ..studio.results import Changes, Duplicates, PairScores
@@ -245,19 +244,6 @@ class Page:
         if damaged:
             gr.Warning(damaged, duration=12, title="Not all is as you left it")
         return self.corpora.put(found)
-
-    def made_by_form(
-        self, form: str, key: str, words: str, again: str, corpus: Corpus | None = None, theirs: Sequence[str] = ()
-    ) -> dict[str, Any]:
-        """What a result was made with whose models stand in a form of its own, and not in the header.
-
-        Args:
-            form: the name of a ``form`` view, which holds ``key`` as long as the form says what the result was made with.
-            corpus: where it was made of the corpus in the header.
-            theirs: the names in ``words``, which no language translates.
-        """
-        digest = "" if corpus is None else corpus.digest
-        return {"model": "", "corpus": digest, "form": form, "key": key, "words": words, "again": again, "theirs": list(theirs)}
 
     def made(self, model: str | None, chosen: Chosen | None = None, again: str = "") -> dict[str, Any]:
         """What a result was made with, for the page to say, and to mark it by once another model or corpus is chosen.

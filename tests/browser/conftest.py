@@ -146,6 +146,15 @@ class Visitor:
             self.page.locator("h1, .sb-intro, .sb-header").first.click()
         raise AssertionError(f"{name} is not offered in {chooser}")
 
+    def choose_only(self, chooser: str, *names: str) -> None:
+        """Choose these in a list of several, and nothing besides: what was there, such as what an earlier visitor left, goes first."""
+        remove = self.page.locator(f"{chooser} .token-remove")
+        while remove.count():
+            remove.first.click()
+        for name in names:
+            self.choose(chooser, name)
+            self.page.keyboard.press("Escape")
+
     def upload(self, elem_id: str, name: str, text: str) -> None:
         """Choose a file as the file dialog would; the input is not seen, so it is addressed by its place."""
         payload: Any = {"name": name, "mimeType": "text/csv", "buffer": text.encode()}

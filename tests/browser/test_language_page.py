@@ -29,6 +29,7 @@ NAMES = re.compile(
     r"SBERT Studio|all-MiniLM-L6-v2|glove-6B-50d|Hugging Face( Hub)?|poly-encoder|universal-sentence-encoder"
     r"|paraphrase-multilingual-MiniLM-L12-v2"
     r"|scored_pairs|[\w -]+\.csv|^(编辑|移除)：.*|Support requests|STS Benchmark|SemEval STS|Hugging Face|skip-gram|n-gram|/\S+|sts12|stsb"
+    r"|My reader|My first model"  # runs of earlier tests
 )
 
 

@@ -26,7 +26,8 @@ from sbert_studio.ui.panels.judging.conclusion import conclusion
 from sbert_studio.ui.panels.judging.form import Form
 from sbert_studio.ui.panels.judging.known import known_rows, known_use
 from sbert_studio.ui.panels.judging.lines import Line
-from sbert_studio.ui.panels.judging.panel import JudgingPanel, form_value, job_value, mark, results_of, with_questions
+from sbert_studio.ui.panels.judging.panel import JudgingPanel, form_value, with_questions
+from sbert_studio.ui.panels.judging.shown import job_value, mark, results_of
 from sbert_studio.ui.panels.judging.work import AGAIN, Asked, Done, Judged, public_set, start
 from sbert_studio.ui.visitors.session import new_owner
 

@@ -21,7 +21,11 @@
       const slider = el("input", { type: "range", min: 0, max: value.steps.length - 1, step: 1, "aria-label": "Alike from this cosine on",
         "aria-valuetext": counted(value, at), on: {
           input: () => { words.textContent = counted(value, Number(slider.value)); slider.setAttribute("aria-valuetext", words.textContent); },
-          change: () => select(host, "threshold", value.steps[Number(slider.value)][0]),
+          change: () => {
+            const to = value.steps[Number(slider.value)][0];
+            window.SB.place({ tab: "search", view: "near", alike: to.toFixed(3) });
+            select(host, "threshold", to);
+          },
         } });
       slider.value = at;
       return el("label", { class: "sb-alike-threshold" }, el("span", { class: "sb-label" }, "Alike from this cosine on"), slider, words);

@@ -18,9 +18,8 @@ import numpy as np
 from ...data.progress import checkpoint
 from ...encoders.unit import unit
 from ...errors import StudioError
-from ..answers.answers import of_classes
-from ..bootstrap import interval_of_share, resampled_mean
 from ..report import Report
+from .transfer import report_of
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
@@ -160,23 +159,6 @@ def _predictions(train: np.ndarray, labels: np.ndarray, test: np.ndarray, streng
 
 
 def _report(truth: np.ndarray, predicted: np.ndarray, known: np.ndarray, positive: str | None, extra: dict[str, Any]) -> Report:
-    from sklearn.metrics import f1_score
-
-    largest = Counter(known.tolist()).most_common(1)[0][0]
-    right = truth == predicted
-    scores: dict[str, Any] = {
-        "accuracy": float(right.mean()),
-        "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0)),
-        **({} if positive is None else {"f1": float(f1_score(truth == positive, predicted == positive, zero_division=0))}),
-        "majority": float((truth == largest).mean()),
-        "classes": len(set(known.tolist())),
-        **extra,
-    }
-    drawn = resampled_mean(right)
-    return Report(
-        "senteval",
-        len(truth),
-        scores | {"interval": interval_of_share(drawn, right)},
-        resampled=drawn,
-        answers=of_classes(predicted, truth),
-    )
+    sizes = Counter(known.tolist())
+    largest = sizes.most_common(1)[0][0]
+    return report_of("senteval", truth, predicted, positive, majority=float((truth == largest).mean()), classes=len(sizes), **extra)

@@ -79,22 +79,28 @@ def _classify(train: np.ndarray, labels: np.ndarray, test: np.ndarray) -> np.nda
     return np.asarray(model.predict((test - centre) / scale))
 
 
-def _report(truth: np.ndarray, predicted: np.ndarray, folds: int) -> Report:
+def report_of(task: str, truth: np.ndarray, predicted: np.ndarray, positive: str | None = None, **more: Any) -> Report:
+    """What a classifier's answers come to: accuracy with its interval, macro F1, and each answer beside the truth.
+
+    Args:
+        truth, predicted: (n,) classes.
+        positive: the class whose own F1 is told as well.
+        more: further scores.
+    """
     from sklearn.metrics import f1_score
 
     right = truth == predicted
     scores: dict[str, Any] = {
         "accuracy": float(right.mean()),
         "macro_f1": float(f1_score(truth, predicted, average="macro", zero_division=0)),
-        "majority": max(Counter(truth.tolist()).values()) / len(truth),
-        "classes": len(set(truth.tolist())),
-        "folds": folds,
+        **({} if positive is None else {"f1": float(f1_score(truth == positive, predicted == positive, zero_division=0))}),
+        **more,
     }
     drawn = resampled_mean(right)
-    return Report(
-        "transfer",
-        len(truth),
-        scores | {"interval": interval_of_share(drawn, right)},
-        resampled=drawn,
-        answers=of_classes(predicted, truth),
-    )
+    scores["interval"] = interval_of_share(drawn, right)
+    return Report(task, len(truth), scores, resampled=drawn, answers=of_classes(predicted, truth))
+
+
+def _report(truth: np.ndarray, predicted: np.ndarray, folds: int) -> Report:
+    sizes = Counter(truth.tolist())
+    return report_of("transfer", truth, predicted, majority=max(sizes.values()) / len(truth), classes=len(sizes), folds=folds)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from ...registry import Field
+
+if TYPE_CHECKING:
+    from ...data.corpus import Corpus
 
 # What the empty choice of a setting stands for, where it is nothing that a model has.
 _BLANK = {"accept_alarm": "none: stop and ask"}
@@ -20,6 +23,18 @@ _MOST_STOPS = 200
 def form_key(*chosen: Any) -> str:
     """16 hex digits that differ where a form says something else."""
     return hashlib.sha256(json.dumps(chosen).encode()).hexdigest()[:16]
+
+
+def made_by_form(form: str, key: str, words: str, again: str, corpus: Corpus | None = None, theirs: Sequence[str] = ()) -> dict[str, Any]:
+    """What a result was made with whose models stand in a form of its own, and not in the header.
+
+    Args:
+        form: the name of a ``form`` view, which holds ``key`` as long as the form says what the result was made with.
+        corpus: where it was made of the corpus in the header.
+        theirs: the names in ``words``, which no language translates.
+    """
+    digest = "" if corpus is None else corpus.digest
+    return {"model": "", "corpus": digest, "form": form, "key": key, "words": words, "again": again, "theirs": list(theirs)}
 
 
 def title_of(name: str) -> str:

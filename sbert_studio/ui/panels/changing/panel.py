@@ -13,7 +13,7 @@ from ....studio.changing import MOST_QUERIES
 from ...look.standalone import one_file
 from ...page import Page
 from ...pieces.controls import cancel_button, download_button, long_work
-from ...pieces.forms import form_key
+from ...pieces.forms import form_key, made_by_form
 from ...pieces.handlers import PROGRESS, guarded, told
 from ...pieces.texts import part_of
 from ...pieces.views import Value, answered, nothing, view
@@ -87,7 +87,7 @@ def look(
     outcome = outcome_of(page, before, after)
     made = f"{titles[0]} → {titles[1]} · {corpus.name}"
     shown = Shown(page.changes.put(found), bool(queries), outcome, made)
-    stale = page.made_by_form(
+    stale = made_by_form(
         "changed", form_value(before, after, words, column)["key"], made, "changed-go", corpus, (*titles, *page.corpus_names(chosen))
     )
     return key, shown, changed_value(found, titles, shown.key, typed=shown.typed, outcome=outcome) | {"made": stale}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _NOTHING = "Texts that say nearly the same appear here, in groups. You decide from which likeness on, and which text of a group stays."
 _NONE = "No category"
 NEAR = "near"
-_REMEMBER = "(alike) => { if (alike) SB.place({ tab: 'search', view: 'near', alike }); }"
+_REMEMBER = f"() => SB.place({{ tab: 'search', view: '{NEAR}', alike: '{Choices().threshold:.3f}' }})"
 _SAY = "say "  # before what the thumbs say: of a whole group "apart" is said as well
 
 
@@ -99,7 +99,6 @@ def save(page: Page, found_key: str | None, choices: Choices | None, *, gone: bo
 def build(page: Page) -> None:
     """Draw it."""
     found, choices = gr.State(None), gr.State(None)
-    threshold = gr.Textbox("", visible="hidden", label="threshold", elem_id="alike-threshold")
     with gr.Column(elem_classes=["sb-panel"]):
         with gr.Row():
             keep = gr.Radio(
@@ -146,7 +145,7 @@ def build(page: Page) -> None:
 
     def on_choices(now: Choices | None, found_key: str | None) -> Any:
         kept = now is not None and found_key is not None and found_key in page.alike
-        return (now.saved(page.alike.get(found_key)), f"{now.threshold:.3f}") if kept else (gr.skip(), "")  # type: ignore[union-attr]
+        return now.saved(page.alike.get(found_key)) if kept else gr.skip()  # type: ignore[union-attr]
 
     def on_corpus(found_key: str | None, key: str | None) -> Any:
         if found_key is None or (key is not None and page.corpora.get(key).corpus.digest == page.alike.get(found_key).corpus.digest):
@@ -154,7 +153,8 @@ def build(page: Page) -> None:
         return None, None, nothing(_NOTHING), gr.update(visible=False)
 
     outputs = [page.corpus, found, choices, shown, column, ways]
-    long_work(button.click, "alike", on_look, [page.corpus, page.model, keep], outputs, show_progress_on=shown)
+    looked = long_work(button.click, "alike", on_look, [page.corpus, page.model, keep], outputs, show_progress_on=shown)
+    looked.success(None, js=_REMEMBER)  # another threshold is told to the address by the view
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     # A hand may be quicker than the answers: each of its clicks counts, one after the other.
     each = {**quiet, "trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "alike-choices"}
@@ -172,6 +172,5 @@ def build(page: Page) -> None:
         [*outputs, keep],
         show_progress_on=shown,
     )
-    noted = choices.change(guarded(on_choices), [choices, found], [page.kept_alike, threshold], **quiet)
-    noted.success(None, threshold, None, js=_REMEMBER)
+    choices.change(guarded(on_choices), [choices, found], page.kept_alike, **quiet)
     page.corpus.change(guarded(on_corpus), [found, page.corpus], [found, choices, shown, ways], **quiet)

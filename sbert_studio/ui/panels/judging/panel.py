@@ -15,21 +15,18 @@ from ....studio.tuning.questions import Unanswered
 from ...page import Page, is_ours
 from ...pieces.handlers import guarded
 from ...pieces.picker import sample_buttons, samples_of, upload
-from ...pieces.questions import as_view
 from ...pieces.views import Value, nothing, view
-from ...tray.jobs import job_view
 from ...visitors import given
 from .form import FILE, PUBLIC, SUITE, Form
 from .known import KnownRows, known_rows
-from .work import AGAIN, MOST_MODELS, Asked, Done, Judged, public_set, start
+from .shown import BLANK, job_value, mark, results_of
+from .work import AGAIN, MOST_MODELS, Asked, Judged, public_set, start
 
 if TYPE_CHECKING:
     from ....data.samples import Sample
     from ....studio.jobs import JobView
 
 TASKS = [("Found from the columns", "auto"), *((task.title, task.name) for task in all_tasks())]
-BLANK = "Scores appear here, a row for each model."
-OPEN = "Scores appear here once the question is answered."
 _SOURCES = [("A file", FILE), ("A suite", SUITE), ("A public set", PUBLIC)]
 _PUBLIC_HELP = "The id of a set on huggingface.co with Parquet files; its test split is taken, or the file that you name behind the id."
 
@@ -276,27 +273,3 @@ def form_value(*said: Any) -> Value:
 def with_questions(asked: Asked, error: Unanswered) -> Judged:
     """What was judged on, with what its owner is asked."""
     return replace(asked.judged, questions=error.questions)
-
-
-def job_value(job: JobView | None) -> Value | None:
-    """The panel of an evaluation; nothing once it has ended in a result or in a question."""
-    hidden = job is None or job.status == "finished" or isinstance(job.error, Unanswered)
-    return None if hidden else job_view(job, "evaluation")
-
-
-def results_of(job: JobView | None) -> list[Any]:
-    """The question, the sentence, the scores, the chart, where models differ and the details of an evaluation, as far as there are any."""
-    if job is not None and isinstance(job.made, Done):
-        return [None, job.made.words, job.made.scores, job.made.chart, job.made.differences, job.made.details]
-    if job is not None and isinstance(job.error, Unanswered):
-        return [as_view("Before it can judge", job.error.questions), None, nothing(OPEN), None, None, None]
-    return [None, None, nothing(BLANK), None, None, None]
-
-
-def mark(job: JobView | None) -> str:
-    """What of a job decides whether its page has to be drawn anew."""
-    return (
-        ""
-        if job is None
-        else f"{job.id} {job.status} {job.phase} {job.done} {job.total} {job.stopping} {job.seconds if job.active else 0:.0f}"
-    )

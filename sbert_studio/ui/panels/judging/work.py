@@ -12,6 +12,7 @@ from ....data.public import parsed
 from ....errors import StudioError
 from ....studio.tuning.questions import Unanswered, answered
 from ...page import Page
+from ...pieces.forms import made_by_form
 from ...pieces.handlers import told
 from ...pieces.questions import as_view
 from ...pieces.views import Value
@@ -132,7 +133,7 @@ def start(
         name = judged.suite or judged.name
         called = [titles.get(model, model) for model in asked.models]
         words = f"{', '.join(called)} · {name}"
-        return done(found, titles, name, page.made_by_form("evaluate", asked.form.key, words, again, theirs=called))
+        return done(found, titles, name, made_by_form("evaluate", asked.form.key, words, again, theirs=called))
 
     return studio.evaluations.submit(visitor, title, work, about=asked)
 
@@ -150,7 +151,7 @@ def chosen(models: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def done(found: Evaluation, titles: Mapping[str, str], name: str, made: Mapping[str, Any] | None = None) -> Done:
-    """An evaluation as the page shows it; ``name`` is what was judged on, ``made`` what :meth:`.Page.made_by_form` says of it."""
+    """An evaluation as the page shows it; ``name`` is what was judged on, ``made`` what :func:`.made_by_form` says of it."""
     lines = reports_of(found, titles)
     scores, details = main_table(lines, found, titles, name), all_table(found, titles)
     if len(lines) == 1:
