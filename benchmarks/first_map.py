@@ -8,12 +8,15 @@ file is handed over (a reload: when the link is followed) and stops when every p
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from page import page
 from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for where Chromium is
 
 from tests.browser.chromium import FLAGS, find_chromium
 

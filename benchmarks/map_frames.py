@@ -7,6 +7,7 @@ The map is an exported file, so that nothing but its drawing is measured. Printe
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from playwright.sync_api import sync_playwright
 
 from sbert_studio.studio.results import ClusterInfo, MapView
 from sbert_studio.ui.panels.mapping.saving import map_html
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for where Chromium is
+
 from tests.browser.chromium import FLAGS, find_chromium
 
 _FRAMES = """() => { window.frames_ = []; let last = performance.now();

@@ -37,7 +37,7 @@ def test_a_cross_encoder_is_tuned_ranks_again_and_is_judged(visit: Callable[...,
     page.click("#search-go")
     page.wait_for_function("document.querySelector('#search-hits').innerText.includes('Ranked again')")
     visitor.tab("Evaluate")
-    visitor.choose("#evaluate-models", "My reader")
+    visitor.judge("all-MiniLM-L6-v2", "My reader")
     page.click("#evaluate-go")
     page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
     assert "My reader" in visitor.text("#evaluate-scores")

@@ -48,7 +48,7 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
     visitor = visit(accept_downloads=True)
     page = visitor.page
     visitor.tab("Evaluate")
-    visitor.choose_only("#evaluate-models", "all-MiniLM-L6-v2", "glove-6B-50d")
+    visitor.judge("all-MiniLM-L6-v2", "glove-6B-50d")
     visitor.upload("evaluate-file", "small pairs.csv", pairs_csv())
     page.wait_for_function("document.querySelector('#evaluate-file').innerText.includes('small')")
     page.click("#evaluate-go")

@@ -58,6 +58,7 @@ def test_a_reload_while_training_finds_the_run_and_the_tuned_model_is_used(visit
     assert visitor.text("#similarity-gauge .sb-facts") != before
     visitor.tab("Evaluate")
     page.wait_for_function("document.querySelector('#evaluate-models').innerText.includes('My first model')")
+    visitor.judge("all-MiniLM-L6-v2", "My first model")
     page.click("#evaluate-go")
     page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
     visitor.tab("Models")
