@@ -23,8 +23,9 @@ Written from the code by `python docs/make_api.py`; `tests/test_api_docs.py` hol
 answer against the fields that are listed here.
 
 The page serves nine verbs under the names below, to [gradio_client](https://www.gradio.app/docs/python-client), to anything that speaks
-HTTP, and with `sbert-studio app --mcp` (or `SBERT_STUDIO_MCP=1`) to MCP clients, at `http://127.0.0.1:7860/gradio_api/mcp/`. An argument
-that is left out has the default of its table. Files are sent (`handle_file`), never named by a path of the server.
+HTTP, and with `sbert-studio app --mcp` (or `SBERT_STUDIO_MCP=1`) to MCP clients, at `http://127.0.0.1:7860/gradio_api/mcp/`. There the
+answers are JSON as well. An argument that is left out has the default of its table. Files are sent (`handle_file`), never named by a path
+of the server.
 
 An error says what was wrong and how to mend it, in the message of `gradio_client.exceptions.AppError`:
 

@@ -19,6 +19,7 @@ from ..errors import StudioError
 from ..studio.keeping import Keeper
 from . import banner, places, tabs
 from .api.build import build as build_api
+from .api.for_mcp import answer_in_json
 from .look import theme
 from .look.languages import FOLDER, GradioInEnglish, languages, served
 from .page import Page, is_ours
@@ -129,7 +130,7 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
     page = Page(studio, replace(studio.settings, host=host, share=share).shared)
     blocks = _drawn(studio, page)
     keep_little()
-    # UMAP is compiled on first use, half a minute that nobody should wait for.
+    # UMAP is read in, and where no compiled code of it is kept compiled, on first use: seconds that nobody should wait for.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     folder = plotly_folder()
     gr.set_static_paths([folder, FOLDER])
@@ -157,6 +158,7 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
         },
         blocked_paths=[str(studio.workspace.home)],
     )
+    answer_in_json(blocks.mcp_server_obj)
     page.sessions.set_blocks(blocks)
     blocks.app.state_holder = page.sessions
     keeper = Keeper(studio, page.sweep)

@@ -12,6 +12,23 @@ from .conftest import Visitor
 from .test_page import corpus_csv
 
 LIST = "#map-view .sb-map-list"
+# Four hundred clusters on a grid: which are named in the same window of 600 x 400 at a zoom, and which are in sight there.
+NAMED = """(zoom) => {
+  const size = [600, 400], points = [], ids = [], names = [];
+  for (let id = 0; id < 400; id += 1) {
+    names.push({ id, label: `cluster ${id}` });
+    for (let i = 0; i < 20; i += 1) {
+      ids.push(id);
+      points.push([15 + 30 * (id % 20) + (i % 5), 10 + 20 * Math.floor(id / 20) + Math.floor(i / 5)]);
+    }
+  }
+  const eye = { size: () => size, matrix: () => null, project: (all, row) => [all[row][0] * zoom, all[row][1] * zoom] };
+  const labels = SB.mapping.labels();
+  labels.prepare(ids.length, ids, names, {});
+  labels.place(eye, points, ids.length, {}, (text) => 7 * text.length);
+  const seen = names.filter((one) => points[20 * one.id][0] * zoom < size[0] && points[20 * one.id][1] * zoom < size[1]);
+  return [labels.shown(), seen.map((one) => one.label)];
+}"""
 
 
 def draw(visitor: Visitor, seed: int = 0) -> None:
@@ -153,6 +170,9 @@ def test_clusters_are_named_beside_them_and_a_column_colours_without_moving(visi
     for i, a in enumerate(boxes):
         for b in boxes[:i]:
             assert a[0] + a[2] <= b[0] or b[0] + b[2] <= a[0] or a[1] + 19 <= b[1] or b[1] + 19 <= a[1], "no name lies on another"
+    (far, _), (near, inside) = page.evaluate(NAMED, 1), page.evaluate(NAMED, 4)
+    assert 0 < len(far) < 60 and len(near) >= 0.8 * len(inside), "where there is room, all are named"
+    assert set(near) <= set(inside) and len(set(near) - set(far)) >= len(near) / 2, "more appear as one zooms in"
     page.get_by_role("button", name="bread").click()
     told(visitor, "bread · 16")
 

@@ -121,7 +121,7 @@ def test_a_suite_on_this_machine_is_judged_by_its_rows_as_one_set(page: Page) ->
     found = page.studio.judge.evaluate_all([GLOVE], suite="STS12")
     pooled = found.models[0].groups[0].pooled.scores["cosine"]["spearman"]  # type: ignore[union-attr]
     assert scores["rows"][1][1] == pytest.approx(pooled, abs=1e-6) and scores["caption"].startswith(
-        "STS12, all rows as one set · sts · 2 files"
+        "STS12, all rows as one set · Similarity with scores (STS) · 2 files"
     )
     assert ("MSRvid is missing" in scores["note"] and "than" in said["text"]) or "ahead" in said["text"]
     assert {row[2] for row in details["rows"]} == {"STS12 MSRpar", "STS12 OnWN", "STS12, all"}

@@ -98,13 +98,15 @@ def _reports(found: Evaluation, titles: Mapping[str, str]) -> Iterator[tuple[lis
 
 
 def _caption(first: Line, found: Evaluation, name: str) -> str:
+    from ....evaluation.tasks import task_named
+
     file = found.files[0]
     if len(found.files) == 1:
         report = found.models[0].reports[0]
         account = file.rows.account.in_short("judged") if file.rows.account is not None else f"{report.rows:,} rows"
-        return f"{name} · {report.task} · {account}"
+        return f"{name} · {task_named(report.task).title} · {account}"
     rows = sum(len(one.rows.examples) for one in found.files)
-    return f"{first.of} · {first.task} · {len(found.files)} files · {rows:,} rows"
+    return f"{first.of} · {task_named(first.task).title} · {len(found.files)} files · {rows:,} rows"
 
 
 def _notes(found: Evaluation, titles: Mapping[str, str]) -> list[str]:
