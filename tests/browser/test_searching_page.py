@@ -40,9 +40,7 @@ def test_a_search_is_narrowed_marked_compared_and_taken_away(visit: Callable[...
     visitor.choose("#search-column-filter", "topic")
     visitor.choose("#search-values", "rain")
     page.get_by_test_id("By meaning-radio-label").click()
-    page.wait_for_function(
-        "document.querySelector('#search-hits .sb-caption')?.innerText.includes('10 of 16 texts of messages.csv where topic is rain')"
-    )
+    page.wait_for_function("document.querySelector('#search-hits .sb-caption')?.innerText.includes('10 of 16 texts · where topic is rain')")
     visitor.choose("#search-beside", "glove-6B-50d")
     page.click("#search-go")
     visitor.see("#search-others tbody tr")

@@ -22,7 +22,7 @@ def test_only_rows_that_say_what_was_chosen_are_found_and_as_many_as_are_asked_f
         _, value, _ = search.find(page, key, corpus.texts[7], 12, mode, None, only=("topic", ["a"]))
         assert {corpus.fields["topic"][row] for row in value["ids"]} == {"a"}
         assert mode == "lexical" or len(value["ids"]) == 12
-        assert "of 20 texts of corpus.csv where topic is a" in value["caption"]
+        assert "of 20 texts · where topic is a" in value["caption"]
 
 
 def test_a_choice_that_is_none_leaves_all_rows(page: Page, corpus_file: Path) -> None:

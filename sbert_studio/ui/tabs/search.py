@@ -69,7 +69,7 @@ def find(
     of = len(corpus) if among is None else len(among)
     shown_by = "reranked" if again else mode
     where = filters.in_words(*only) if only and among is not None else ""
-    caption = f"{len(result.hits)} of {of:,} texts of {corpus.name}{where} · {result.milliseconds:.0f} ms"
+    caption = " · ".join(filter(None, (f"{len(result.hits)} of {of:,} texts", where, f"{result.milliseconds:.0f} ms")))
     made = {"made": page.made(model, chosen, "search-go")}
     if not beside or beside == (model or page.studio.settings.default_model):
         return key, hits_table(corpus, result, shown_by, caption, query, words=mode in BY_WORDS) | made, None

@@ -87,7 +87,7 @@ def build(studio: Studio, page: Page) -> None:
     """Draw it."""
     samples = samples_of(*_KINDS)
     scored = gr.State(None)
-    known = gr.Textbox("", visible="hidden", label="file", elem_id="pairs-known")
+    known = gr.Textbox("", visible="hidden", label="known", elem_id="pairs-known")
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
             file = upload("A file with two columns of texts", "pairs-file")

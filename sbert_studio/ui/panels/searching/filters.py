@@ -39,11 +39,11 @@ def rows(corpus: Corpus, column: str | None, chosen: list[str] | None) -> list[i
 
 
 def in_words(column: str | None, chosen: list[str] | None) -> str:
-    """`` where topic is refund or card``; nothing where all rows count."""
+    """``where topic is refund or card``; nothing where all rows count."""
     if not column or not chosen:
         return ""
     named = [value or "(blank)" for value in chosen[:3]] + ([f"{len(chosen) - 3} more"] if len(chosen) > 3 else [])
-    return f" where {column} is {' or '.join(named)}"
+    return f"where {column} is {' or '.join(named)}"
 
 
 def draw(page: Page) -> tuple[Any, Any]:
