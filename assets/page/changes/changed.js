@@ -66,9 +66,14 @@
       el("span", { class: "sb-changed-cosine" }, number(one.before, 2), " → ", el("b", {}, number(one.after, 2)), el("small", { class: "sb-dim" }, signed(one.after - one.before))));
     const pairs = (found, title) => el("div", {}, el("h4", {}, title), found.length ? el("ul", { class: "sb-changed-pairs" }, found.map(pair)) : el("p", { class: "sb-dim" }, "None."));
 
+    function example(row) {
+      const shown = el("p", { class: "sb-dim" }, row.example);
+      window.SB.theirs(shown, row.theirs);
+      return shown;
+    }
     const categories = (found) => el("section", {}, el("h3", {}, "Categories taken for each other: ", el("span", { translate: "no" }, found.column)), el("p", { class: "sb-verdict" }, found.said),
       found.rows.length ? el("table", { class: "sb-parts sb-changed-confused" }, el("thead", {}, el("tr", {}, ["Categories", "Before", "After"].map((name) => el("th", { scope: "col" }, name)))),
-        el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { scope: "row", translate: "no" }, el("b", {}, `${row.categories[0]} · ${row.categories[1]}`), ...(row.example ? [el("p", { class: "sb-dim" }, row.example)] : [])),
+        el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, el("b", { translate: "no" }, `${row.categories[0]} · ${row.categories[1]}`), ...(row.example ? [example(row)] : [])),
           el("td", {}, String(row.before)), el("td", { class: row.after < row.before ? "sb-up" : row.after > row.before ? "sb-down" : "" }, String(row.after)))))) : el("p", { class: "sb-dim" }, "None are."));
 
     return (next) => {

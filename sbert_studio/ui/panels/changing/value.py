@@ -121,6 +121,7 @@ def _categories(found: Changes, groups: CategoryChange) -> Value:
     rows: list[dict[str, Any]] = []
     for one in shown:
         texts = one.mended if one.after < one.before else one.broken
-        example = f"such as “{_short(found.corpus.texts[texts[0]])}” ({found.corpus.fields[groups.column][texts[0]]})" if texts else ""
-        rows.append({"categories": list(one.categories), "before": one.before, "after": one.after, "example": example})
+        theirs = [_short(found.corpus.texts[texts[0]]), found.corpus.fields[groups.column][texts[0]]] if texts else []
+        example = f"such as “{theirs[0]}” ({theirs[1]})" if theirs else ""
+        rows.append({"categories": list(one.categories), "before": one.before, "after": one.after, "example": example, "theirs": theirs})
     return {"column": groups.column, "said": categories_said(groups), "rows": rows}
