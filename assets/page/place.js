@@ -3,6 +3,7 @@
   "use strict";
   const { views, select, el, theirs } = window.SB;
   const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour", "view", "from", "to", "ask", "file", "alike"];
+  const OF_A_CORPUS = { alike: "", from: "", to: "", ask: "" };  // what was asked of the corpus that was chosen before
   let host = null, visits = 0, now = null, going = 0, settling = 0, again = null;
 
   const read = () => {
@@ -72,16 +73,16 @@
   views.place = (_root, given) => {
     host = given;
     return (value) => {
-      const first = now === null;
+      const first = now === null, arrived = value.visit === String(visits), other = !first && !arrived && value.corpus !== now.corpus;
       now = value;
       markAll();
-      if (value.visit === String(visits)) {
+      if (arrived) {
         if (again !== null) { setTimeout(go, 100, again); return undefined; }
         going = 0;
         settling = Date.now() + 2000;  // the parts of a tab open one after the other: no places of their own
       }
       if (first && Object.keys(read()).length) go(false);
-      else if (Date.now() > going) write(value.address, first);
+      else if (Date.now() > going) write(other ? { ...value.address, ...OF_A_CORPUS } : value.address, first);
       return undefined;
     };
   };

@@ -133,4 +133,8 @@ def test_the_part_of_a_tab_and_what_was_done_there_come_back(visit: Callable[...
     visitor.see("#changed-go")
     page.wait_for_function("document.querySelector('#changed-after input').value === 'glove-6B-50d'")
     page.wait_for_selector("#changed-view .sb-made", timeout=120_000)
+    # What was asked of one corpus is no part of the address of another.
+    visitor.choose("#corpus", "Questions")
+    page.wait_for_function("!location.search.includes('from=')")
+    assert "view=changed" in page.url and "corpus=sample" in page.url
     visitor.forgive()
