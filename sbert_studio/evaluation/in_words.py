@@ -44,18 +44,22 @@ def found_in_words(scores: Mapping[str, Any], before: Mapping[str, Any] | None =
         return ""
     what, does, rest = _COUNTED[str(scores["task"])]
     known = None if not before else before.get("score")
+    of, right, *then = in_natural_frequencies(after) if known is None else in_natural_frequencies(after, known)
+    if not then:
+        return f"of {of:,} new {what} it {does} {right:,} {rest}"
+    if then[0] == right:
+        return f"of {of:,} new {what} it {does} {right:,} {rest}, as before"
+    return f"of {of:,} new {what} it now {does} {right:,} {rest} instead of {then[0]:,}"
 
-    def right(score: float) -> int:
-        return int(of * score + 0.5)
 
-    of = 100
-    if known is not None and known != after and right(known) == right(after):
-        of = 1_000  # a hundred would hide that the two differ
-    if known is None:
-        return f"of {of:,} new {what} it {does} {right(after):,} {rest}"
-    if right(known) == right(after):
-        return f"of {of:,} new {what} it {does} {right(after):,} {rest}, as before"
-    return f"of {of:,} new {what} it now {does} {right(after):,} {rest} instead of {right(known):,}"
+def in_natural_frequencies(*shares: float) -> tuple[int, ...]:
+    """Of how many, and how many of these each share is: of 100, or of 1,000 where 100 would hide that two differ; halves count as one."""
+    counts: list[int] = []
+    for of in (100, 1_000):
+        counts = [of, *(int(of * share + 0.5) for share in shares)]
+        if len(set(counts[1:])) == len(set(shares)):
+            break
+    return tuple(counts)
 
 
 def confused_in_words(scores: Mapping[str, Any]) -> list[str]:

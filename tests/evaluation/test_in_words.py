@@ -5,6 +5,7 @@ from sbert_studio.evaluation.in_words import (
     confused_in_words,
     cost_in_words,
     found_in_words,
+    in_natural_frequencies,
     gain_in_words,
     kept_in_words,
     outcome_in_words,
@@ -57,6 +58,7 @@ def test_categories_are_said_as_texts_out_of_a_hundred() -> None:
     assert found_in_words(after, {"score": 0.845}) == "of 100 new texts it now puts 91 in the right category instead of 85"
     assert found_in_words(after) == "of 100 new texts it puts 91 in the right category"
     assert found_in_words(after, {"score": 0.911}) == "of 1,000 new texts it now puts 915 in the right category instead of 911"
+    assert in_natural_frequencies(0.985) == (100, 99) and in_natural_frequencies(0.801, 0.8) == (1_000, 801, 800)
     assert found_in_words(after, after) == "of 100 new texts it puts 91 in the right category, as before"
     assert found_in_words({"task": "triplets", "score": 0.8}, {"score": 0.5}) == "of 100 new triplets it now gets 80 right instead of 50"
     assert found_in_words({"task": "sts", "score": 0.9}, {"score": 0.8}) == ""

@@ -140,7 +140,11 @@ def test_texts_that_a_model_was_tuned_on_are_told() -> None:
 
 
 def test_a_difference_of_less_than_one_in_a_hundred_is_told_by_its_texts() -> None:
-    assert "Of 4,000 texts, 3,204 → 3,212" in categories_said(CategoryChange("topic", 4000, 0.801, 0.803, (-0.01, 0.02), ()))
+    assert "Of 1,000 texts, 801 → 803" in categories_said(CategoryChange("topic", 4000, 0.801, 0.803, (-0.01, 0.02), ()))
+    assert "Of 4,000 texts, 3,204 → 3,205" in categories_said(CategoryChange("topic", 4000, 0.801, 0.80125, (-0.01, 0.02), ()))
+    assert "Of 24 texts, 21 → 21 lie nearest to one of their own category: no difference" in categories_said(
+        CategoryChange("topic", 24, 0.875, 0.875, (-0.1, 0.1), ())
+    )
 
 
 def test_of_many_categories_those_that_changed_are_shown(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:

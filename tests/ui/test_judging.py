@@ -272,6 +272,22 @@ def test_shares_of_rows_are_told_as_rows_and_a_caution_stands_before_all_else() 
     assert "of 1,000 rows it gets 802 right instead of 800" in conclusion(near)["text"] and "could be chance" in conclusion(near)["text"]
 
 
+@pytest.mark.parametrize(("only_a", "only_b"), [(10, 2), (12, 4), (17, 7), (18, 7), (6, 4)])
+def test_an_interval_has_the_digits_that_show_on_which_side_of_zero_it_ends(only_a: int, only_b: int) -> None:
+    import numpy as np
+
+    from sbert_studio.evaluation.bootstrap import resampled_mean
+
+    right = np.ones((2, 200), dtype=bool)
+    right[0, :only_b] = False
+    right[1, only_b : only_a + only_b] = False
+    right[:, 170:] = False
+    a, b = (line(name, float(of.mean()), resampled_mean(of), metric="accuracy") for name, of in zip("AB", right, strict=True))
+    said = conclusion([a, b])["text"]
+    low, high = (float(end.replace("−", "-")) for end in re.findall(r"[+−][\d.]+", said))
+    assert ("more than chance" in said) is (low > 0) and high > 0, said
+
+
 def test_the_leaderboard_of_one_set_is_drawn_by_its_newest_entries(page: Page, tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv", 60)
     tiny = page.studio.settings.default_model

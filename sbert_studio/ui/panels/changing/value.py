@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....evaluation.in_words import in_natural_frequencies
 from ...look.standalone import packed
 from ...pieces.views import Value, plain
 
@@ -75,13 +76,15 @@ def said(found: Changes, titles: Sequence[str]) -> str:
 
 def categories_said(groups: CategoryChange) -> str:
     """``Of 100 texts, 68 → 74 lie nearest to one of their own category: better, beyond chance.``"""
-    told_apart = round(100 * groups.before) != round(100 * groups.after) or groups.before == groups.after
-    of = 100 if groups.texts > 100 and told_apart else groups.texts
-    words = f"Of {of:,} texts, {round(of * groups.before):,} → {round(of * groups.after):,} lie nearest to one of their own category"
+    of, before, after = in_natural_frequencies(groups.before, groups.after)
+    if groups.texts <= of or (before == after and groups.before != groups.after):  # all of them, counted
+        of, before, after = groups.texts, round(groups.texts * groups.before), round(groups.texts * groups.after)
+    words = f"Of {of:,} texts, {before:,} → {after:,} lie nearest to one of their own category"
     if groups.interval is None:
         return f"{words}; {groups.texts:,} texts are too few to tell a gain from chance."
     low, high = groups.interval
     verdict = "better, by more than chance" if low > 0 else "worse, by more than chance" if high < 0 else "that could be chance"
+    verdict = "no difference" if groups.before == groups.after else verdict
     span = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
     if groups.learned:
         flattered = f"{groups.texts:,} texts, of which a model was tuned on {groups.learned:,}: that flatters it"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ....errors import ended
-from ....evaluation.in_words import metric_in_words
+from ....evaluation.in_words import in_natural_frequencies, metric_in_words
 from ....studio.judging.judging import FLATTERS
 from ...pieces.views import Value
 from .lines import Line, Resampled, names_of
@@ -14,6 +14,7 @@ from .lines import Line, Resampled, names_of
 if TYPE_CHECKING:
     from ....studio.results import Evaluation
 
+_MOST_PLACES = 6
 _SHARES = ("accuracy", "nearest_neighbour_accuracy", "cosine_accuracy", "pair_accuracy")  # of rows that a model gets right
 
 
@@ -74,7 +75,7 @@ def _against(best: Line, other: Line) -> str:
 
 def _by_score(best: Line, other: Line) -> str:
     a, b, by = best.title, other.title, best.worth - other.worth
-    span, sure = _span(best, other, 1, "+.4f")
+    span, sure = _span(best, other, 1, 4)
     if not span:
         return f"{a} is ahead of {b} by {by:.4f}; the rows are too few to tell this from chance."
     if sure:
@@ -84,8 +85,8 @@ def _by_score(best: Line, other: Line) -> str:
 
 def _by_share(best: Line, other: Line) -> str:
     """The same of a score that is a share of rows, in rows."""
-    a, b, (of, one, two) = best.title, other.title, _of_rows_right(best.score, other.score)
-    span, sure = _span(best, other, of, "+.0f" if of == 100 else "+.1f")
+    a, b, (of, one, two) = best.title, other.title, in_natural_frequencies(best.score, other.score)
+    span, sure = _span(best, other, of, 0 if of == 100 else 1)
     if not span:
         few = "the rows are too few to tell this from chance"
         return f"{a} is ahead of {b}: of {of:,} rows it gets {one:,} right instead of {two:,}; {few}."
@@ -94,21 +95,20 @@ def _by_share(best: Line, other: Line) -> str:
     return f"{a} is ahead of {b}: of {of:,} rows it gets {one:,} right instead of {two:,} ({span}); that could be chance."
 
 
-def _span(best: Line, other: Line, times: int, sign: str) -> tuple[str, bool]:
-    """The 95% interval of the difference in words, empty where there is none; and whether it lies above zero."""
+def _span(best: Line, other: Line, times: int, places: int) -> tuple[str, bool]:
+    """The 95% interval of the difference in words, empty where there is none; and whether it lies above zero.
+
+    It has as many places as asked for, or more: as many as show on which side of zero its ends lie.
+    """
     from ....evaluation.bootstrap import gain
 
     drawn = (best.resampled, other.resampled) if best.smaller else (other.resampled, best.resampled)
     low, high = gain(*drawn).get("gain_interval") or (None, None)
     if low is None or high is None:
         return "", False
-    return f"between {times * low:{sign}} and {times * high:{sign}}".replace("-", "−"), low > 0
-
-
-def _of_rows_right(best: float, other: float) -> tuple[int, int, int]:
-    """(of so many rows, the one gets right, the other gets right): as many as show that the two differ."""
-    of = 100 if round(100 * best) != round(100 * other) else 1_000
-    return of, round(of * best), round(of * other)
+    ends = times * low, times * high
+    enough = next((more for more in range(places, _MOST_PLACES) if all(round(end, more) for end in ends if end)), _MOST_PLACES)
+    return f"between {ends[0]:+.{enough}f} and {ends[1]:+.{enough}f}".replace("-", "−"), low > 0
 
 
 def _paces(best: Line, others: Sequence[Line]) -> str:
