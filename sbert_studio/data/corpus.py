@@ -32,7 +32,7 @@ class Corpus:
         lines: the n row numbers that a spreadsheet would show.
         digest: names the sequence of texts (see :func:`sbert_studio.workspace.digest_texts`).
         notes: what to tell: how the file was read, which rows had no text.
-        column: the column that the texts come from.
+        column: the column that the texts come from; place: how many of the file's columns stand before it.
         account: what became of the file's rows: those with a text are used.
     """
 
@@ -44,6 +44,7 @@ class Corpus:
     notes: tuple[Finding, ...] = field(default=(), compare=False)
     column: str = "text"
     account: RowAccount = field(default=RowAccount(0, 0), compare=False)
+    place: int = field(default=0, compare=False)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -69,6 +70,11 @@ class Corpus:
         places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
         return places[: len(self.lines)], len(numbers)
 
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """The texts and the other columns, in the file's order."""
+        others = [(name, cells) for name, cells in self.fields.items() if name != self.column]
+        return dict([*others[: self.place], (self.column, self.texts), *others[self.place :]])
+
     def category_columns(self) -> list[str]:
         """The columns that could hold categories, in the file's order: some of their cells are the same.
 
@@ -88,7 +94,7 @@ class Corpus:
         spared = LeftOut(why, tuple(sorted(set(self.lines) - set(lines))))
         reasons = (*self.account.reasons, spared) if spared.rows else self.account.reasons
         account = replace(self.account, used=len(lines), reasons=reasons)
-        return Corpus(name, texts, fields, lines, digest_texts(texts), self.notes, self.column, account)
+        return replace(self, name=name, texts=texts, fields=fields, lines=lines, digest=digest_texts(texts), account=account)
 
     def repeats(self) -> list[str]:
         """How many texts come more than once, in words; nothing where none does."""
@@ -142,7 +148,8 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
         texts = [texts[index] for index in kept]
     account = account_of(whole, notes, table.lines)
     fields = {name: tuple(table.column(name)) for name in table.columns if name != column}
-    return Corpus(table.name, tuple(texts), fields, tuple(table.lines.tolist()), digest_texts(texts), notes, column, account)
+    place, lines = list(table.columns).index(column), tuple(table.lines.tolist())
+    return Corpus(table.name, tuple(texts), fields, lines, digest_texts(texts), notes, column, account, place)
 
 
 def _only_column(table: Table) -> str:

@@ -94,6 +94,20 @@ def test_both_files_together_are_the_whole_and_hold_no_formula(page: Page, found
     ]
 
 
+def test_rows_without_a_text_stand_with_what_was_removed_and_columns_keep_their_order_and_names(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    rows = [f"{place},n{place},{text}" for place, text in enumerate([*OTHERS, OTHERS[0], ""])]
+    path.write_text("\n".join(["row_,row,text", *rows]) + "\n", encoding="utf-8")
+    _, made, choices, _, _ = panel.look(page, picker.take_file(page, str(path)), None, "first")
+    choices, _ = panel.change(page, made, choices, threshold=1.0)
+    clean, gone = (panel.save(page, made, choices, gone=which) for which in (False, True))
+    kept, removed = (list(csv.DictReader(one.open(encoding="utf-8-sig", newline=""))) for one in (clean, gone))
+    assert list(kept[0]) == ["row_", "row", "text"] and len(kept) + len(removed) == len(rows)
+    copy, silent = removed
+    assert (copy["row_"], copy["row__"]) == (str(len(OTHERS)), f"n{len(OTHERS)}"), "both columns, whatever they are called"
+    assert (silent["row"], silent["why"], silent["cosine"]) == (str(len(rows) + 1), "no text", "")
+
+
 def test_the_page_goes_on_with_what_stays_and_the_account_says_what_went(page: Page, found: tuple[str, str, Choices]) -> None:
     key, made, choices = found
     choices, _ = panel.change(page, made, choices, threshold=1.0)

@@ -108,11 +108,14 @@ class Duplicates:
         """The texts that stay, with all their columns, as a CSV without live formulas."""
         from ...data.tables import write_csv
 
-        kept = self.clean(groups)
-        write_csv(path, {kept.column: kept.texts, **{name: cells for name, cells in kept.fields.items() if name != kept.column}})
+        write_csv(path, self.clean(groups).columns())
 
     def write_gone(self, groups: Sequence[AlikeGroup], path: Path) -> None:
-        """The texts that go, each beside the one that stays in its place, as a CSV without live formulas."""
+        """The texts that go, each beside the one that stays in its place, as a CSV without live formulas.
+
+        Behind them stand, by their numbers, the rows that were left out before, such as those without a text: with the clean file, that
+        is all of the file.
+        """
         from ...data.tables import write_csv
 
         corpus = self.corpus
@@ -124,15 +127,22 @@ class Duplicates:
             if row != group.kept
         ]
         found.sort()
+        silent = [(row, reason.why) for reason in corpus.account.reasons for row in reason.rows]
+        blank = [""] * len(silent)
         columns: dict[str, list[Any]] = {
-            "row": [corpus.lines[row] for row, _, _ in found],
-            "text": [corpus.texts[row] for row, _, _ in found],
-            "cosine": [score for _, _, score in found],
-            "kept_row": [corpus.lines[kept] for _, kept, _ in found],
-            "kept_text": [corpus.texts[kept] for _, kept, _ in found],
+            "row": [*(corpus.lines[row] for row, _, _ in found), *(row for row, _ in silent)],
+            "why": [*(WHY for _ in found), *(why for _, why in silent)],
+            "text": [*(corpus.texts[row] for row, _, _ in found), *blank],
+            "cosine": [*(score for _, _, score in found), *blank],
+            "kept_row": [*(corpus.lines[kept] for _, kept, _ in found), *blank],
+            "kept_text": [*(corpus.texts[kept] for _, kept, _ in found), *blank],
         }
+        own = set(corpus.fields) - set(columns)
         for name, cells in corpus.fields.items():
-            columns[name if name not in columns else f"{name}_"] = [cells[row] for row, _, _ in found]
+            called = name
+            while called in columns or (called in own and called != name):
+                called += "_"
+            columns[called] = [*(cells[row] for row, _, _ in found), *blank]
         write_csv(path, columns)
 
     def _stars(self, rows: set[int], threshold: float, keep: Keep, chosen: dict[int, int]) -> list[tuple[int, ...]]:
