@@ -157,3 +157,5 @@ def test_the_order_of_the_words_is_chinese(chinese: Any) -> None:
         "2300 万个权重",
         "保留",
     ]
+    assert chinese(("2 rows without text in 'Text', left out (rows 42, 43).", [])) == ["'Text' 中有 2 行没有文本，已略去（第 42、43 行）。"]
+    assert chinese(("Text 1 and Query", ["Text 1", "Query"])) == ["Text 1和Query"]

@@ -175,9 +175,12 @@
     root.replaceChildren(el("h3", {}, value.title), ...value.questions.map((one, number) => el("section", { class: "sb-question", "aria-label": one.question },
       el("p", { class: "sb-verdict" }, one.question), one.why ? el("p", { class: "sb-dim" }, one.why) : null,
       one.rows.length ? el("ul", {}, one.rows.map(row)) : null,
-      el("div", { class: "sb-answers" }, one.answers.map((answer, place) => el("button", { type: "button",
-        class: "sb-small-button" + (place === one.proposed ? " sb-proposed" : ""), title: place === one.proposed ? "What the names and the model suggest" : null,
-        on: { click: () => select(host, "answer", [number, place]) } }, answer))))));
+      el("div", { class: "sb-answers" }, one.answers.map((answer, place) => {
+        const button = el("button", { type: "button", class: "sb-small-button" + (place === one.proposed ? " sb-proposed" : ""),
+          title: place === one.proposed ? "What the names and the model suggest" : null, on: { click: () => select(host, "answer", [number, place]) } }, answer);
+        window.SB.theirs(button, one.theirs?.[place]);
+        return button;
+      })))));
   };
 
   views.reasons = (root) => (value) => root.replaceChildren(el("h3", {}, value.title), el("ul", { class: "sb-reasons" }, value.reasons.map((reason) => el("li", {}, reason))));

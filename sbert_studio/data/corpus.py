@@ -136,13 +136,17 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
     if not len(kept):
         raise StudioError(f"the column {column!r} of {table.name} is blank in every row", "choose another column", table.lines[:1].tolist())
     whole, notes = table, (*table.notes, *silent.note(column, table.lines))
-    for which, says, why in (
-        (blank, "without text", "no text"),
-        (told, f"that say only {quoted(silent.said)}", f"the text says that there is none: {quoted(silent.said)}"),
+    empty, few = count(int(blank.sum()), "row"), count(int(told.sum()), "row")
+    for which, what, why in (
+        (blank, f"{empty} without text in {column!r}, left out", "no text"),
+        (
+            told,
+            f"{few} that say only {quoted(silent.said)} in {column!r}, left out",
+            f"the text says that there is none: {quoted(silent.said)}",
+        ),
     ):
         if which.any():
-            rows = tuple(table.lines[which].tolist())
-            notes = (*notes, Finding("warning", f"{count(len(rows), 'row')} {says} in {column!r}, left out", rows, left_out=why))
+            notes = (*notes, Finding("warning", what, tuple(table.lines[which].tolist()), left_out=why))
     if len(kept) < len(table):
         table = table.select(kept)
         texts = [texts[index] for index in kept]

@@ -218,6 +218,7 @@ def test_the_translator(visit: Callable[..., Visitor]) -> None:
         "120 rows read, 66 learned from, 8 held out, 46 left out": "读取 120 行，用于学习 66，留出 8，略去 46",
         "small pairs.csv · Similarity with scores (STS) · 60 rows read, 60 judged, 0 left out": "small pairs.csv · 带分数的相似度（STS）"
         " · 读取 60 行，评判 60，略去 0",
+        "2 rows without text in 'Text', left out (rows 42, 43).": "'Text' 中有 2 行没有文本，已略去（第 42、43 行）。",
         "Edit: Where is my parcel now?": "编辑：Where is my parcel now?",
         "my-model: Cosine Spearman 0.6041, between 0.5188 and 0.6785 in 95 of 100 draws of such rows.": "my-model：余弦 Spearman 0.6041，"
         "100 次重抽这样的行有 95 次落在 0.5188 与 0.6785 之间。",

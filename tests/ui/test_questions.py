@@ -33,6 +33,7 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
     (question,) = shown["questions"]
     assert {"glorp", "blarg"} <= set(question["question"].replace("'", " ").split()) and len(question["answers"]) == 3
     assert question["rows"][0]["texts"] and question["rows"][0]["read_as"]
+    assert {"glorp", "blarg"} <= {*question["theirs"][0]}, "what the file says, no language translates"
     key = page.drafts.put(draft)
     with pytest.raises(StudioError, match="a question is open"):
         tune.start(page, key, raw(draft), None, None, "")

@@ -4,6 +4,7 @@
   const HOLE = /\{(\d+)\}/, LATIN = /[A-Za-z]{2}|\d s$/, WORDS = /[A-Za-z]{2,}[^A-Za-z]+(?=[A-Za-z]{2})/g;
   const KEPT = 4000, DEEP = 6, MOST = 40, WEAK = 9, PARTS = /[;:,.·–]( |$)/;
   const CJK = /[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]/;
+  const NUMBERS = /^[\d.]+(, [\d.]+)+$/;  // a list of them is one thing
   const OPAQUE = 0xe000;  // letters of nobody's, which stand for names while a text is read
   const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const several = (text) => /[A-Za-z]{2,}[ ,;:.]+\S*[A-Za-z]{2,}/.test(text);
@@ -44,6 +45,7 @@
       let sure = true;
       const value = one.shown.replace(/\{(=?)(\d+)\}/g, (_, as, hole) => {
         const piece = found[one.holes.indexOf(hole) + 1] ?? "";
+        if (NUMBERS.test(piece)) return piece.replaceAll(", ", "、");
         if (as) {
           if (one.size < WEAK && one.holes.length > 1 && several(piece)) sure = false;
           return piece;
@@ -61,7 +63,7 @@
       let poor = null;
       for (const [one, form, end] of fitting.sort((a, b) => b[0].size - a[0].size)) {
         const found = one.pattern.exec(form);
-        if (!found || (strict && one.size < WEAK && found.some((piece, at) => at && PARTS.test(piece)))) continue;
+        if (!found || (strict && one.size < WEAK && found.some((piece, at) => at && PARTS.test(piece) && !NUMBERS.test(piece)))) continue;
         // What stands between dots is said by itself.
         if (strict && !one.dotted && found.some((piece, at) => at && piece && piece.includes(" · "))) continue;
         // "second: 10 of 4,252 words …": the name before the colon is not of the sentence.
@@ -102,8 +104,8 @@
       for (const [form, end] of forms(text)) if (whole.has(form)) return ended(whole.get(form), end);
       const first = templated(text, depth, true);
       if (first !== null) return first;
-      // A number and what it counts.
-      const count = /^([+−-]?[\d.,]+%?) (.+)$/s.exec(text), counted = count && look(count[2], depth + 1);
+      // A number and what it counts; what is said in brackets behind it is of the whole.
+      const count = !/\(rows? [^()]+\)[.:]?$/.test(text) && /^([+−-]?[\d.,]+%?) (.+)$/s.exec(text), counted = count && look(count[2], depth + 1);
       if (counted) return `${count[1]} ${counted}`;
       const marked = /^([✓■!?…] |\d+% )(.+)$/s.exec(text), after = marked && look(marked[2], depth + 1);
       if (after) return marked[1] + after;
