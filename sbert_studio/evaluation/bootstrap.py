@@ -68,6 +68,11 @@ def drawn_among(rows: np.ndarray) -> Iterator[None]:
         _WHOLE.reset(whole)
 
 
+def drawn_apart(*texts: Sequence[str]) -> int:
+    """How many clusters :func:`drawn_together` draws of rows with these columns of texts, (n,) each."""
+    return int(hanging_together(texts).max()) + 1 if texts and len(texts[0]) else 0
+
+
 def resamples(rows: int) -> int:
     """How many resamples are drawn of so many rows: 1000, fewer of more than 20,000 rows, 200 at least."""
     return int(np.clip(_CELLS // max(rows, 1), _FEWEST, _MOST))
@@ -151,11 +156,20 @@ def interval_of_share(found: np.ndarray, right: np.ndarray) -> list[float]:
     Args:
         found: the resampled share. right: (n,) of the rows, true or false.
     """
+    cluster = _cluster(len(right))
+    return interval_of_pooled_share(found, float(np.mean(right)), len(right) if cluster is None else int(cluster.max()) + 1)
+
+
+def interval_of_pooled_share(found: np.ndarray, share: float, apart: int) -> list[float]:
+    """The same of a share that is known by itself, such as the one over several parts that were resampled one by one.
+
+    Args:
+        found: the resampled share. apart: how many rows, or clusters of rows that share a text, it was taken from.
+    """
     known = found[~np.isnan(found)]
-    if not len(known):
+    if not len(known) or not apart:
         return []
-    share, spread, cluster = float(np.mean(right)), float(np.var(known)), _cluster(len(right))
-    rows = float(len(right) if cluster is None else int(cluster.max()) + 1)
+    rows, spread = float(apart), float(np.var(known))
     if spread > 0:
         rows = min(rows, share * (1 - share) / spread)
     wide = _Z * _Z / rows

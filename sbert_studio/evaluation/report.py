@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from .answers.answers import Answers
 
 
+SHARES = ("accuracy", "nearest_neighbour_accuracy", "cosine_accuracy", "pair_accuracy")
+"""The main scores that are a share of rows: of those that a model gets right."""
+
+
 @dataclass(frozen=True)
 class Report:
     """The scores of one encoder or cross-encoder on one set.

@@ -127,6 +127,26 @@ def test_pooled_scores_weigh_rows_and_pair_their_resamples() -> None:
     assert spread == pytest.approx(3.92 * 0.05 * np.sqrt(0.25**2 + 0.75**2), rel=0.1), "folds are drawn apart"
 
 
+def test_the_interval_of_a_share_that_all_folds_get_right_has_a_width() -> None:
+    def found(metric: str, apart: int) -> dict[str, Any]:
+        right = {"metric": metric, "task": "categories", "rows": 28, "score": 1.0}
+        return pooled([Candidate(right, np.ones(1000), apart)] * 5)
+
+    low, high = found("nearest_neighbour_accuracy", 28)["interval"]
+    assert (low, high) == (pytest.approx(140 / (140 + 1.959964**2)), 1.0), "Wilson's, by hand"
+    assert found("nearest_neighbour_accuracy", 7)["interval"][0] == pytest.approx(35 / (35 + 1.959964**2)), "copies tell no more"
+    assert found("v_measure", 28)["interval"] == [1.0, 1.0]
+
+
+def test_folds_of_texts_with_a_category_tell_an_interval_with_a_width(tmp_path: Path) -> None:
+    texts = [f"{a} {b} {c}" for words in (WORDS[:4], WORDS[-4:]) for a in words for b in words for c in words]
+    kinds = np.repeat(np.arange(2), len(texts) // 2)
+    examples = Examples("labelled_texts", (tuple(texts),), kinds, np.arange(len(texts)) + 2, ("one", "other"), ordered=False)
+    outcome = run(small_spec(objective="supcon", epochs=1), tmp_path, examples=examples)
+    low, high = outcome.after["interval"]
+    assert outcome.after["score"] == pytest.approx(1) and low < 0.98 < high
+
+
 def test_a_choice_is_also_scored_on_rows_that_did_not_choose() -> None:
     """The first is best in the one fold, the second in the other: each is chosen where it does badly."""
     assert nested([[0.9, 0.1], [0.2, 0.8]], [10, 30]) == pytest.approx((0.2 * 10 + 0.1 * 30) / 40)

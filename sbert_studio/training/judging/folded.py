@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ...evaluation.bootstrap import MOST_UNDEFINED, gain, interval
+from ...evaluation.bootstrap import MOST_UNDEFINED, gain, interval, interval_of_pooled_share
 from ...evaluation.measures.categories import confused_together
+from ...evaluation.report import SHARES
 
 _OWN = ("rows", "interval", "gain_interval", "general", "notes", "confused")
 _MOST_UNDEFINED = 2 * MOST_UNDEFINED  # in the mean over the folds, each of which has rows of its own: two of the rarer label in each do
@@ -23,10 +24,15 @@ _MOST_UNDEFINED = 2 * MOST_UNDEFINED  # in the mean over the folds, each of whic
 
 @dataclass(frozen=True)
 class Candidate:
-    """One fold's scores, as an :class:`~sbert_studio.training.judging.evaluator.Evaluator` gives them, and every resample's main one."""
+    """One fold's scores, as an :class:`~sbert_studio.training.judging.evaluator.Evaluator` gives them, and every resample's main one.
+
+    Attributes:
+        apart: how many clusters of rows that share a text there are in the fold; 0: not known, and the resamples alone give intervals.
+    """
 
     scores: Mapping[str, Any]
     resampled: np.ndarray | None
+    apart: int = 0
 
 
 def pooled(folds: Sequence[Candidate], untuned: Sequence[np.ndarray | None] = ()) -> dict[str, Any]:
@@ -49,9 +55,16 @@ def pooled(folds: Sequence[Candidate], untuned: Sequence[np.ndarray | None] = ()
     after = [one.resampled for one in judged]
     alone, both = _together([after], weights), _together([before, after], weights)
     if alone is not None:
-        found["interval"] = interval(alone[0])
+        found["interval"] = _interval(found, alone[0], judged)
         found |= gain(*both) if both is not None and _undefined(after, weights) <= _MOST_UNDEFINED else {}
     return found
+
+
+def _interval(scores: Mapping[str, Any], drawn: np.ndarray, judged: Sequence[Candidate]) -> list[float]:
+    """The 95% interval of the folds' score; near 0 and 1 the resamples of a share of rows hardly differ, see ``interval_of_share``."""
+    if scores.get("metric") in SHARES and all(one.apart for one in judged):
+        return interval_of_pooled_share(drawn, float(scores["score"]), sum(one.apart for one in judged))
+    return interval(drawn)
 
 
 def nested(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:

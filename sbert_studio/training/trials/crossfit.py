@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...evaluation.bootstrap import drawn_apart
 from ...workspace import write_json
 from ..checkpoint import disk_space
 from ..distributed import Processes
@@ -34,6 +35,8 @@ from .members import Member
 from .whole import WholeRun, planned_steps
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ...data.examples import Examples
 
 
@@ -92,6 +95,7 @@ class _CrossFit:
         self.began = time.perf_counter()
         self.earlier = 0.0  # seconds that the trainings had taken before the run was resumed
         self.main = True
+        self.apart: list[int] = []  # of each fold, how many clusters of rows it holds out
 
     def carry_out(self, examples: Examples, identity: str, reasons: Sequence[str]) -> Outcome:
         self._say(Phase("judging the untuned model first"))
@@ -104,7 +108,8 @@ class _CrossFit:
             for fold in self.folds
             if fold.held is not None
         ]
-        before = pooled([Candidate(one, Marks(self._place(fold)).untuned()) for one, fold in zip(scores, self.folds, strict=True)])
+        self.apart = [drawn_apart(*fold.held.texts) for fold in self.folds if fold.held is not None]
+        before = pooled(self._candidates(scores, [Marks(self._place(fold)).untuned() for fold in self.folds]))
         if general is not None:
             before["general"] = general.untuned
         self._say(Evaluated(0, before["metric"], before["score"], before, False))
@@ -143,6 +148,9 @@ class _CrossFit:
         if found is not None and self.main:
             mistakes.write(self.folder, found)
 
+    def _candidates(self, scores: Sequence[Mapping[str, Any]], drawn: Sequence[np.ndarray | None]) -> list[Candidate]:
+        return [Candidate(*one) for one in zip(scores, drawn, self.apart, strict=True)]
+
     def _choose(self, before: Mapping[str, Any], untuned_scores: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], float]:
         """The scores of what did best over all folds, and the share of the steps that belongs to it.
 
@@ -153,10 +161,11 @@ class _CrossFit:
         untuned = [one.untuned() for one in marks]
         steps = [one.steps() for one in marks]
 
-        tried = [[Candidate(one, drawn) for one, drawn in zip(untuned_scores, untuned, strict=True)]]
+        tried = [self._candidates(untuned_scores, untuned)]
 
         def judged(names: Sequence[str]) -> dict[str, Any]:
-            tried.append([Candidate(mark.scores(name), mark.resampled(name)) for mark, name in zip(marks, names, strict=True)])
+            named = list(zip(marks, names, strict=True))
+            tried.append(self._candidates([mark.scores(name) for mark, name in named], [mark.resampled(name) for mark, name in named]))
             return pooled(tried[-1], untuned)
 
         last = [f"step-{own[-1]}" for own in steps]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import ended
 from ....evaluation.in_words import in_natural_frequencies, metric_in_words
+from ....evaluation.report import SHARES
 from ....studio.judging.judging import FLATTERS
 from ...pieces.views import Value
 from .lines import Line, Resampled, names_of
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ....studio.results import Evaluation
 
 _MOST_PLACES = 6
-_SHARES = ("accuracy", "nearest_neighbour_accuracy", "cosine_accuracy", "pair_accuracy")  # of rows that a model gets right
 
 
 def verdict(first: Resampled, other: Resampled) -> str:
@@ -70,7 +70,7 @@ def _against(best: Line, other: Line) -> str:
         return f"{other.title} is judged by another number ({metric_in_words(other.metric)} {other.score:.4f})."
     if best.worth == other.worth:
         return f"{best.title} and {other.title} get the same score."
-    return _by_share(best, other) if best.metric in _SHARES else _by_score(best, other)
+    return _by_share(best, other) if best.metric in SHARES else _by_score(best, other)
 
 
 def _by_score(best: Line, other: Line) -> str:
