@@ -265,6 +265,22 @@ def test_a_report_on_the_rows_that_a_model_learned_says_so(studio: Studio, tmp_p
     ]
 
 
+def test_what_rows_can_teach_is_not_asked_of_a_model_that_learned_them(studio: Studio, tmp_path: Path) -> None:
+    path, other = write_pairs(tmp_path / "pairs.csv", 50), write_pairs(tmp_path / "other.csv", 50, seed=7)
+    run = studio.tune.train(TrainRequest(path, overrides=quick(epochs=0.2), name="Mine"))
+    base = Path(studio.settings.default_model).name
+
+    def told(model: str | None, file: Path) -> tuple[str, list[str]]:
+        found = studio.tune.plan(TrainRequest(file, model=model)).diagnosis
+        return " ".join(found.why), [finding.message for finding in found.findings if "was tuned on" in finding.message]
+
+    assert f"with the similarity by {base}, on" in told(None, path)[0] and told(None, path)[1] == []
+    assert "with the similarity by Mine, on" in told(run.id, other)[0] and told(run.id, other)[1] == []
+    why, (note,) = told(run.id, path)
+    assert note.startswith("50 of these 50 rows are in the file that Mine was tuned on") and note.endswith(f"{base} was asked instead")
+    assert why == told(None, path)[0], "what the rows taught it is no evidence of what they mean"
+
+
 def test_a_tuned_model_can_be_tuned_on(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
     first = studio.tune.train(TrainRequest(path, overrides=quick()))

@@ -10,6 +10,7 @@ from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..workspace import existing
 from .cards import languages_of
+from .learned import rows_learned, said_of, title_of, untuned
 from .part import Part
 from .tuning.questions import Unanswered
 
@@ -168,16 +169,27 @@ class Reading(Part):
             return diagnose(table, roles if isinstance(roles, Roles) else read_roles(table, roles, kinds), dev, progress=progress)
         encoder = None if self.catalog.is_cross(model) else self.catalog.load_within(model)
         tokens, most = (encoder.tokens.counts, encoder.max_length) if encoder is not None and encoder.tokens is not None else (None, None)
-        similar = self.similar(encoder)
+        similar, note = self._witness(table, model, encoder)
         read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, similar)
         languages = languages_of(self.catalog, model)
-        return diagnose(table, read, dev, tokens, most, languages=languages, similar=similar, progress=progress)
+        found = diagnose(table, read, dev, tokens, most, languages=languages, similar=similar, progress=progress)
+        return found.noting("info", note) if note else found
 
-    def similar(self, encoder: Encoder | None) -> Similar:
-        """How alike texts are by an encoder; beside a cross-encoder, which reads pairs, by the one that the program came with."""
-        from ..data.evidence.similarity import similar_by
+    def _witness(self, table: Table, model: str, encoder: Encoder | None) -> tuple[Similar, str]:
+        """(how alike texts are, why not by the model itself): beside a cross-encoder, which reads pairs, by the model that the program
+        came with; and by what a run's model was before it was tuned on these rows, which would tell what it was taught."""
+        from ..data.evidence.similarity import SimilarBy
 
-        return similar_by((encoder or self.catalog.load(self.settings.default_model)).encode)
+        default = self.settings.default_model
+        if encoder is None:
+            return SimilarBy(self.catalog.load(default).encode, title_of(lambda: self.store, default)), ""
+        found = next(rows_learned(lambda: self.store, self.workspace, model, table), None)
+        if found is None:
+            return SimilarBy(encoder.encode, title_of(lambda: self.store, model)), ""
+        name, before = untuned(lambda: self.store, self.workspace, self.catalog, model) or (default, self.catalog.load(default))
+        (run, rows), asked = found, title_of(lambda: self.store, name)
+        note = f"{said_of(rows, table, run)}, so how it orders them says nothing of what more they can teach it: {asked} was asked instead"
+        return SimilarBy(before.encode, asked), note
 
     def roles(self, table: Table, asked: Roles | ColumnChoices | None = None, objective: str | None = None) -> Roles:
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""

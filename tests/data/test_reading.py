@@ -13,7 +13,7 @@ from sbert_studio.data.choices.column_choices import ColumnChoices, parse_order,
 from sbert_studio.data.columns.detection import Reading
 from sbert_studio.data.columns.roles import Roles
 from sbert_studio.data.doctor.diagnosis import diagnose
-from sbert_studio.data.evidence.similarity import Similar, similar_by
+from sbert_studio.data.evidence.similarity import Similar, SimilarBy
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.questions import Option
 from sbert_studio.data.splits.held_out import build_like
@@ -30,7 +30,7 @@ TEXTS = ("sentence1", "sentence2")
 def similar(tmp_path_factory: pytest.TempPathFactory) -> Similar:
     """The bundled model's cosines, each text encoded once for all tests."""
     encoder = Catalog(Workspace(tmp_path_factory.mktemp("home")), device="cpu").load("all-MiniLM-L6-v2")
-    return similar_by(encoder.encode)
+    return SimilarBy(encoder.encode)
 
 
 def sample(name: str) -> dict[str, list[str]]:

@@ -177,7 +177,7 @@ def test_categories_that_the_model_tells_apart_already_are_told_before_anything_
     texts = [" ".join(generator.permutation(topics[row % 3])) + f" {row}" for row in range(150)]
     table = _table({"text": texts, "category": ["abc"[row % 3] * 3 for row in range(150)]})
     found = diagnose(table, similar=_similar).findings
-    assert [one.severity for one in found if "apart already (100% of 150 texts" in one.message] == ["info"]
+    assert [one.severity for one in found if "apart already by the model (100% of 150 texts" in one.message] == ["info"]
 
 
 def test_a_rank_is_asked_about_without_a_model() -> None:

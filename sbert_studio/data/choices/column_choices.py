@@ -72,7 +72,7 @@ class ColumnChoices:
 
 
 def read_roles(table: Table, asked: ColumnChoices | None = None, kinds: Sequence[Kind] = (), similar: Similar | None = None) -> Reading:
-    """What a table is: what was asked, and what names, values and the untuned model say of the rest.
+    """What a table is: what was asked, and what names, values and a model say of the rest.
 
     A table with scores and labels has two kinds of pairs in it. Where no kind was asked for, ``kinds``, those that the
     objective learns from, decide between them, and the roles' note says so. What was said by hand is not asked again;
@@ -82,7 +82,7 @@ def read_roles(table: Table, asked: ColumnChoices | None = None, kinds: Sequence
         table: the file; its doubts, what reading it left open, are among the questions.
         asked: choices made by hand.
         kinds: see above.
-        similar: the cosines of the untuned model; None: names and values only, which leaves more questions.
+        similar: the cosines of a model; None: names and values only, which leaves more questions.
 
     Raises:
         StudioError: what was asked cannot be had from this table.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..evidence.apart import Separated
+from ..evidence.apart import THE_MODEL, Separated
 from ..evidence.similarity import Evidence
 from ..evidence.together import Neighbours, neighbours, together
 from ..lexicon.vocabulary import Standing, category_standing
@@ -27,8 +27,9 @@ class Category:
         classes: how many there are.
         standing: what its name says.
         total: what speaks for it; see :mod:`.targets` for the scale.
-        said: how alike texts of the same and of different categories are, by the untuned model; None: it was not asked.
+        said: how alike texts of the same and of different categories are, by a model; None: it was not asked.
         near: what the nearest neighbours of texts are; None: it was not looked at, or there are too few.
+        model: what people call the model that was asked.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Category:
     total: float
     said: Separated | None
     near: Neighbours | None = None
+    model: str = THE_MODEL
 
     @property
     def certain(self) -> bool:
@@ -61,20 +63,20 @@ class Category:
         if self.said is None:
             return f"{self.name}: no model was asked"
         if self.near is not None and self.near.clear:
-            return f"{self.name}: by the untuned model {self.near.in_words()}"
+            return f"{self.name}: by {self.model} {self.near.in_words()}"
         means = {one.label: one.mean for one in self.said.means}
         return (
-            f"{self.name}: by the untuned model two texts of one category have the similarity {means['same']:.2f}, "
+            f"{self.name}: by {self.model} two texts of one category have the similarity {means['same']:.2f}, "
             f"of two {means['different']:.2f}"
         )
 
     @property
     def known(self) -> str:
-        """That the untuned model tells them apart already, and what to teach instead; empty where it does not, or was not asked."""
+        """That the model tells them apart already, and what to teach instead; empty where it does not, or was not asked."""
         if self.near is None or not self.near.known:
             return ""
         return (
-            f"the untuned model tells the categories of {self.name!r} apart already ({self.near.same:.0%} of {self.near.rows} texts lie "
+            f"the categories of {self.name!r} are told apart already by {self.model} ({self.near.same:.0%} of {self.near.rows} texts lie "
             "next to one of their own), so training on them can hardly gain: teach it what it mixes up, such as categories that lie on top "
             "of each other on the map"
         )
@@ -111,7 +113,7 @@ def find_categories(profiles: Sequence[ColumnProfile], text: str, evidence: Evid
             if near is None or not near.clear:
                 continue
             total = _DESPITE_ITS_NAME
-        found.append(Category(profile.name, profile.distinct, standing, total, said, near))
+        found.append(Category(profile.name, profile.distinct, standing, total, said, near, evidence.model))
     return sorted(found, key=lambda one: (-round(one.total, 1), -(one.said.effect if one.said else 0.0)))
 
 

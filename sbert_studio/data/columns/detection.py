@@ -1,4 +1,4 @@
-"""The roles of a table's columns, found out from their names, what they hold, and what the untuned model says of both."""
+"""The roles of a table's columns, found out from their names, what they hold, and what a model says of both."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_columns(
         target: the column of scores, labels or categories.
         order: the labels from least to most alike; an empty tuple: they have no order.
         scale: the score of what is least alike, and of what is most alike.
-        similar: the untuned model; None: names and values only, which leaves more questions.
+        similar: the cosines of a model; None: names and values only, which leaves more questions.
 
     Raises:
         StudioError: a column is not there, or the kind cannot be had from this table.

@@ -1,4 +1,4 @@
-"""The order of classes, least alike first: what their words mean, what the untuned model says, and whether the owner must say."""
+"""The order of classes, least alike first: what their words mean, what a model says, and whether the owner must say."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def order_classes(
 
     Args:
         names: the classes, numbers rising.
-        evidence: the similarity of each class by the untuned model; None: there is none.
+        evidence: the similarity of each class by a model; None: there is none.
         named: the column is called something that labels are called.
         inference: the texts are premise and hypothesis.
         reversed_name: the column is called a difference, so that yes means unlike.

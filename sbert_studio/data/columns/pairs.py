@@ -178,7 +178,7 @@ def _without_target(view: View, pairing: Pairing, roles: Roles) -> Reading:
         return Reading(roles, (question,), (why,))
     aligned = view.evidence.aligned(*texts)
     if aligned is not None and aligned < 0.6 and pairing.names < SURE:
-        why = "the untuned model finds the two texts of a row hardly more alike than any others"
+        why = f"by {view.evidence.model} the two texts of a row are hardly more alike than any others"
         question = asking.about_kind(
             view.table, roles, [("sentences", (main_text(view),), None)], "Do the two texts of a row belong together?", why, favoured=False
         )

@@ -26,7 +26,7 @@ class Reading:
         roles: its columns' parts.
         questions: what only its owner can say; none where the reading is certain.
         why: what tells so, a sentence each.
-        known: that the untuned model knows already what its rows teach, a sentence; empty where it is not known to.
+        known: that the model knows already what its rows teach, a sentence; empty where it is not known to.
     """
 
     roles: Roles

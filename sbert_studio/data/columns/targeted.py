@@ -108,7 +108,7 @@ def _of_one_scale(view: View, roles: Roles, said: Ranked | None) -> tuple[Questi
         why = "some are written as percentages, and 0 or 1 beside them as plain numbers"
     else:
         settled = abs(said.rho) > abs(other.rho)
-        why = f"so read the rank correlation with the untuned model's similarity is {said.rho:.2f}, as they are written {other.rho:.2f}"
+        why = f"so read the rank correlation with the similarity by {said.model} is {said.rho:.2f}, as they are written {other.rho:.2f}"
     return (None if settled else asking.about_percentages(view.table, roles, why)), (f"{shown}; {why}" if said and settled else shown)
 
 
@@ -123,7 +123,7 @@ def _nought_is_no_answer(view: View, roles: Roles, scores: np.ndarray) -> Questi
     nought, first = means.get(0.0), means.get(1.0)
     if nought is None or first is None or nought.mean - first.mean <= _SURELY * (nought.error**2 + first.error**2) ** 0.5:
         return None
-    why = f"pairs of 0 are more alike than those of 1: {nought.mean:.2f} and {first.mean:.2f} by the untuned model"
+    why = f"pairs of 0 are more alike than those of 1: {nought.mean:.2f} and {first.mean:.2f} by {view.evidence.model}"
     return asking.about_nought(view.table, roles, why)
 
 

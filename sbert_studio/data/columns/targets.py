@@ -1,4 +1,4 @@
-"""Which column holds the scores or the labels: each is weighed by its name, by what it holds, and by what the untuned model says."""
+"""Which column holds the scores or the labels: each is weighed by its name, by what it holds, and by what a model says."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Target:
         scores: whether it would be read as scores; else as labels.
         standing: what its name says.
         names, values, evidence: what speaks for it; see :attr:`total`.
-        said: what the untuned model says, None where it was not asked or has nothing to say.
+        said: what the model says, None where it was not asked or has nothing to say.
     """
 
     name: str
@@ -105,7 +105,7 @@ def find_targets(profiles: Sequence[ColumnProfile], texts: tuple[str, str], evid
     Args:
         profiles: every column.
         texts: the two columns of text.
-        evidence: what the untuned model says.
+        evidence: what a model says.
         inference: the texts are premise and hypothesis.
     """
     found = []

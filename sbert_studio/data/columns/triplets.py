@@ -1,4 +1,4 @@
-"""Anchor, positive and negative: by their names, and by which text the untuned model finds unlike the two others."""
+"""Anchor, positive and negative: by their names, and by which text a model finds unlike the two others."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def diagnose(
         dev: the held-out file, to look for sentences on both sides.
         tokenize: gives the number of tokens of each text, special tokens included.
         max_tokens: the most tokens that the model reads.
-        similar: the cosines of the untuned model, where the columns' parts are to be found out; None: without a model.
+        similar: the cosines of a model, where the columns' parts are to be found out; None: without a model.
         languages: ISO 639-1 codes of the model's languages, such as ``("en",)``; None: unknown, nothing is said.
         progress: told how many rows' worth of the checks is done, and the number of rows.
 

@@ -1,1 +1,1 @@
-"""What the untuned model's similarity says of a table."""
+"""What a model's similarity says of a table."""

@@ -12,6 +12,8 @@ import numpy as np
 from ..values.scales import BLANK
 
 Strength = Literal["strong", "some", "open", "none"]
+THE_MODEL = "the model"
+"""What a model is called whose name nobody gave."""
 LEAST = 8  # rows below which nothing is said
 _FEW_ROWS, _BY_CHANCE = 60, 0.1  # of so few rows the least sign counts: a probability of 0.05 on the one side
 
@@ -24,11 +26,13 @@ class Ranked:
         rho: Spearman's rank correlation, in [-1, 1].
         p: the probability of one as far from 0 by chance.
         rows: how many rows it was taken from.
+        model: what people call the model whose similarity it is.
     """
 
     rho: float
     p: float
     rows: int
+    model: str = THE_MODEL
 
     @property
     def strength(self) -> Strength:
@@ -45,8 +49,8 @@ class Ranked:
         return self.rows < _FEW_ROWS and self.p < _BY_CHANCE
 
     def in_words(self) -> str:
-        """``rank correlation 0.86 with the untuned model's similarity, on 300 rows``."""
-        return f"rank correlation {self.rho:.2f} with the untuned model's similarity, on {self.rows} rows"
+        """``rank correlation 0.86 with the similarity by minilm, on 300 rows``."""
+        return f"rank correlation {self.rho:.2f} with the similarity by {self.model}, on {self.rows} rows"
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class Separated:
         p: the probability of such a distance by chance.
         steps: the probability by chance of the difference between each class and the next (Mann–Whitney).
         rows: how many rows it was taken from.
+        model: what people call the model whose similarity it is.
     """
 
     means: tuple[ClassMean, ...]
@@ -76,6 +81,7 @@ class Separated:
     p: float
     steps: tuple[float, ...]
     rows: int
+    model: str = THE_MODEL
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -124,9 +130,9 @@ class Separated:
         return next((one for one in self.means if one.label == label), None)
 
     def in_words(self) -> str:
-        """``mean similarity by the untuned model: no 0.24, yes 0.90``."""
+        """``mean similarity by minilm, on 300 rows: no 0.24, yes 0.90``."""
         shown = ", ".join(f"{one.label or BLANK} {one.mean:.2f}" for one in self.means[:6])
-        return f"mean similarity by the untuned model, on {self.rows} rows: {shown}{', …' if len(self.means) > 6 else ''}"
+        return f"mean similarity by {self.model}, on {self.rows} rows: {shown}{', …' if len(self.means) > 6 else ''}"
 
 
 def _gap(low: ClassMean, high: ClassMean) -> float:
@@ -135,7 +141,7 @@ def _gap(low: ClassMean, high: ClassMean) -> float:
     return (high.mean - low.mean) / spread if spread else math.inf
 
 
-def separated(classes: dict[str, np.ndarray]) -> Separated | None:
+def separated(classes: dict[str, np.ndarray], model: str = THE_MODEL) -> Separated | None:
     """The figures of classes of similarities; those of fewer than four rows (three of few) are left out; None: fewer than two stay."""
     from scipy.stats import kruskal, mannwhitneyu
 
@@ -152,10 +158,10 @@ def separated(classes: dict[str, np.ndarray]) -> Separated | None:
     steps = tuple(float(mannwhitneyu(kept[a.label], kept[b.label]).pvalue) for a, b in pairwise(means))
     if len(kept) == 2:
         low, high = (kept[one.label] for one in means)
-        return Separated(tuple(means), abs(2 * auc(high, low) - 1), steps[0], steps, rows)
+        return Separated(tuple(means), abs(2 * auc(high, low) - 1), steps[0], steps, rows, model)
     statistic, p = kruskal(*kept.values())
     effect = float(np.sqrt(max(0.0, (statistic - len(kept) + 1) / (rows - len(kept)))))
-    return Separated(tuple(means), effect, float(p), steps, rows)
+    return Separated(tuple(means), effect, float(p), steps, rows, model)
 
 
 def auc(high: np.ndarray, low: np.ndarray) -> float:

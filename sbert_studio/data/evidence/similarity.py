@@ -1,4 +1,4 @@
-"""What the untuned model says of a table: its similarity of two texts, set against every other column, on a sample of the rows."""
+"""What a model says of a table: its similarity of two texts, set against every other column, on a sample of the rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..tables import Table
 from ..values.no_answer import answered
 from ..values.profile import numbers_of
 from ..values.scales import off_scale, same_class
-from .apart import LEAST, Ranked, Separated, auc, separated
+from .apart import LEAST, THE_MODEL, Ranked, Separated, auc, separated
 
 Similar = Callable[[Sequence[str], Sequence[str]], np.ndarray]
-"""(n,) cosines in [-1, 1] of n texts with n others, by the model that is about to be tuned."""
+"""(n,) cosines in [-1, 1] of n texts with n others, by the model that is about to be tuned, or what it was before it knew them."""
 
 FEW, MANY = 300, 900
 _LONGEST = 1_000  # characters of a text that are looked at
@@ -27,13 +27,18 @@ class Evidence:
 
     Args:
         table: the file.
-        similar: the untuned model; None: there is none, and every answer is None.
+        similar: the cosines of a model; None: there is none, and every answer is None.
         rows: the most rows to look at.
     """
 
     def __init__(self, table: Table, similar: Similar | None, rows: int = FEW) -> None:
         self.table, self.similar, self.rows = table, similar, rows
         self._known: dict[tuple[str, ...], np.ndarray] = {}
+
+    @property
+    def model(self) -> str:
+        """What people call the model that says it."""
+        return self.similar.model if isinstance(self.similar, SimilarBy) else THE_MODEL
 
     @cached_property
     def sample(self) -> Table:
@@ -80,7 +85,7 @@ class Evidence:
         from scipy.stats import spearmanr
 
         rho, p = spearmanr(numbers[both], cosines[both])
-        return Ranked(float(rho), float(p), int(both.sum()))
+        return Ranked(float(rho), float(p), int(both.sum()), self.model)
 
     def separated(self, texts: Sequence[str], target: str, classes: Sequence[str]) -> Separated | None:
         """A column of few values beside the similarity of two columns of texts; cells that are none of ``classes`` are left out."""
@@ -92,7 +97,7 @@ class Evidence:
         for cell, cosine in zip(cells, cosines.tolist(), strict=True):
             if place[cell] >= 0 and not math.isnan(cosine):
                 members.setdefault(classes[place[cell]], []).append(cosine)
-        return separated({name: np.array(values) for name, values in members.items()})
+        return separated({name: np.array(values) for name, values in members.items()}, self.model)
 
     def aligned(self, first: str, second: str) -> float | None:
         """How much more alike two columns are row by row than shuffled: the AUC, 0.5 where they have nothing to do with each other."""
@@ -110,23 +115,27 @@ class Evidence:
         return float((gaps > 0).mean()) if len(gaps) >= LEAST else None
 
 
-def similar_by(encode: Callable[[list[str]], np.ndarray]) -> Similar:
+class SimilarBy:
     """The cosines of an encoder that encodes each text but once, whatever pairs it stands in.
 
     Args:
         encode: gives (n, d) vectors of n texts; they are brought to length 1.
+        model: what people call it.
     """
-    known: dict[bytes, np.ndarray] = {}
 
-    def similar(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+    def __init__(self, encode: Callable[[list[str]], np.ndarray], model: str = THE_MODEL) -> None:
+        self.encode, self.model = encode, model
+        self._known: dict[bytes, np.ndarray] = {}
+
+    def __call__(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
+        """(n,) cosines in [-1, 1] of n texts with n others."""
+        known = self._known
         keys = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in (*first, *second)]
         new = {key: text for key, text in zip(keys, (*first, *second), strict=True) if key not in known}
         if new:
-            vectors = np.asarray(encode(list(new.values())), dtype=np.float32)
+            vectors = np.asarray(self.encode(list(new.values())), dtype=np.float32)
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             known.update(zip(new, vectors / np.where(lengths > 0, lengths, 1), strict=True))
         a, b = (np.stack([known[key] for key in part]) for part in (keys[: len(first)], keys[len(first) :]))
         cosines: np.ndarray = np.einsum("ij,ij->i", a, b).astype(np.float64)
         return cosines
-
-    return similar

@@ -1,4 +1,4 @@
-"""Whether texts of one category lie together for the untuned model: by pairs, and by what each text's nearest neighbour is."""
+"""Whether texts of one category lie together for a model: by pairs, and by what each text's nearest neighbour is."""
 
 from __future__ import annotations
 
@@ -92,4 +92,4 @@ def together(evidence: Evidence, text: str, category: str) -> Separated | None:
         a.append(one)
         b.append(other)
         c.append(else_where[int(generator.integers(len(else_where)))])
-    return separated({"same": evidence.compare(a, b), "different": evidence.compare(a, c)})
+    return separated({"same": evidence.compare(a, b), "different": evidence.compare(a, c)}, evidence.model)

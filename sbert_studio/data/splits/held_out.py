@@ -30,12 +30,12 @@ def build_like(table: Table, roles: Roles, similar: Similar | None = None) -> tu
     Where its columns have the same names they play the same parts; else they are found out anew. The kind, the labels and
     their order stay, so that class ids mean the same in both, and so does the scale with its direction, where the second file's
     scores lie on it; but what learns from labels may well be judged by scores. Other labels are taken for those of the training
-    file only where their words or the untuned model tell their order.
+    file only where their words or the model tell their order.
 
     Args:
         table: the second file.
         roles: what the columns of the training file are.
-        similar: the cosines of the untuned model; None: names and values only.
+        similar: the cosines of the model; None: names and values only.
 
     Raises:
         StudioError: the file gives no such examples; its columns or labels cannot be told to mean what those of the training file
@@ -65,7 +65,7 @@ def _of_the_same_columns(table: Table, roles: Roles, similar: Similar | None) ->
 
 
 def opposed(learned: Examples, held: Examples, similar: Similar | None) -> str:
-    """Why the rows to judge by seem to stand the other way round than those to learn from, by the untuned model; else nothing."""
+    """Why the rows to judge by seem to stand the other way round than those to learn from, by the model; else nothing."""
     if similar is None or any(part.kind not in ("scored_pairs", "labelled_pairs") or not part.ordered for part in (learned, held)):
         return ""
     found = _followed(held, similar)
@@ -104,7 +104,7 @@ def _shares_labels(table: Table, own: Roles) -> bool:
 
 
 def _relabelled(table: Table, reading: Reading, first: Roles) -> tuple[Examples, tuple[Finding, ...]]:
-    """Examples with labels of its own in the order that their words or the untuned model tell.
+    """Examples with labels of its own in the order that their words or the model tell.
 
     Raises:
         StudioError: neither tells it.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from ...data.public import is_public
 from ...errors import StudioError
+from ..learned import untuned
 from ..results import Evaluation, LeftOut, SuiteHere
 from ..tuning.questions import Unanswered
 from .given import Given, in_halves, of_splits
@@ -152,7 +153,11 @@ class Evaluating(Judging):
         return found
 
     def _encoders(self, first: str) -> _Encoders:
-        return _Encoders(self.catalog.load_either, lambda: self._untuned(first) or self.catalog.load(self.settings.default_model))
+        return _Encoders(self.catalog.load_either, lambda: self._witness(first))
+
+    def _witness(self, first: str) -> tuple[str, Encoder]:
+        found = untuned(lambda: self.store, self.workspace, self.catalog, first)
+        return found or (self.settings.default_model, self.catalog.load(self.settings.default_model))
 
     def _files(
         self,
@@ -246,18 +251,20 @@ class Evaluating(Judging):
 class _Encoders:
     """The models by name. The one that tells what columns mean remembers the texts that it was shown, so that none is encoded twice."""
 
-    def __init__(self, load: Callable[[str], Any], untuned: Callable[[], Encoder]) -> None:
-        self._load, self._untuned = load, untuned
+    def __init__(self, load: Callable[[str], Any], witness: Callable[[], tuple[str, Encoder]]) -> None:
+        self._load, self._witness = load, witness
+        self._called = ""
         self._shown: Remembered | None = None
 
     def similar(self) -> Similar:
         """How alike texts are by the first model before it was tuned."""
-        from ...data.evidence.similarity import similar_by
+        from ...data.evidence.similarity import SimilarBy
         from ...evaluation.remembered import Remembered
 
         if self._shown is None:
-            self._shown = Remembered(self._untuned())
-        return similar_by(self._shown.encode)
+            self._called, encoder = self._witness()
+            self._shown = Remembered(encoder)
+        return SimilarBy(self._shown.encode, PurePath(self._called).name)
 
     def of(self, name: str) -> Judged:
         """The model of that name."""

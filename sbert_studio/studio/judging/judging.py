@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import StudioError, ended
 from ..fitting.fitted import fitted_models
 from ..languages import foreign_notes, unknown_notes
-from ..learned import learned_by
+from ..learned import rows_learned, said_of
 from ..part import Part
 from ..results import ModelCard
 from ..tuning.questions import Unanswered
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from ...data.examples import Roles
     from ...data.progress import Progress
     from ...data.tables import Table
-    from ...encoders.base import Encoder
     from ..reading import Reading
     from ..services import Services
 
@@ -152,37 +150,10 @@ class Judging(Part):
             raise Unanswered.of_file(table.name, open_)
         return reading.roles, [f"read as it stands, though uncertain: {one.text} {one.why}".rstrip() for one in open_]
 
-    def _untuned(self, model: str) -> Encoder | None:
-        """What a model was before it was tuned, whose similarity is evidence of what columns mean.
-
-        ``None`` where it gives no vectors, and of a folder, of which nobody knows what it was: it may have learned to see things otherwise
-        than people do, and shall not have the file that it is judged by read to suit it. So may a table of words that was fitted here.
-        """
-        from ...encoders.storage.sources import find_source
-
-        known: dict[str, str] = {}
-        if model.startswith("run-"):
-            with contextlib.suppress(StudioError):
-                known = {run.id: run.model for run in self.store.runs()}
-        while (earlier := known.pop(model, None)) is not None:
-            model = earlier
-        try:
-            if find_source(model, self.workspace, allow_folders=True).kind in ("folder", "fitted") or self.catalog.is_cross(model):
-                return None
-            return self.catalog.load_within(model)
-        except StudioError:
-            return None
-
     def _learned(self, model: str, table: Table) -> list[str]:
         """A note where rows of the table lie in the file that a run was tuned on, or a run that it began from."""
-        notes: list[str] = []
-        for run, files in learned_by(lambda: self.store, self.workspace, model):
-            for names, learned in files:
-                seen = _seen(table, names, learned)
-                if seen:
-                    rows = f"{seen:,} of these {len(table):,} rows are" if len(table) > 1 else "This row is"
-                    notes.append(f"{rows} in the file that {run.name} was tuned on, so its score here {FLATTERS}.")
-        return notes
+        found = rows_learned(lambda: self.store, self.workspace, model, table)
+        return [f"{said_of(rows, table, run)}, so its score here {FLATTERS}." for run, rows in found]
 
     def _model_card(self, name: str, kind: str, title: str, scores: Mapping[str, Any] | None = None) -> ModelCard:
         from ...encoders.storage.peek import peek, peek_at
@@ -193,19 +164,6 @@ class Judging(Part):
             info = peek(None)
         note = "Frozen: it is used and judged as it is, and cannot be tuned." if kind == "foreign" else ""
         return ModelCard(name=name, kind=kind, title=title, note=note, scores=scores or {}, **asdict(info))
-
-
-def _seen(table: Table, names: tuple[str, ...], learned: set[tuple[str, ...]]) -> int:
-    """How many rows of the table hold texts that were learned from together, whatever its columns are called."""
-    if set(names) <= set(table.columns):
-        return sum(row in learned for row in zip(*(table.column(name) for name in names), strict=True))
-    begins: dict[str, list[tuple[str, ...]]] = {}
-    for row in learned:
-        begins.setdefault(row[0], []).append(row)
-    columns = [table.column(name) for name in table.columns]
-    return sum(
-        any(set(row) <= set(cells) for cell in cells if cell for row in begins.get(cell, ())) for cells in zip(*columns, strict=True)
-    )
 
 
 def of_reading(table: Table) -> list[str]:
