@@ -4,7 +4,10 @@
   const { views, select, el, theirs } = window.SB;
   const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour", "view", "from", "to", "ask", "file", "alike"];
   const OF_A_CORPUS = { alike: "", from: "", to: "", ask: "" };  // what was asked of the corpus that was chosen before
-  let host = null, visits = 0, now = null, going = 0, settling = 0, again = null;
+  let host = null, visits = 0, now = null, going = 0, settling = 0, again = null, acted = true, adjusted = "";
+
+  // One act of the visitor's is one place at most: what follows from it by itself belongs to it.
+  for (const act of ["pointerdown", "keydown", "input", "change"]) window.addEventListener(act, () => { acted = true; }, { capture: true, passive: true });
 
   const read = () => {
     const found = new URLSearchParams(location.search);
@@ -17,24 +20,29 @@
     for (const [name, value] of Object.entries(change)) if (value) found.set(name, value); else found.delete(name);
     const next = location.pathname + (found.size ? `?${found}` : "") + location.hash;
     if (next === location.pathname + location.search + location.hash) return;
-    history[replace ? "replaceState" : "pushState"](null, "", next);
+    if (replace || !acted) { history.replaceState(null, "", next); return; }
+    history.pushState(null, "", next);
+    acted = false;
   }
 
   // Until the page has arrived where the address leads, what it passes on its way is no place of its own; nor is what it opens with.
   // A tab is seen with the part of it that was open there last.
   const part = (tab) => document.querySelector(`#tab-${tab} .sb-subtabs [id^="view-"][aria-selected="true"]`)?.id.slice("view-".length, -"-button".length) || "";
-  const place = (change) => {
+  // adjusting: what a hand turns step by step, all of whose steps are one place.
+  const place = (change, adjusting = "") => {
     const view = part(change.tab), whole = "view" in change ? change : { ...change, view: view.startsWith("first-") ? "" : view };
-    if (now && Date.now() > going) write(whole, Date.now() < settling);
+    if (now && Date.now() > going) write(whole, Date.now() < settling || (adjusting && adjusting === adjusted));
+    adjusted = adjusting;
   };
 
   // Back to a place that names no corpus leads to the one that is there by itself; a link that names none leaves what is chosen.
   function go(whole) {
-    const wanted = read();
+    const wanted = { tab: "similarity", ...read() }, tab = document.getElementById(`tab-${wanted.tab}-button`);
     again = null;
     going = Date.now() + 20000;
     visits += 1;
-    select(host, "go", { tab: "similarity", ...wanted, whole: whole ? "1" : "", visit: String(visits) });
+    tab?.click();  // at once; whoever goes to another tab meanwhile stays there
+    select(host, "go", { ...wanted, whole: whole ? "1" : "", seen: tab ? "1" : "", visit: String(visits) });
   }
 
   // A result says what it was made with; once something else is chosen it is marked, and a click makes it again.

@@ -71,7 +71,9 @@ class Relating(Comparing):
         if left is None or right is None:
             raise StudioError(f"{encoder.name} gives no vectors of single words", "choose a transformer, or a table of words")
         if max(len(left.words), len(right.words)) > _MOST_WORDS:
-            raise StudioError(f"a text has more than {_MOST_WORDS} words", "compare shorter texts to see which words make the score")
+            raise StudioError(
+                f"a text has more than {_MOST_WORDS} words and punctuation marks", "compare shorter texts to see which words make the score"
+            )
         found = align(left, right)
         if found is None:
             raise StudioError("a text holds no word that the model knows", "use other words, or another model")

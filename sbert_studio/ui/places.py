@@ -32,6 +32,7 @@ class Place:
         view: the part of the tab. before, after, ask: the two models of What changed, and the queries.
         file: the file of pairs; alike: the threshold of the near-duplicates.
         whole: whether what the address does not name stands at what is there by itself; else it is left as it is.
+        seen: whether the browser shows the tab already.
         visit: a number of the browser's, different each time, so that the same place can be gone to twice.
     """
 
@@ -49,6 +50,7 @@ class Place:
     file: str = ""
     alike: str = ""
     whole: bool = False
+    seen: bool = False
     visit: str = ""
 
     @classmethod
@@ -60,9 +62,13 @@ class Place:
 
 
 # The words of an address, and what they stand for.
-_NAMES = {name: name for name in ("tab", "corpus", "model", "mode", "drawn", "colour", "view", "ask", "file", "alike", "whole", "visit")}
+_NAMES = {
+    name: name for name in ("tab", "corpus", "model", "mode", "drawn", "colour", "view", "ask", "file", "alike", "whole", "seen", "visit")
+}
 _NAMES |= {"q": "query", "from": "before", "to": "after"}
-_FLAGS = ("drawn", "whole")
+_FLAGS = ("drawn", "whole", "seen")
+_NAMES = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "file", "alike", "visit", *_FLAGS)}
+_NAMES |= {"q": "query", "from": "before", "to": "after"}
 
 
 def go(
@@ -78,7 +84,7 @@ def go(
     What a link names and is not at hand (any more) is told, and the rest is gone to all the same.
     """
     place = Place.read(sent)
-    tab = gr.Tabs(selected=titles[place.tab]) if place.tab in titles else gr.skip()
+    tab = gr.Tabs(selected=titles[place.tab]) if place.tab in titles and not place.seen else gr.skip()
     missing: list[str] = []
     model, named = gr.skip(), gr.skip()
     found, corpus_key = False, None

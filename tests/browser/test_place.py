@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlparse
 
+from playwright.sync_api import Route
+
 from .conftest import Visitor
 from .test_page import corpus_csv
 
@@ -73,6 +75,43 @@ def test_a_result_of_another_corpus_is_marked_and_a_link_to_what_is_gone_says_so
     page.wait_for_selector("#search-go:visible")
     page.wait_for_selector("text=is not at hand here")
     assert page.is_visible("text=no longer kept here")
+    visitor.forgive()
+
+
+def test_a_click_made_while_a_link_is_followed_stands_and_steps_of_a_slider_are_one_place(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if '"visit"' in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/queue/join*", hold)
+    page.goto(f"{visitor.url}/?tab=evaluate")
+    page.wait_for_selector("#tab-evaluate-button[aria-selected=true]")  # at once: the answer is held back
+    visitor.tab("Models")
+    while not held:
+        page.wait_for_timeout(50)
+    held[0].continue_()
+    page.unroute("**/queue/join*")
+    page.wait_for_timeout(1500)
+    assert page.get_attribute("#tab-models-button", "aria-selected") == "true", "who went on is not fetched back"
+    page.wait_for_timeout(2000)
+
+    visitor.tab("Search")
+    page.get_by_role("tab", name="Near-duplicates").click()
+    page.click("#alike-go")
+    page.wait_for_function("location.search.includes('alike=0.950')")
+    before = page.evaluate("history.length")
+    page.locator("#alike-view input[type=range]").focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    page.wait_for_function("location.search.includes('alike=0.925')")
+    assert page.evaluate("history.length") == before + 1
+    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count').innerText.startsWith('0.925')")
     visitor.forgive()
 
 

@@ -23,7 +23,8 @@
           input: () => { words.textContent = counted(value, Number(slider.value)); slider.setAttribute("aria-valuetext", words.textContent); },
           change: () => {
             const to = value.steps[Number(slider.value)][0];
-            window.SB.place({ tab: "search", view: "near", alike: to.toFixed(3) });
+            window.SB.place({ tab: "search", view: "near", alike: to.toFixed(3) }, "alike");
+            asked = { to, until: Date.now() + 5000 };
             select(host, "threshold", to);
           },
         } });
@@ -49,7 +50,11 @@
         group.rest ? el("p", { class: "sb-dim" }, `and ${many(group.rest, "more", "more")}`) : null);
     };
 
+    let asked = null;
     return (value) => {
+      // An answer to a step that the hand has left already: that of its last one is on its way.
+      if (asked && !value.empty && Math.abs(value.threshold - asked.to) > 1e-6 && Date.now() < asked.until) return undefined;
+      asked = null;
       if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));
       const focus = root.contains(document.activeElement) && document.activeElement.type === "range";
       root.replaceChildren(
