@@ -100,6 +100,8 @@ def test_a_sentence_says_which_is_better_by_how_much_and_whether_it_could_be_cha
     assert apart["more"][0].startswith("B is better than A by 0.1000 (between +0.1000 and +0.1000)")
     assert set(apart["theirs"]) == {"A", "B", "C"}, "names that no language translates"
     assert apart["more"][1] == "C reads 100 times as many sentences a second."
+    once = conclusion([line("A", 0.5, draws, 130), line("B", 0.6, draws + 0.1, 100)])
+    assert not any("sentences a second" in words for words in once["more"]), "each is timed once: by so much one model differs from itself"
     near = conclusion([line("A", 0.50, draws), line("B", 0.505, np.random.default_rng(1).normal(0.505, 0.01, 500))])
     assert near["text"].startswith("B is ahead of A by 0.0050") and "could be chance" in near["text"] and near["more"] == []
     assert conclusion([line("A", 0.5), line("B", 0.5)])["text"] == "A and B get the same score."
