@@ -44,17 +44,19 @@ class Estimate:
         peak_bytes: of the device's memory on a GPU, of this whole process, as it now stands, elsewhere.
         pairs_per_second: rows a second.
         steps: in all trainings of the run.
+        folds: how many folds judge the run, each a training of its own, before one with all rows; 0: one part of the rows judges it.
     """
 
     seconds: float
     peak_bytes: int
     pairs_per_second: float
     steps: int
+    folds: int = 0
 
     def __add__(self, other: Estimate) -> Estimate:
         """Of one stage and the one after it; the rate is that of the latter."""
         seconds, steps = self.seconds + other.seconds, self.steps + other.steps
-        return Estimate(seconds, max(self.peak_bytes, other.peak_bytes), other.pairs_per_second, steps)
+        return Estimate(seconds, max(self.peak_bytes, other.peak_bytes), other.pairs_per_second, steps, other.folds)
 
     def to_json(self) -> dict[str, Any]:
         """Every field."""
@@ -86,8 +88,8 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Ex
     weights = sum(parameter.numel() for parameter in encoder.parameters() if parameter.requires_grad)
     # A checkpoint, weights and both of Adam's moments in float32, is put together in memory before it is written; the untuned weights stay.
     peak = memory.bytes + (0 if processes.device.type == "cuda" else 4 * 4 * weights)
-    sampler = Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count)
-    schedule = Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup)
+    schedule = _schedule(spec, learned, processes)
+    steps = schedule.steps
     # Untuned, at each evaluation, and the blends; everyday pairs as often, and once more for each mark of a model that folds have judged.
     often = len(schedule.evaluations) + 4
     judged = 0 if held is None else (len(held) + _PROBED) * often
@@ -95,8 +97,14 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Ex
     if folds:
         judged = len(examples) * often + _PROBED * (often + 5)
         rows = sum(len(fold.learned) for fold in folds) + len(examples)
+        steps = sum(_schedule(spec, one, processes).steps for one in (*(fold.learned for fold in folds), examples))
     seconds = rows * spec.epochs * spec.soup * seconds_a_row + judged * seconds_a_judged_row
-    return Estimate(seconds * times, peak, 1 / seconds_a_row, schedule.steps * times * (len(folds) + 1))
+    return Estimate(seconds * times, peak, 1 / seconds_a_row, steps * times, len(folds))
+
+
+def _schedule(spec: TrainSpec, learned: Examples, processes: Processes) -> Schedule:
+    sampler = Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count)
+    return Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup)
 
 
 def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Trainable, processes: Processes) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from sbert_studio.training.loop.memory import PeakMemory, resident_bytes
 def test_a_plan_gives_spec_reasons_and_estimate_and_leaves_no_run(studio: Studio, tmp_path: Path) -> None:
     found = studio.tune.estimate(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
     data = found.to_json()
-    assert set(data["estimate"]) == {"seconds", "peak_bytes", "pairs_per_second", "steps"}
+    assert set(data["estimate"]) == {"seconds", "peak_bytes", "pairs_per_second", "steps", "folds"}
     assert data["spec"]["batch_size"] == 8
     assert data["estimate"]["steps"] == 21
     assert data["estimate"]["seconds"] > 0

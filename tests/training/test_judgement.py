@@ -17,6 +17,7 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
+from sbert_studio.training.estimate import rehearse
 from sbert_studio.training.events import Asks, Finished, Notice, Part, Phase, Started
 from sbert_studio.training.judging import general
 from sbert_studio.training.judging.evaluator import Evaluator
@@ -99,6 +100,13 @@ def test_stopped_in_a_fold_or_at_the_end_it_goes_on_to_the_same_model(tmp_path: 
     assert resumed.after == whole.after
     one, other = weights(whole.model), weights(resumed.model)
     assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_rehearsal_counts_the_steps_of_the_folds_and_of_the_training_on_all_rows(tmp_path: Path) -> None:
+    told = Told()
+    run(small_spec(epochs=1), tmp_path, told)
+    found = rehearse(small_spec(epochs=1), scored_pairs(64), encoder=tiny_encoder())
+    assert (found.folds, found.steps) == (5, told.of(Started)[-1].run_steps)
 
 
 def test_rows_are_split_where_folds_would_say_less(tmp_path: Path) -> None:

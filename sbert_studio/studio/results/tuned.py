@@ -26,7 +26,7 @@ class Forecast:
     accounts: Mapping[str, RowAccount] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps}, accounts}``."""
+        """``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps, folds}, accounts}``."""
         accounts = {name: account.to_json() for name, account in self.accounts.items()}
         return {"spec": self.spec.to_json(), "reasons": list(self.reasons), "estimate": self.estimate.to_json(), "accounts": accounts}
 

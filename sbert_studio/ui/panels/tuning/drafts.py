@@ -208,6 +208,8 @@ def estimate(studio: Studio, draft: Draft) -> Value:
     of = f"{spec.epochs:g} epoch{'' if spec.epochs == 1 else 's'} of {len(_plan(draft).examples):,} rows, {spec.batch_size} at a time" + (
         f", {spec.soup} times over" if spec.soup > 1 else ""
     )
+    if folds := found.estimate.folds:
+        of += f", in {folds} folds without a part of the rows each, and once with all of them"
     reasons = [sentence(of + (f", {trainings} trainings" if trainings > 1 else "")), sentence(steps)]
     return {"title": sentence(span), "reasons": [*reasons, "Found by taking a few steps; the memory is that of this whole program."]}
 
