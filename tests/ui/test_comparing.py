@@ -150,6 +150,22 @@ def test_a_file_of_pairs_tells_its_correlation_with_an_interval_and_the_worst_ro
     assert [float(row["ranks_apart"]) for row in rows] == pytest.approx(gaps.tolist(), abs=1e-4)
 
 
+def test_the_headline_of_a_file_of_pairs_says_what_it_was_made_with_and_which_rows_were_left_out(page: Page, tmp_path: Path) -> None:
+    from tiny_studio import write_pairs
+
+    from sbert_studio.ui.panels.comparing import pairs_file
+
+    path = write_pairs(tmp_path / "pairs.csv", 60)
+    path.write_text(path.read_text(encoding="utf-8") + "cat,,3\ncat dog,dog,\n", encoding="utf-8")
+    scores = pairs_file.pairs(page.studio, path, None)
+    value = pairs_file.worst_table(scores)
+    assert value is not None and "62 rows read, 61 compared, 1 left out: " in value["caption"]
+    assert "row 62); 1 of those compared have nothing in the column of scores" in value["caption"] and "over 60 rows" in value["caption"]
+    assert "left out: " not in pairs_file.pairs_table(scores)["note"], "once"
+    _, table, _, worst = pairs_file.scores_of(page, path, page.studio.settings.default_model)
+    assert worst is not None and worst["made"] == table["made"] and worst["made"]["words"].endswith(" · pairs.csv")
+
+
 def test_rows_with_labels_disagree_by_the_order_of_their_labels(page: Page, tmp_path: Path) -> None:
     from sbert_studio.ui.panels.comparing import pairs_file
 

@@ -42,9 +42,9 @@ def pairs_table(scores: PairScores) -> Value:
     columns = [column("Row", "row"), column(a, theirs=True), column(b, theirs=True), column("Cosine", "bar"), column("Euclidean", "number")]
     rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:_SHOWN]]
     rest = len(scores.rows) - len(rows)
-    # Above the rows that disagree most it stands already.
-    notes = [f"{scores.agreement.in_words()}."] if scores.agreement and not scores.agreement.worst else []
-    notes += [f"{scores.account.in_words('compared')}."] if scores.account.left_out else []
+    above = bool(scores.agreement and scores.agreement.worst)  # there both stand already
+    notes = [f"{scores.agreement.in_words()}."] if scores.agreement and not above else []
+    notes += [f"{scores.account.in_words('compared')}."] if scores.account.left_out and not above else []
     notes += [*scores.notes, *([f"{rest:,} more are in the file to download."] if rest else [])]
     return table(columns, rows, caption=scores.account.in_short("compared"), note=" ".join(notes))
 
@@ -73,9 +73,32 @@ def worst_table(scores: PairScores) -> Value | None:
         rows,
         ids=[gap.place for gap in scores.agreement.worst],
         pairs=pairs,
-        caption=f"{scores.agreement.in_words()}. The {len(rows)} rows that disagree most:",
+        caption=_headline(scores, scores.agreement.in_words(), len(rows)),
         note=" ".join([*_scale(scores), _EITHER]),
     )
+
+
+def _headline(scores: PairScores, agreement: str, worst: int) -> str:
+    unsaid = len(scores.rows) - (scores.agreement.rows if scores.agreement else 0)
+    account = scores.account.in_words("compared") if scores.account.left_out or unsaid else ""
+    if unsaid:
+        account = f"{account}; {unsaid:,} of those compared have nothing in the column of scores or labels"
+    if not account:
+        return f"{agreement}. The {worst} rows that disagree most:"
+    return f"{agreement}. {account}. The {worst} rows that disagree most:"
+
+
+def made_of(page: Page, model: str, name: str) -> Value:
+    """What a file of pairs was scored with, for every view of its scores; see :meth:`~sbert_studio.ui.page.Page.made`."""
+    made = page.made(model)
+    return {"made": {**made, "words": f"{made['words']} · {name}", "theirs": [*made["theirs"], name]}}
+
+
+def scores_of(page: Page, path: Path, model: str, progress: Any = None) -> tuple[str, Value, Any, Value | None]:
+    """A file of pairs on the page: the key of its scores, all of them, the button to save them, and the rows that disagree most."""
+    found = pairs(page.studio, path, model, progress)
+    made, worst = made_of(page, model, path.name), worst_table(found)
+    return page.pair_scores.put(found), pairs_table(found) | made, gr.update(visible=True), None if worst is None else worst | made
 
 
 def _scale(scores: PairScores) -> list[str]:
@@ -101,12 +124,7 @@ def build(studio: Studio, page: Page) -> None:
     def on_pairs(path: str | None, model: str, owner: Any, progress: Any = PROGRESS) -> Any:
         if path is None:
             return None, nothing("Each row of the file appears here with its score."), gr.update(visible=False), None, gr.skip()
-        return (*scores_of(path, model, progress), given.keep(page, owner, path, VIEW))
-
-    def scores_of(path: str, model: str, progress: Any) -> Any:
-        found = pairs(studio, Path(path), model, progress)
-        made = {"made": page.made(model)}
-        return page.pair_scores.put(found), pairs_table(found) | made, gr.update(visible=True), worst_table(found)
+        return (*scores_of(page, Path(path), model, progress), given.keep(page, owner, path, VIEW))
 
     def on_thumb(key: str | None, owner: Any, event: gr.SelectData) -> Any:
         rows = page.pair_scores.get(key).rows
@@ -120,7 +138,7 @@ def build(studio: Studio, page: Page) -> None:
 
     def on_arrived(place: Place | None, owner: Any, model: str, progress: Any = PROGRESS) -> Any:
         sample = arrived(page, owner, place)[1]
-        return (gr.skip(),) * 5 if sample is None else (*scores_of(str(sample.path), model, progress), gr.skip())
+        return (gr.skip(),) * 5 if sample is None else (*scores_of(page, sample.path, model, progress), gr.skip())
 
     outputs = [scored, shown, save, worst, known]
     worst.select(
@@ -139,7 +157,7 @@ def build(studio: Studio, page: Page) -> None:
     for item, button in zip(samples, buttons, strict=True):
 
         def on_sample(model: str, progress: Any = PROGRESS, item: Sample = item) -> Any:
-            return (*scores_of(str(item.path), model, progress), f"{_SAMPLE}{item.id}")
+            return (*scores_of(page, item.path, model, progress), f"{_SAMPLE}{item.id}")
 
         read.append(long_work(button.click, "pairs", on_sample, page.model, outputs, show_progress_on=shown))
     for event in read:
