@@ -382,3 +382,24 @@ def test_a_model_that_cannot_be_tuned_is_no_fault_of_the_file(page: Page, pairs:
     with pytest.raises(StudioError) as caught:
         drafts.start(page.studio, draft, "local", "")
     assert "Choose another" in str(caught.value) and "columns" not in str(caught.value)
+
+
+def test_a_file_that_is_chosen_while_another_model_looks_at_the_one_before_stands(
+    page: Page, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sbert_studio.ui.app import _drawn
+
+    events = _drawn(page.studio, page).fns.values()
+    (on_model,) = (event.fn for event in events if getattr(event.fn, "__qualname__", "") == "build.<locals>.on_model")
+    other = data_panel.take(page, write_pairs(tmp_path / "other.csv", 40), None)
+    key, checked, meanwhile = draft_of(page, pairs), drafts.checked, []
+
+    def slow(*given: Any) -> drafts.Draft:
+        meanwhile.append(page.drafts.put(other))
+        return checked(*given)
+
+    assert on_model.__wrapped__(key, "glove-6B-50d")[0] == key, "with nothing in between, it is looked at anew"
+    monkeypatch.setattr(drafts, "checked", slow)
+    kept = page.drafts.get(key)
+    answer = on_model.__wrapped__(key, page.studio.settings.default_model)
+    assert not isinstance(answer, list) and page.drafts.get(key) is kept and meanwhile

@@ -159,6 +159,8 @@ def build(studio: Studio, page: Page) -> None:
         if draft is None or draft.request.model == model:
             return gr.skip()
         again = drafts.checked(page.studio, draft, model)
+        if page.drafts.last() != key:  # another file was chosen meanwhile, and its answer came first
+            return gr.skip()
         return [*data.show(page.drafts.put(again, key), again), *plan(again, model)]
 
     def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *values: Any) -> Any:

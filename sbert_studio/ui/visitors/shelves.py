@@ -80,6 +80,11 @@ class Shelves:
             self._items.move_to_end(key)
             return self._items[key].value
 
+    def last(self, kind: str) -> str | None:
+        """The key of what the page that asks put there, or asked for, last."""
+        with self._lock:
+            return next((key for key, item in reversed(self._items.items()) if (item.kind, item.visitor) == (kind, session())), None)
+
     def remove(self, key: str) -> None:
         """Let go of what ``key`` stands for, as its owner asked."""
         with self._lock:
@@ -161,6 +166,10 @@ class Shelf(Generic[T]):
             StudioError: it is no longer there.
         """
         return cast(T, self._shelves.get(key, self._what))
+
+    def last(self) -> str | None:
+        """See :meth:`Shelves.last`."""
+        return self._shelves.last(self._what)
 
     def remove(self, key: str) -> None:
         """See :meth:`Shelves.remove`."""
