@@ -159,9 +159,8 @@ def build(studio: Studio, page: Page) -> None:
         if draft is None or draft.request.model == model:
             return gr.skip()
         again = drafts.checked(page.studio, draft, model)
-        if page.drafts.last() != key:  # another file was chosen meanwhile, and its answer came first
-            return gr.skip()
-        return [*data.show(page.drafts.put(again, key), again), *plan(again, model)]
+        # Another file may have been chosen meanwhile, and its answer come first.
+        return [*data.show(page.drafts.put(again, key), again), *plan(again, model)] if page.drafts.last() == key else gr.skip()
 
     def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *values: Any) -> Any:
         planned, run_id = start(page, key, values[len(pins.inputs) :], model, owner, name, values[: len(pins.inputs)])
