@@ -56,6 +56,16 @@ def test_the_zip_holds_everything_and_says_nothing_of_this_machine(studio: Studi
     assert json.loads(files["my-model/scores.json"])["after"] == trained.after
 
 
+def test_the_unpacked_folder_says_where_the_model_lies_and_opens_as_one(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    with zipfile.ZipFile(studio.tune.export(trained.id, tmp_path / "model.zip").path) as archive:
+        archive.extractall(tmp_path / "out")
+    folder = tmp_path / "out" / "my-model"
+    assert 'SentenceTransformer("path/to/this/folder/model")' in (folder / "README.md").read_text(encoding="utf-8")
+    assert 'SentenceTransformer("path/to/this/folder")' in (folder / "model" / "README.md").read_text(encoding="utf-8")
+    alike = [studio.explore.similarity("cat dog", "red moon", name).cosine for name in (trained.id, str(folder), str(folder / "model"))]
+    assert alike[0] == pytest.approx(alike[1], abs=1e-6) and alike[1] == alike[2]
+
+
 def test_no_cell_of_the_held_out_rows_is_a_live_formula_and_none_is_lost(studio: Studio, trained: Run, tmp_path: Path) -> None:
     files = _members(studio.tune.export(trained.id, tmp_path / "model.zip").path)
     rows = list(csv.DictReader(io.StringIO(files["my-model/held_out.csv"].decode("utf-8-sig"))))

@@ -17,11 +17,13 @@ _SERVED_POOLING = ("mean", "cls", "last")
 _SERVED_ACTIVATIONS = ("tanh", "identity")
 _NO_LIMIT = 1_000_000  # tokens: a mean of words has none
 _LIBRARY = "library_name: sentence-transformers"
+THIS_FOLDER = "path/to/this/folder"
+"""What the card calls the folder that it lies in."""
 _USE = (
     "```python",
     "from sentence_transformers import SentenceTransformer",
     "",
-    'model = SentenceTransformer("path/to/this/folder")',
+    f'model = SentenceTransformer("{THIS_FOLDER}")',
     'vectors = model.encode(["A first sentence.", "A second one."])',
     "```",
 )
@@ -29,7 +31,7 @@ _USE_HERE = (
     "This model holds a module that sentence-transformers does not have: it opens in SBERT Studio only.",
     "",
     "```sh",
-    "sbert-studio encode texts.csv --model path/to/this/folder --out vectors.npy",
+    f"sbert-studio encode texts.csv --model {THIS_FOLDER} --out vectors.npy",
     "```",
 )
 

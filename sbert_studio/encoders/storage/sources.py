@@ -63,6 +63,7 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
     if (ours := _made_here(name, workspace)) is not None:
         return ours
     if allow_folders and (path := existing(name)) is not None and path.is_dir():
+        path = _model_within(path)
         return Source("folder", name, path, noted_base(path))
     if HUB_ID.fullmatch(name) and ".." not in name:
         return Source("hub", name, None, name)
@@ -71,6 +72,15 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
     raise StudioError(
         f"there is no model or model folder {name[:200]!r}", f"choose {', '.join(BUNDLED)}, a run, a folder or a Hugging Face id"
     )
+
+
+def _model_within(folder: Path) -> Path:
+    """``folder``, or ``model/`` in it where the model lies there, as in the zip of a run."""
+
+    def holds(place: Path) -> bool:
+        return any((place / name).is_file() for name in ("config.json", "modules.json"))
+
+    return folder / "model" if not holds(folder) and holds(folder / "model") else folder
 
 
 def _made_here(name: str, workspace: Workspace) -> Source | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....data.tables import write_csv
+from ....encoders.storage.card import THIS_FOLDER
 from ....training.artifacts import HELD_OUT, KNOWN
 from ...records.record import Run
 from ...run_files import RunFiles
@@ -41,7 +42,7 @@ class Everything(Export):
         if (folder / "model" / "README.md").is_file():
             kept = run.after.get("kept") or run.after
             by_hand = float(kept["strength"]) if "chosen" in kept else None
-            card = (folder / "model" / "README.md").read_text(encoding="utf-8")
+            card = (folder / "model" / "README.md").read_text(encoding="utf-8").replace(THIS_FOLDER, f"{THIS_FOLDER}/model")
             yield "README.md", card + section(materials, int(run.after.get("folds") or 0), by_hand)
         if (folder / HELD_OUT).is_file():
             yield HELD_OUT, folder / HELD_OUT
