@@ -136,6 +136,7 @@ class Exploring(Relating):
             phase: asked, as each phase begins, whom to tell its progress; in place of ``progress``, which hears of all of them.
         """
         from ..explore.groups.clustering import ClusterParams, cluster
+        from ..explore.groups.edits import NO_CLUSTER
         from ..explore.projection import ProjectionParams, project
 
         def told(name: Phase) -> Progress | None:
@@ -148,7 +149,7 @@ class Exploring(Relating):
         groups = cluster(vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=told("groups"))
         infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
         if groups.noise:
-            infos.append(ClusterInfo(-1, "no cluster", groups.noise))
+            infos.append(ClusterInfo(-1, NO_CLUSTER, groups.noise))
         return MapView(drawn.xy, groups.ids, tuple(infos), drawn.key, corpus.account, self._notes(corpus, model, encoder))
 
     def split(

@@ -12,7 +12,7 @@
       box, el("button", { type: "submit", class: "sb-small-button" }, words));
   }
 
-  // told: {thumbs(a, b) → two small buttons, where there is a basket; items(rows) → Promise<[{row, line, text, value}]>, colourOf(row), actions(list), forms(list), onPoint(row), onPreview(row | null), onClose(), onBack() | null}
+  // told: {thumbs(a, b) → two small buttons, where there is a basket; items(rows) → Promise<[{row, line, text, value, ours?}]>, colourOf(row), actions(list), forms(list), onPoint(row), onPreview(row | null), onClose(), onBack() | null}
   function side(root, told) {
     let number_ = 0;
     const clear = () => { number_ += 1; root.hidden = true; root.replaceChildren(); };
@@ -26,7 +26,7 @@
         items.append(el("li", { "data-row": item.row }, el("button", { type: "button", title: "What lies nearest",
           on: { click: () => told.onPoint(item.row), focus: () => told.onPreview(item.row), blur: () => told.onPreview(null), mouseenter: () => told.onPreview(item.row), mouseleave: () => told.onPreview(null) } },
           el("span", { class: "sb-text", translate: "no" }, item.text),
-          el("span", { class: "sb-map-facts sb-dim" }, el("i", { style: { background: told.colourOf(item.row) } }), el("span", { class: "sb-map-value", translate: "no" }, item.value),
+          el("span", { class: "sb-map-facts sb-dim" }, el("i", { style: { background: told.colourOf(item.row) } }), el("span", { class: "sb-map-value", translate: item.ours ? null : "no" }, item.value),
             el("span", {}, `row ${item.line}`), score === undefined ? null : el("b", {}, from + i === 0 && list.kind === "point" ? "this text" : number(score, 3)))),
           list.kind === "point" && item.row !== list.rows[0] ? told.thumbs?.(list.rows[0], item.row) : null));
       }

@@ -13,6 +13,8 @@ from ...errors import StudioError
 
 MOST_STEPS = 1000
 LONGEST_NAME = 80
+NO_CLUSTER = "no cluster"
+"""What texts of no cluster are called: the one name that is neither a visitor's nor made of texts."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ class Edits:
     def of(cls, ids: np.ndarray, names: Mapping[int, str], labels: Sequence[str] = ()) -> Edits:
         """Before the first step: clusters (n,) and their names, and labels that were given before."""
         whole = tuple(labels) or ("",) * len(ids)
-        return cls(Arranged(np.asarray(ids, np.int64), {-1: "no cluster", **names}, whole, np.zeros(len(ids), bool)))
+        return cls(Arranged(np.asarray(ids, np.int64), {-1: NO_CLUSTER, **names}, whole, np.zeros(len(ids), bool)))
 
     def then(self, step: Step) -> Edits:
         """After one more step.

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.groups.edits import Remove
+from sbert_studio.explore.groups.edits import Edits, Remove
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.mapping import choosing, drawing
 from sbert_studio.ui.panels.mapping.editing import edit
@@ -21,6 +23,17 @@ def test_a_list_holds_its_rows_once_and_leaves_out_what_is_none(page: Page, map_
     corpus = page.maps.get(map_key).corpus
     assert [(item["line"], item["text"], item["value"]) for item in listed] == [(corpus.lines[r], corpus.texts[r], "odd") for r in (3, 5)]
     assert choosing.items(page, {"key": map_key, "rows": "all"}) == []
+
+
+def test_the_name_of_what_is_in_no_cluster_is_the_pages_own_and_is_translated(page: Page, map_key: str) -> None:
+    drawn = page.maps.get(map_key)
+    now = drawn.edits.now
+    start = replace(
+        now, ids=np.where(np.arange(len(now.ids)) == 3, -1, now.ids), labels=tuple("mine" if row == 5 else "" for row in range(40))
+    )
+    page.maps.put(replace(drawn, edits=Edits(start)), map_key)
+    listed = choosing.items(page, {"key": map_key, "rows": [3, 4, 5]})
+    assert [(item["value"], item["ours"]) for item in listed] == [("no cluster", True), ("even", False), ("mine", False)]
 
 
 def test_a_click_finds_the_nearest_and_passes_over_what_was_removed(page: Page, map_key: str) -> None:

@@ -27,11 +27,19 @@ def texts(page: Page, request: Any) -> list[str]:
 
 
 def items(page: Page, request: Any) -> list[dict[str, Any]]:
-    """The entries of a list for some rows, ``{key, rows}``: row, line, text, and the value that the map is coloured by."""
+    """The entries of a list for some rows, ``{key, rows}``: row, line, text, and the value that the map is coloured by; where that is no
+    visitor's nor made of texts but the page's own words, ``ours``."""
     drawn = page.maps.get(_key(request))
-    cells = shown_cells(drawn)
+    cells, now = shown_cells(drawn), drawn.edits.now
+    by_cluster = drawn.colour == CLUSTERS or drawn.colour not in drawn.corpus.fields
     return [
-        {"row": row, "line": drawn.corpus.lines[row], "text": shortened(drawn.corpus.texts[row], _ITEM_LENGTH), "value": cells(row)}
+        {
+            "row": row,
+            "line": drawn.corpus.lines[row],
+            "text": shortened(drawn.corpus.texts[row], _ITEM_LENGTH),
+            "value": cells(row),
+            "ours": bool(by_cluster and not now.labels[row] and now.ids[row] < 0),
+        }
         for row in valid(request.get("rows"), drawn)[:_MOST_ITEMS_AT_ONCE]
     ]
 
