@@ -78,6 +78,8 @@
   };
   window.SB.takeaway = takeaway;
 
+  const span = (cell) => (cell ? `${number(cell[0])} – ${number(cell[2])}` : "");
+  const inFile = { texts: (cell) => cell.join(" | "), interval: span };
   const cells = {
     marked: (cell) => el("span", { class: "sb-text", translate: "no" }, cell.map((part, place) => (place % 2 ? el("mark", {}, part) : part))),
     text: (cell, column) => el("span", { class: "sb-text", translate: column.ours ? null : "no" }, String(cell ?? "")),
@@ -98,8 +100,8 @@
       if (!cell) return "";
       const [low, score, high] = cell;
       const place = (x) => `${Math.max(0, Math.min(1, x)) * 100}%`;
-      return el("span", { class: "sb-interval", title: `95% interval ${number(low)} to ${number(high)}` },
-        el("i", { style: { left: place(low), width: `calc(${place(high)} - ${place(low)})` } }), el("b", { style: { left: place(score) } }));
+      return el("span", { class: "sb-interval-told" }, el("span", { class: "sb-interval", "aria-hidden": "true" },
+        el("i", { style: { left: place(low), width: `calc(${place(high)} - ${place(low)})` } }), el("b", { style: { left: place(score) } })), el("span", {}, span(cell)));
     },
   };
   const rightAligned = new Set(["number", "count", "delta", "change"]);
@@ -139,7 +141,7 @@
           on: { click: (event) => { event.stopPropagation(); act(index); } } }, value.action.mark || "→")) : null));
       root.replaceChildren(
         el("div", { class: "sb-table-head" }, el("p", { class: "sb-caption" }, value.caption || ""),
-          takeaway(root.closest("[id]:not([id^=html-])")?.id || "table", value.columns.map((column) => column.name), () => order.map((index) => value.rows[index].map((cell, at) => (value.columns[at].kind === "texts" ? cell.join(" | ") : cell))))),
+          takeaway(root.closest("[id]:not([id^=html-])")?.id || "table", value.columns.map((column) => column.name), () => order.map((index) => value.rows[index].map((cell, at) => (inFile[value.columns[at].kind] ? inFile[value.columns[at].kind](cell) : cell))))),
         ...(stacked && order.length > 1 ? [sorter(value.columns, sorted, sort)] : []),
         el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" + (stacked ? " sb-stack" : "") },
           el("thead", {}, el("tr", {}, head, value.action || value.pairs ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action ? value.action.label : "Into the basket")) : null)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -65,6 +66,12 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
         page.get_by_role("columnheader", name="Sentences/s").first.locator("button").click()
     speeds = [float(text.replace(",", "")) for text in page.locator("#evaluate-scores td[data-name='Sentences/s']").all_inner_texts()]
     assert speeds == sorted(speeds) and len(speeds) == 2
+    spans = page.locator("#evaluate-scores td[data-name='95% interval']").all_inner_texts()
+    assert len(spans) == 2 and all(re.fullmatch(r"\s*0\.\d{3} – 0\.\d{3}\s*", span) for span in spans), spans
+    with page.expect_download() as coming:
+        page.locator("#evaluate-scores .sb-takeaway button", has_text="CSV").click()
+    told = Path(coming.value.path()).read_text(encoding="utf-8")
+    assert all(span.strip() in told for span in spans)
     page.set_viewport_size({"width": 390, "height": 844})  # no room for headers: a list sorts in their place
     page.select_option("#evaluate-scores select", label="Cosine Spearman")
     scores = page.locator("#evaluate-scores td[data-name='Cosine Spearman']").all_inner_texts()
@@ -100,12 +107,14 @@ _POINTS = [
     ("words", 120_434, 0.3554),
     ("sentence-encoder", 215, 0.8975),
 ]
+_CLOSE = [("all-MiniLM-L6-v2", 113, 0.9257), ("bank_messages", 149, 0.9250)]
 
 
-def test_no_name_in_the_chart_lies_on_another_models_point(visit: Callable[..., Visitor]) -> None:
+@pytest.mark.parametrize("given", [_POINTS, _CLOSE], ids=["apart", "close"])
+def test_no_name_in_the_chart_lies_on_another_models_point(visit: Callable[..., Visitor], given: list[tuple[str, int, float]]) -> None:
     visitor = visit()
     page = visitor.page
-    points = [{"name": name, "rate": rate, "score": score, "low": None, "high": None} for name, rate, score in _POINTS]
+    points = [{"name": name, "rate": rate, "score": score, "low": score - 0.03, "high": score + 0.03} for name, rate, score in given]
     page.evaluate(
         """(points) => {
             const place = document.createElement("div");
@@ -115,10 +124,10 @@ def test_no_name_in_the_chart_lies_on_another_models_point(visit: Callable[..., 
         }""",
         points,
     )
-    page.wait_for_selector("#chart-alone .textpoint >> nth=3", state="attached")
+    page.wait_for_selector(f"#chart-alone .textpoint >> nth={len(given) - 1}", state="attached")
     names = [box for one in page.locator("#chart-alone .textpoint text").all() if (box := one.bounding_box())]
     dots = [box for one in page.locator("#chart-alone .scatterlayer .point").all() if (box := one.bounding_box())]
-    assert len(names) == len(dots) == 4
+    assert len(names) == len(dots) == len(given)
     for own, name in enumerate(names):
         for box in [*(dot for other, dot in enumerate(dots) if other != own), *names[:own]]:
             apart = name["x"] + name["width"] <= box["x"] or box["x"] + box["width"] <= name["x"]

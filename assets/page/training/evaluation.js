@@ -26,7 +26,10 @@
       const middle = (Math.max(...rates) + Math.min(...rates)) / 2;
       // Names stand beside their points, on the side that has room; of two that would meet there, the better one's above and the other's below.
       const near = 0.1 * spread(value.points.flatMap((point) => [point.low ?? point.score, point.high ?? point.score]));
-      const meets = (one, other) => (rates[one] > middle) === (rates[other] > middle) && Math.abs(value.points[one].score - value.points[other].score) < near;
+      // Of two on different sides both names run towards the middle: they meet where there is less room than both are long.
+      const decade = (root.clientWidth - 90) / (Math.max(...rates) - Math.min(...rates) + 2 * room);
+      const facing = (one, other) => Math.abs(rates[one] - rates[other]) * decade < 7 * (short(value.points[one].name).length + short(value.points[other].name).length) + 20;
+      const meets = (one, other) => ((rates[one] > middle) === (rates[other] > middle) || facing(one, other)) && Math.abs(value.points[one].score - value.points[other].score) < near;
       const heights = value.points.map((point, own) => {
         const others = [...value.points.keys()].filter((other) => other !== own && meets(own, other));
         const above = others.filter((other) => value.points[other].score > point.score || (value.points[other].score === point.score && other < own));
