@@ -63,6 +63,8 @@ def test_the_view_holds_what_was_found_and_says_what_it_was_made_with(
     assert value["most"][0] == int(np.argmax(found.moved))
     assert f"keeps {10 * (1 - float(moved.mean())):.1f} of its 10 nearest" in value["said"]
     assert value["outcome"]["before"] == page.studio.store.get(run).before["score"], "the run's own scores, with their verdict"
+    rows = page.studio.store.get(run).dev_rows
+    assert value["outcome"]["of"].startswith(f"Judged by {rows:,} held-out rows of pairs.csv, ") and rows, "and of which rows they are"
     assert "out of" not in json.dumps(value) and HOSTILE not in value["said"]
     base = str(page.studio.settings.default_model)
     assert value["made"]["corpus"] == page.corpora.get(key).corpus.digest and value["made"]["again"] == "changed-go"

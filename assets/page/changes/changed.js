@@ -90,7 +90,7 @@
       root.dataset.texts = "";
       said.replaceChildren(el("p", { class: "sb-said" }, next.said), ...next.more.map((words) => el("p", { class: "sb-dim" }, words)));
       rest.replaceChildren(
-        ...(next.outcome ? [el("section", {}, el("h3", {}, "Scores of the training"), window.SB.scores(next.outcome))] : []),
+        ...(next.outcome ? [el("section", {}, el("h3", {}, "Scores of the training"), next.outcome.of ? el("p", { class: "sb-dim" }, next.outcome.of) : null, window.SB.scores(next.outcome))] : []),
         ...(next.categories ? [categories(next.categories)] : []),
         el("section", {}, el("h3", {}, next.typed ? "Your queries" : "Three texts whose neighbours changed most"), next.queries.map(query)),
         el("section", {}, el("h3", {}, "Pairs that moved most"), el("div", { class: "sb-sides" }, pairs(next.closer, "Came together"), pairs(next.apart, "Came apart"))),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from ....errors import StudioError
+from ....runs.run_files import RunFiles
 from ....studio.changing import MOST_QUERIES
 from ...look.standalone import one_file
 from ...page import Page
@@ -23,6 +24,7 @@ from .value import changed_value
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
+    from ....runs.records.record import Run
     from ...places import Place
 
 _BLANK = "Both models on one corpus: maps that turn into each other, pairs that moved, neighbours lost and gained."
@@ -52,11 +54,25 @@ def form_value(before: str | None, after: str | None, words: str | None, column:
 
 
 def outcome_of(page: Page, before: str, after: str) -> Value | None:
-    """The scores of the run that made ``after`` of ``before``; ``None`` where it is no such run, or has none."""
+    """The scores of the run that made ``after`` of ``before``, and of which rows they are; ``None`` if it is no such run, or has none."""
     if not after.startswith("run-"):
         return None
     run = page.studio.store.get(after)
-    return before_after(run) if run.model == before else None
+    scores = before_after(run) if run.model == before else None
+    return None if scores is None else scores | {"of": _judged_by(page, run)}
+
+
+def _judged_by(page: Page, run: Run) -> str:
+    """Which rows the run's own scores are of; nothing where its folder is gone."""
+    try:
+        files = RunFiles(page.studio.workspace.run(run.id)).source()
+        learned, judged = files["data"]["name"], files.get("dev", {}).get("name")
+    except (StudioError, OSError, ValueError, KeyError):
+        return ""
+    rows = f"{run.dev_rows:,} held-out rows" if run.dev_rows else "held-out rows"
+    if judged is not None:
+        return f"Judged by {rows} of {judged}, beside the file that it was trained on, {learned}; not by the corpus at hand."
+    return f"Judged by {rows} of {learned}, the file that it was trained on; not by the corpus at hand."
 
 
 def look(
