@@ -222,3 +222,38 @@ def test_conversations_are_refused_in_words(tmp_path: Path, more: dict[str, int]
         diagnose(table)
     with pytest.raises(StudioError, match="lists or objects"):
         corpus_from_table(table)
+
+
+def test_dates_and_times_that_python_cannot_hold_stay_as_texts_and_are_noted(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    far, mars = 2**45, pa.timestamp("us", tz="Mars/Phobos")
+    held = {
+        "seconds": (pa.array([0, far, None], pa.timestamp("s")), ["1970-01-01T00:00:00", "1116918-05-14T19:20:32.000", ""]),
+        "micro": (pa.array([-(2**62), 0, 0], pa.timestamp("us")), ["-144169-06-28T09:59:32.612096", *["1970-01-01T00:00:00"] * 2]),
+        "day": (pa.array([2**30, -(2**30), 0], pa.date32()), ["2941775-04-07", "-2937836-09-26", "1970-01-01"]),
+        "milli": (pa.array([2**30 * 86_400_000] * 3, pa.date64()), ["2941775-04-07"] * 3),
+        "long": (pa.array([2**62, None, 1], pa.duration("s")), ["4611686018427387904 seconds", "", "0:00:01"]),
+        "late": (pa.array([2**62, 0, 0], pa.int64()).view(pa.time64("us")), ["4611686018427387904 microseconds", *["00:00:00"] * 2]),
+        "zone": (pa.array([0, None, 1], mars), ["1970-01-01T00:00:00.000000+00:00", "", "1970-01-01T00:00:00.000001+00:00"]),
+    }
+    texts = ["one two", "three four", "five six"]
+    for name, (column, told) in held.items():
+        pq.write_table(pa.table({"text": texts, name: column}), tmp_path / f"{name}.parquet")
+        table = read_table(tmp_path / f"{name}.parquet")
+        assert contents(table) == [list(row) for row in zip(texts, told, strict=True)], name
+        (note,) = [finding for finding in table.notes if "date or time" in finding.message]
+        assert repr(name) in note.message
+        assert 1 <= len(note.rows) <= 3
+        assert set(note.rows) <= {2, 3, 4}
+    nested = {
+        "list": pa.array([[far], [0], []], pa.list_(pa.timestamp("s"))),
+        "struct": pa.array([{"a": far}, None, {"a": 0}], pa.struct([("a", pa.timestamp("s"))])),
+        "map": pa.array([[("a", far)], [], None], pa.map_(pa.string(), pa.timestamp("s"))),
+    }
+    for name, column in nested.items():
+        pq.write_table(pa.table({"text": texts, name: column}), tmp_path / "nested.parquet")
+        table = read_table(tmp_path / "nested.parquet")
+        assert "1116918-05-14T19:20:32" in str(contents(table)[0]), name
+        assert any(f"'{name}'" in finding.message and finding.rows == (2,) for finding in table.notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ...values.cells import LONGEST_CELL, cell_text, clean
 from ..columns import Columns, refuse_long, refuse_much
 from ..rows import MOST_COLUMNS, MOST_ROWS, Content
 from .collect import collect
+from .moments import Moments
 
 _BATCH = 4_096
 _LARGE = 1 << 16
@@ -51,16 +53,18 @@ def read_parquet(path: Path, *, progress: Progress | None = None) -> Content:
                 raise StudioError(f"{path.name} has more than {MOST_COLUMNS:,} columns", "keep the text, score and label columns only")
             if len(set(names)) < len(names):
                 raise StudioError(f"two columns of {path.name} have the same name", "give each column a name of its own")
-            rows = _rows(source, progress, _BATCH if small and not nested else _few(sizes.values(), metadata.num_rows))
+            moments = Moments()
+            rows = _rows(source, progress, _BATCH if small and not nested else _few(sizes.values(), metadata.num_rows), moments)
             if nested:
-                return collect((line, dict(zip(names, row, strict=True))) for line, row in rows)
+                content = collect((line, dict(zip(names, row, strict=True))) for line, row in rows)
+                return replace(content, notes=(*content.notes, *moments.notes()))
             columns = Columns(len(names))
             for line, row in rows:
                 columns.append(line, [cell_text(value) for value in row])
     except (pa.ArrowException, OSError, ValueError) as error:
         raise StudioError(f"{path.name} is not a Parquet file that can be read", "write it again, or save it as CSV") from error
     data, lines = columns.finish(names)
-    return Content(names, data, lines, ())
+    return Content(names, data, lines, moments.notes())
 
 
 def _sizes(metadata: Any) -> Counter[str]:
@@ -77,13 +81,14 @@ def _few(sizes: Iterable[int], rows: int) -> int:
     return max(1, min(_BATCH // 16, _AT_ONCE // max(sizes))) if rows <= _BATCH else _BATCH // 16
 
 
-def _rows(source: Any, progress: Progress | None, size: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
+def _rows(source: Any, progress: Progress | None, size: int, moments: Moments) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """(row number, values) of each row, ``size`` rows at a time; few where columns are large, for one short chunk may hold long cells."""
     total, line, characters = source.metadata.num_rows, 2, 0
     for batch in source.iter_batches(batch_size=size):
         characters += sum(map(_characters, batch.columns))
         refuse_much(characters, line + len(batch) - 1)
-        for row in zip(*(_values(column, line) for column in batch.columns), strict=True):
+        columns = zip(batch.columns, batch.schema.names, strict=True)
+        for row in zip(*(_values(column, clean(name), line, moments) for column, name in columns), strict=True):
             yield line, row
             line += 1
         if progress:
@@ -125,7 +130,7 @@ def _characters(column: Any) -> int:
     return int(pc.sum(pc.cast(_lengths(column), pa.int64())).as_py() or 0)
 
 
-def _values(column: Any, line: int) -> list[Any]:
+def _values(column: Any, name: str, line: int, moments: Moments) -> list[Any]:
     """The values of a column of a batch whose first row is ``line``; a float32 has the digits that tell it from its neighbours."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -140,8 +145,7 @@ def _values(column: Any, line: int) -> list[Any]:
     if pa.types.is_float32(kind) or pa.types.is_float16(kind):
         values = column.to_numpy(zero_copy_only=False)
         return [None if missing else float(str(value)) for value, missing in zip(values, column.is_null().to_pylist(), strict=True)]
-    plain: list[Any] = column.to_pylist()
-    return plain
+    return moments.values(column, name, line)
 
 
 def _unfolded(column: Any) -> list[Any]:
