@@ -144,6 +144,27 @@ def test_what_can_be_made_again_is_kept_within_its_part_of_the_disk(tmp_path: Pa
         assert all(0 < size <= 1 << 20 for size in sizes)
 
 
+def test_a_store_that_cannot_be_opened_is_told_once_and_memory_is_given_back_all_the_same(
+    tmp_path: Path, model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with studio_at(tmp_path / "home", model, limits=Limits(minutes=60, keep_days=14)) as studio:
+        keeper, database = Keeper(studio), studio.workspace.database
+        database.mkdir()
+        for _ in range(3):
+            keeper.look(NOW)
+        (told,) = caplog.records
+        assert told.levelname == "WARNING" and told.exc_info is None and database.name in told.getMessage()
+        assert keeper._resident > 0  # what was in use when memory was given back
+        database.rmdir()
+        keeper.look(NOW)
+        assert len(caplog.records) == 1
+        database.replace(tmp_path / "aside")
+        database.mkdir()
+        keeper.look(NOW)
+        assert len(caplog.records) == 2  # it has come again
+        database.rmdir()
+
+
 def test_limits_come_from_the_environment_and_only_a_shared_page_has_any_by_itself(tmp_path: Path) -> None:
     assert Settings.from_env({"SBERT_STUDIO_HOME": str(tmp_path)}).limits == Limits()
     assert Settings.from_env({"SPACE_ID": "a/b", "SBERT_STUDIO_HOME": str(tmp_path)}).limits == SHARED_LIMITS

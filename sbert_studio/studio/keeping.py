@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..caches import give_back
-from ..errors import StudioError
+from ..errors import StudioError, plainly
 from ..runs.records.record import Run
 from ..workspace import Workspace, write_json
 from .fitting.fitted import remove_old_fitted
@@ -39,6 +39,7 @@ class Keeper:
         self._thread: threading.Thread | None = None
         self._resident = 0
         self._trained = False
+        self._told: frozenset[str] = frozenset()
 
     def start(self) -> None:
         """Look every quarter of a minute, until :meth:`close`."""
@@ -52,8 +53,9 @@ class Keeper:
             self._thread.join(5)
 
     def look(self, now: datetime | None = None) -> None:
-        """Do once what there is to do."""
+        """Do once what there is to do; what of the machine hinders it, such as a full disk, is logged once until it changes."""
         now = now or datetime.now(timezone.utc)
+        troubles: dict[str, None] = {}
         for task in (
             lambda: self._end_long(now),
             lambda: remove_old(self._studio, now),
@@ -64,8 +66,16 @@ class Keeper:
         ):
             try:
                 task()
-            except Exception:
-                log.exception("something that is looked after from time to time could not be")
+            except Exception as error:
+                known = error if isinstance(error, StudioError) else plainly(error)
+                if known is None:
+                    log.exception("something that is looked after from time to time could not be")
+                else:
+                    troubles[str(known)] = None
+        for words in troubles:
+            if words not in self._told:
+                log.warning("something that is looked after from time to time could not be: %s", words)
+        self._told = frozenset(troubles)
 
     def _work(self) -> None:
         while not self._ended.wait(_EVERY):
@@ -94,14 +104,17 @@ class Keeper:
         keep_below(self._studio.workspace.home / "exports", part, Path(), "*.zip")
 
     def _memory(self) -> None:
-        """Return memory once a training has ended, or much was used and let go of since."""
-        busy = any(run.active for run in self._studio.store.runs(status="running"))
+        """Return memory once a training has ended, or much was used and let go of since, which is seen without the store too."""
         from ..training.loop.memory import resident_bytes
 
-        if (self._trained and not busy) or resident_bytes() > self._resident + _GROWN:
-            give_back()
-            self._resident = resident_bytes()
-        self._trained = busy
+        busy = self._trained
+        try:
+            busy = any(run.active for run in self._studio.store.runs(status="running"))
+        finally:
+            if (self._trained and not busy) or resident_bytes() > self._resident + _GROWN:
+                give_back()
+                self._resident = resident_bytes()
+            self._trained = busy
 
 
 def kept_until(settings: Settings, workspace: Workspace, run: Run) -> datetime | None:
