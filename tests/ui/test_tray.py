@@ -168,5 +168,6 @@ def test_a_training_is_listed_with_its_steps_and_stopped_by_its_owner(page: Page
 def test_what_a_browser_makes_up_finds_and_ends_nothing(page: Page, sent: Any) -> None:
     assert look(page, sent) == {"entries": []}
     assert set(look(page, sent, stops=True)) == {"error"}
-    with pytest.raises(StudioError, match="no longer under way"):
-        rows.stop(page, "", None, "work-99999999")
+    for number in ("99999999", "9" * 5000, "²", "-1", ""):
+        with pytest.raises(StudioError, match="no longer under way"):
+            rows.stop(page, "", None, f"work-{number}")

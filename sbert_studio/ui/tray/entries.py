@@ -66,8 +66,9 @@ def stop(page: Page, session: str, owner: object, name: str) -> None:
         StudioError: the visitor has none of that name under way.
     """
     visitor = page.visitor(owner)
-    if name.startswith(_WORK) and name.removeprefix(_WORK).isdecimal():
-        if VISITS.stop(session, number=int(name.removeprefix(_WORK))):
+    if name.startswith(_WORK):
+        number = next((work.number for work in VISITS.of(session) if f"{_WORK}{work.number}" == name), None)
+        if number is not None and VISITS.stop(session, number=number):
             return
     elif name.startswith(_JOB):
         for jobs, _, _ in _jobs_of(page):
