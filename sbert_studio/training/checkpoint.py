@@ -151,6 +151,16 @@ class Checkpoints:
         (self.at(step) / OPTIMISER).unlink(missing_ok=True)
 
 
+def sweep(folder: Path) -> None:
+    """Remove what a killed process left half written among the checkpoints of a run, those of its folds too; nobody may be at it.
+
+    Args:
+        folder: the run's; it need not exist.
+    """
+    for found in list(folder.glob(f"**/{_FOLDER}")):
+        Checkpoints(found.parent).newest()
+
+
 @contextlib.contextmanager
 def disk_space(what: str, folder: Path) -> Iterator[None]:
     """Turn a full disk into an error that a person can mend.

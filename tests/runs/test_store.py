@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,42 @@ def test_a_run_whose_process_is_gone_reads_as_interrupted(store: Store, status: 
     assert store.recover() == [run.id]
     assert store.get(run.id).status == "interrupted"
     assert store.recover() == []
+
+
+def test_what_a_killed_process_left_half_written_is_removed_once_its_run_is_interrupted(store: Store) -> None:
+    run = _run()
+    store.add(run)
+    script = """
+import sys
+from pathlib import Path
+from sbert_studio.runs.running.lease import Leases
+from sbert_studio.workspace import atomic_folder
+run = Path(sys.argv[1])
+run.mkdir(parents=True, exist_ok=True)
+leases = Leases(run.parent)
+assert leases.take(run.name)
+begun = []
+for place in sys.argv[1:]:
+    whole = Path(place) / "checkpoints" / "step-000000001"
+    whole.mkdir(parents=True)
+    (whole / "state.json").write_text("{}")
+    begun.append(atomic_folder(whole.with_name("step-000000002")))
+    (begun[-1].__enter__() / "model.safetensors").write_bytes(bytes(1000))
+input()
+"""
+    folder = store.path.parent / "runs" / run.id
+    places = [folder, folder / "folds" / "1"]
+    writer = subprocess.Popen([sys.executable, "-c", script, *map(str, places)], stdin=subprocess.PIPE)
+    store.record(run.id, status="running", process=writer.pid, birth=birth_of(writer.pid))
+    parts = [place / "checkpoints" for place in places]
+    until = time.monotonic() + 60
+    while not list(parts[1].glob(".part-*/model.safetensors")) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert store.recover() == [] and all(list(part.glob(".part-*")) for part in parts), "a living process is at it"
+    writer.kill()
+    writer.wait()
+    assert store.recover() == [run.id]
+    assert [sorted(path.name for path in part.iterdir()) for part in parts] == [["step-000000001"]] * 2
 
 
 def test_a_killed_process_that_nobody_waited_for_counts_as_gone() -> None:

@@ -204,7 +204,8 @@ class Store:
     def recover(self) -> list[str]:
         """Mark as interrupted each run that reads as queued or running though no process has it.
 
-        One whose end stands in its folder alone, since the database could not be written then, gets that end.
+        One whose end stands in its folder alone, since the database could not be written then, gets that end. What it was killed
+        in the midst of writing is removed; its checkpoints stay.
 
         Returns:
             Their ids. Runs of another living process on the same home stay as they are.
@@ -221,6 +222,9 @@ class Store:
             try:
                 if self._give_up(run_id):
                     lost.append(run_id)
+                from ...training.checkpoint import sweep
+
+                sweep(self._runs / run_id)
             finally:
                 self._leases.release(run_id)
         return lost
