@@ -89,12 +89,17 @@ def go(
     model, named = gr.skip(), gr.skip()
     found, corpus_key = False, None
     wanted = place.model or (page.studio.settings.default_model if place.whole else "")
-    if wanted:
+    named_models = [name for name in dict.fromkeys((wanted, place.before, place.after)) if name]
+    if named_models:
         choices = page.model_choices(owner)
-        if wanted in {name for _, name in choices}:
+        gone = [name for name in named_models if name not in {known for _, known in choices}]
+        if wanted and wanted not in gone:
             model, found = gr.update(choices=choices, value=wanted), True
-        else:
-            missing.append(f"The model {wanted[:80]!r} is not at hand here.")
+        if len(gone) == 1:
+            missing.append(f"The model {gone[0][:80]!r} is not at hand here.")
+        elif gone:
+            names = ", ".join(repr(name[:80]) for name in gone)
+            missing.append(f"The models {names} are not at hand here.")
     corpus = place.corpus or (page.sample_corpus().id if place.whole else "")
     if corpus:
         try:

@@ -132,5 +132,14 @@ def test_the_two_models_of_what_changed_come_back_where_both_are_here(page: Page
     found = changing.asked_for(page, None, Place(before=tiny, after="glove-6B-50d", ask="cats\ndogs"))
     assert found is not None and found[1:] == (tiny, "glove-6B-50d", "cats\ndogs")
     assert changing.asked_for(page, None, Place(before=tiny)) is None
-    with pytest.raises(StudioError, match="run-0000000000"):
-        changing.asked_for(page, None, Place(before=tiny, after="run-0000000000"))
+    assert changing.asked_for(page, None, Place(before=tiny, after="run-0000000000")) is None
+
+
+def test_all_models_of_a_link_that_are_not_here_are_named_once(page: Page, said: list[str]) -> None:
+    sent = {"tab": "map", "view": "changed", "from": "__proto__", "to": "constructor", "model": "run-0000000000"}
+    *_, place = places.go(page, TABS, None, (None, None), sent)
+    assert changing.asked_for(page, None, place) is None
+    assert said == ["The models 'run-0000000000', '__proto__', 'constructor' are not at hand here."]
+    said.clear()
+    places.go(page, TABS, None, (None, None), sent | {"to": "__proto__", "model": ""})
+    assert said == ["The model '__proto__' is not at hand here."]

@@ -110,18 +110,15 @@ def look(
 
 
 def asked_for(page: Page, owner: Any, place: Place | None) -> tuple[list[tuple[str, str]], str, str, str] | None:
-    """What an address asks to be compared: the models to choose from, the two, and the queries; ``None`` where it names none.
+    """What an address asks to be compared: the models to choose from, the two, and the queries.
 
-    Raises:
-        StudioError: one of the two is not at hand.
+    ``None`` where it names none, or one that is not at hand, which :func:`~sbert_studio.ui.places.go` has told.
     """
     if place is None or not (place.before and place.after):
         return None
     choices = page.model_choices(owner)
-    gone = [name for name in (place.before, place.after) if name not in {known for _, known in choices}]
-    if gone:
-        raise StudioError(f"the model {gone[0][:80]!r} is not at hand here", "choose two others")
-    return choices, place.before, place.after, place.ask
+    here = {place.before, place.after} <= {known for _, known in choices}
+    return (choices, place.before, place.after, place.ask) if here else None
 
 
 def texts(page: Page, request: Any) -> list[str]:
