@@ -76,3 +76,13 @@ def test_a_step_that_makes_no_sense_is_refused_in_words(make, words: str) -> Non
 def test_labels_that_were_given_before_are_there_from_the_beginning() -> None:
     edits = Edits.of(IDS, {0: "a", 1: "b"}, ["x", "", "", "", "", ""])
     assert edits.then(Label((1,), "y")).undone().now.labels[:2] == ("x", "")
+
+
+def test_names_hold_no_control_characters_and_something_to_be_seen() -> None:
+    unseen = "\0\x01\x1b\x7f\x9f\u202a\u202e\u2066\u2069\ud800"
+    assert Label((0,), f"ur{unseen}gent \u202e\tcard\0").name == "urgent card"
+    assert Rename(0, f"{unseen} bank cards").name == "bank cards"
+    assert Label((0,), "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645").name.count("\u200c") == 1, "Persian is written with it"
+    for nothing in (unseen, "\u200b", " \u2067 ", ""):
+        with pytest.raises(StudioError, match="a letter at least"):
+            Rename(0, nothing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,8 @@ MOST_STEPS = 1000
 LONGEST_NAME = 80
 NO_CLUSTER = "no cluster"
 """What texts of no cluster are called: the one name that is neither a visitor's nor made of texts."""
+# Control characters (C0, C1), embeddings, overrides and isolates of the direction of writing, and halves of surrogate pairs.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -235,14 +238,15 @@ class Edits:
 
 
 def named(name: str) -> str:
-    """A name as it is kept: on one line, with no blanks around it.
+    """A name as it is kept: on one line, with no blanks around it, without control characters and what turns the direction of writing.
 
     Raises:
-        StudioError: it is blank or too long.
+        StudioError: nothing is left to be seen, or it is too long.
     """
-    short = " ".join(name.split())
-    if not short or len(short) > LONGEST_NAME:
-        raise StudioError("a name has a letter at least, and 80 at most", "type a shorter one" if short else "type one")
+    short = " ".join(_CONTROLS.sub("", " ".join(name.split())).split())
+    seen = any(letter.isprintable() and letter != " " for letter in short)
+    if not seen or len(short) > LONGEST_NAME:
+        raise StudioError("a name has a letter at least, and 80 at most", "type a shorter one" if seen else "type one")
     return short
 
 
