@@ -1,31 +1,35 @@
-"""What Gradio refuses before a handler is called, told in words: by itself it answers ``error: null``."""
+"""What does not fit a handler is refused in words before it is called: by itself Gradio answers ``error: null``, or calls it."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
 from gradio.exceptions import InvalidPathError
+from gradio.processing_utils import check_all_files_in_cache
 
 from ...errors import in_brief
 
 log = logging.getLogger(__name__)
 _NOT_SENT = "this file was not sent to the page. hint: upload it first (gradio_client: handle_file), and pass what the upload returned."
 _NOT_READ = "the arguments could not be read: {}. hint: see the page's API documentation for their number and their kinds."
+_SIMPLE = (str, int, float, bool)
+_NO_EVENT = "this event was sent without what was chosen. hint: it is sent by the page when something is clicked"
 
 
 class PlainBlocks(gr.Blocks):  # type: ignore[misc]
     """``gr.Blocks`` that says why it refuses the arguments of a call."""
 
-    async def preprocess_data(self, *args: Any, **named: Any) -> Any:
+    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *args: Any, **named: Any) -> Any:
         """The arguments as the handlers take them.
 
         Raises:
             gr.Error: they are refused, and why.
         """
         try:
-            return await super().preprocess_data(*args, **named)
+            return await super().preprocess_data(block_fn, _fitting(block_fn.inputs, inputs), *args, **named)
         except gr.Error as error:
             error.print_exception = False  # it is told to who asked
             error.message = in_brief(str(error.message))
@@ -37,3 +41,65 @@ class PlainBlocks(gr.Blocks):  # type: ignore[misc]
             # The reason that Gradio gives goes on with a list of its components.
             reason = next(iter(str(error.__cause__ or error).strip().splitlines()), "") or type(error).__name__
             raise gr.Error(_NOT_READ.format(reason[:200].rstrip(" .:")), print_exception=False) from None
+
+    async def call_function(
+        self,
+        block_fn: Any,
+        processed_input: list[Any],
+        iterator: Any = None,
+        requests: Any = None,
+        event_id: str | None = None,
+        event_data: gr.EventData | None = None,
+        *args: Any,
+        **named: Any,
+    ) -> Any:
+        """What the handler returns, see ``gr.Blocks``.
+
+        Raises:
+            gr.Error: it is told of an event, and this one tells nothing, or of a file that was not sent to the page.
+        """
+        if getattr(block_fn, "collects_event_data", False) and iterator is None:
+            sent = None if event_data is None else event_data._data
+            if not isinstance(sent, Mapping) or not {"index", "value"} <= sent.keys() or isinstance(sent["value"], list | dict):
+                raise gr.Error(_NO_EVENT, print_exception=False)
+            try:
+                check_all_files_in_cache(dict(sent))
+            except Exception:
+                raise gr.Error(_NOT_SENT, print_exception=False) from None
+        return await super().call_function(block_fn, processed_input, iterator, requests, event_id, event_data, *args, **named)
+
+
+def _fitting(components: list[Any], given: list[Any]) -> list[Any]:
+    """The values for a handler's inputs; what a browser kept that is not of its kind is as if nothing had been kept.
+
+    Raises:
+        gr.Error: a value is of a kind that its component never sends.
+    """
+    fitting = list(given)
+    for place, (component, value) in enumerate(zip(components, given, strict=False)):
+        if isinstance(component, gr.BrowserState):
+            if not isinstance(value, type(component.default_value)):
+                fitting[place] = None
+        elif not _fits(component, value):
+            what = component.label or "a value"
+            raise gr.Error(_NOT_READ.format(f"{what[:80]} cannot be {_KINDS.get(type(value), 'this')}"), print_exception=False)
+    return fitting
+
+
+_KINDS = {list: "a list", dict: "an object", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+
+
+def _fits(component: Any, value: Any) -> bool:
+    """Whether a component can have sent a value; ``None`` is what an empty one sends."""
+    if value is None:
+        return True
+    if isinstance(component, gr.Textbox | gr.Radio):
+        return isinstance(value, _SIMPLE)
+    if isinstance(component, gr.Dropdown):
+        many = value if component.multiselect and isinstance(value, list) else [value]
+        return all(isinstance(one, _SIMPLE) for one in many)
+    if isinstance(component, gr.Checkbox):
+        return isinstance(value, bool)
+    if isinstance(component, gr.Number | gr.Slider):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return True
