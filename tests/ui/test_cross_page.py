@@ -66,7 +66,7 @@ def test_hits_are_ranked_again(tuned: tuple[Page, str, Path]) -> None:
 def test_it_is_judged_beside_an_encoder(tuned: tuple[Page, str, Path]) -> None:
     page, run, data = tuned
     scores, details = evaluate.judge(page.studio, [page.studio.settings.default_model, run], data, "auto", "pairs")
-    assert len(scores["rows"]) == 2 and "sts" in scores["caption"]
+    assert len(scores["rows"]) == 2 and "Similarity with scores" in scores["caption"]
     kinds = [row[1] for row in details["rows"]]
     assert kinds == ["cosine", "dot", "euclidean", "manhattan", "pair"]
 

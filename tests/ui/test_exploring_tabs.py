@@ -21,9 +21,9 @@ def test_a_file_of_pairs_tells_what_was_left_out_and_how_its_scores_agree(page: 
     path.write_text("\n".join(["sentence1,sentence2,score", *rows[:4], "", ",cat,3", *rows[4:], "cat,dog,unsure"]), encoding="utf-8")
     value = pairs_file.pairs_table(pairs_file.pairs(page.studio, path, None))
     assert value["caption"] == "33 rows read, 31 compared, 2 left out"
-    assert "blank (1: row 6); text on one side only (1: row 7)" in value["note"]
     told = pairs_file.worst_table(pairs_file.pairs(page.studio, path, None))
     assert told is not None and "agree over 30 rows by Spearman 0.9261" in told["caption"]
+    assert "blank (1: row 6); text on one side only (1: row 7)" in told["caption"], "said where the score is"
 
 
 def test_the_file_of_scored_pairs_keeps_columns_that_are_called_as_ours(tmp_path: Path) -> None:
