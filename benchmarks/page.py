@@ -42,13 +42,13 @@ def page(**environment: str) -> Iterator[tuple[str, int]]:
         process = subprocess.Popen(command, env=told, stdout=subprocess.DEVNULL)
         try:
             address = f"http://127.0.0.1:{port}"
-            for _ in range(_START * 2):
+            for _ in range(_START * 20):
                 assert process.poll() is None, "the page ended while it was opened"
                 try:
                     httpx.get(f"{address}/config", timeout=5)
                     break
                 except httpx.HTTPError:
-                    time.sleep(0.5)
+                    time.sleep(0.05)
             else:
                 raise AssertionError("the page did not open in time")
             yield address, process.pid

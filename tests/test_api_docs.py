@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import json
 import re
@@ -14,7 +13,7 @@ import gradio_client
 import httpx
 import pytest
 from pydantic import ConfigDict, TypeAdapter
-from tiny_studio import studio_at, write_model
+from tiny_studio import awaited, studio_at, write_model
 
 from sbert_studio.ui.api.answers import ANSWERS, OPEN
 from sbert_studio.ui.app import launch
@@ -121,7 +120,7 @@ def test_mcp_clients_find_the_verbs_and_call_them(url: str) -> None:
             answer = await session.call_tool(next(name for name in names if name.endswith("similarity")), {"a": "cat dog", "b": "cat dog"})
             return names, answer.content[0].text  # type: ignore[union-attr]
 
-    names, answer = asyncio.run(ask())
+    names, answer = awaited(ask())
     assert {name.rpartition("_")[2] for name in names} >= set(ANSWERS), names
     held("similarity", json.loads(answer))
 

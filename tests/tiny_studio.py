@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio
 
+T = TypeVar("T")
 _WORDS = "cat dog mat park red blue fast slow hello world bank card lost found river stone bread milk moon star"
 WORDS = _WORDS.split()
 
@@ -81,3 +84,9 @@ def studio_at(home: Path, model: Path | str = "all-MiniLM-L6-v2", **settings: An
     """A studio on the CPU whose default model is the tiny one."""
     with Studio(Settings(home=home, device="cpu", default_model=str(model), **settings), allow_folders=True) as studio:
         yield studio
+
+
+def awaited(work: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns, run in a thread of its own: a loop runs already in one that has driven a browser."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

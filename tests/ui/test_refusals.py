@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import gradio as gr
 import pytest
+from tiny_studio import awaited
 
 from sbert_studio.ui.visitors.refusals import PlainBlocks
 
@@ -15,7 +15,7 @@ def sent(handler: Any, component: Any, value: Any, event: Any = None) -> Any:
     with PlainBlocks() as blocks:
         component = component()
         gr.Textbox().change(handler, component)
-    return asyncio.run(blocks.process_api(next(iter(blocks.fns.values())), [value], event_data=gr.EventData(None, event)))
+    return awaited(blocks.process_api(next(iter(blocks.fns.values())), [value], event_data=gr.EventData(None, event)))
 
 
 def chosen(value: Any, event: gr.SelectData) -> None:

@@ -5,9 +5,21 @@
   // Here "apart" is said of a whole group already.
   const thumbs = (host, ...given) => window.SB.thumbs({ trigger: (name, { index, value }) => host.trigger(name, { index, value: `say ${value}` }) }, ...given);
   const many = (count, one, more) => `${grouped(count)} ${count === 1 ? one : more}`;
+  const RESTS = 200, PATIENCE = 10000;  // milliseconds
   let made = 0;
 
   views.alike = (root, host) => {
+    // One question at a time, once the hand rests: several at once may come to the server in another order.
+    let wanted = null, asked = null, drawn = null, resting = 0, patience = 0;
+    function ask() {
+      if (asked !== null && Date.now() < patience) { resting = setTimeout(ask, RESTS); return; }
+      asked = null;
+      if (wanted === null || wanted === drawn) { wanted = null; return; }
+      asked = wanted;
+      patience = Date.now() + PATIENCE;
+      select(host, "threshold", asked);
+    }
+
     // What the threshold comes to, or while it is moved at most would; the groups themselves are drawn when the hand lets go.
     const counted = (value, at) => {
       const [step, most] = value.steps[at];
@@ -24,8 +36,10 @@
           change: () => {
             const to = value.steps[Number(slider.value)][0];
             window.SB.place({ tab: "search", view: "near", alike: to.toFixed(3) }, "alike");
-            asked = { to, until: Date.now() + 5000 };
-            select(host, "threshold", to);
+            wanted = to;
+            if (asked === null) patience = Date.now() + PATIENCE;
+            clearTimeout(resting);
+            resting = setTimeout(ask, RESTS);
           },
         } });
       slider.value = at;
@@ -50,11 +64,13 @@
         group.rest ? el("p", { class: "sb-dim" }, `and ${many(group.rest, "more", "more")}`) : null);
     };
 
-    let asked = null;
     return (value) => {
-      // An answer to a step that the hand has left already: that of its last one is on its way.
-      if (asked && !value.empty && Math.abs(value.threshold - asked.to) > 1e-6 && Date.now() < asked.until) return undefined;
-      asked = null;
+      // An answer to a step that the hand has left already is not drawn under it.
+      const answers = (step) => step !== null && Math.abs(value.threshold - step) < 1e-6;
+      if (answers(asked)) asked = null;
+      if (wanted !== null && !value.empty && !answers(wanted) && Date.now() < patience) return undefined;
+      if (answers(wanted)) wanted = null;
+      drawn = value.empty ? null : value.steps.find(([step]) => answers(step))?.[0] ?? null;
       if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));
       const focus = root.contains(document.activeElement) && document.activeElement.type === "range";
       root.replaceChildren(
