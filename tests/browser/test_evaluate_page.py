@@ -34,8 +34,10 @@ def it_comes_back_and_is_done_again(visitor: Visitor) -> None:
     page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
     page.wait_for_function("document.querySelector('#evaluate-file').innerText.includes('small')")
     page.wait_for_function("document.querySelector('#evaluate-models').innerText.includes('glove-6B-50d')")
+    # Its parts come back one after the other; once they are there, the form says again what the result was made of.
+    page.wait_for_function("!document.querySelector('#evaluate-said .sb-made-stale')")
     page.wait_for_timeout(1500)  # what changes by itself has changed
-    assert not page.is_visible("#evaluate-said .sb-made-stale"), "the form says again what the result was made of"
+    page.wait_for_function("!document.querySelector('#evaluate-said .sb-made-stale')", timeout=5000)
     page.locator("#evaluate-file").get_by_role("button", name="Clear").first.click()
     visitor.see("#evaluate-said .sb-made-stale")
     page.locator("#evaluate-said").get_by_role("button", name="Do it again").click()
