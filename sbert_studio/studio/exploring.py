@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from ..encoders.base import Encoder
     from ..encoders.scorers.pair_scorer import PairScorer
     from ..explore.groups.clustering import ClusterParams
+    from ..explore.hits import Hit
+    from ..explore.lexical.index import LexicalIndex
     from ..explore.projection import ProjectionParams
-    from ..explore.search import Hit, LexicalIndex, SemanticIndex
+    from ..explore.search import SemanticIndex
 
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
@@ -57,7 +59,7 @@ class Exploring(Relating):
             rerank: rank the best hits again by this model's score of the query with each (``True``: by that of the settings). A
                 cross-encoder reads every pair whole; a poly-encoder reads the corpus once, and then the query alone.
         """
-        from ..explore.search import fuse
+        from ..explore.hits import fuse
 
         query, k = given(query, "query"), _at_least_one(k, "k")
         if mode not in MODES:
@@ -213,7 +215,7 @@ class Exploring(Relating):
         return self._services.meanings.get(key, lambda: SemanticIndex(self._vectors(corpus, encoder, progress)), checkpoint)
 
     def _lexical(self, corpus: Corpus) -> LexicalIndex:
-        from ..explore.search import LexicalIndex
+        from ..explore.lexical.index import LexicalIndex
 
         return self._services.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts), checkpoint)
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..encoders.catalog import Catalog
     from ..explore.calibration import Usual
-    from ..explore.search import LexicalIndex, SemanticIndex
+    from ..explore.lexical.index import LexicalIndex
+    from ..explore.search import SemanticIndex
     from ..explore.vectors import VectorStore
     from ..runs.records.store import Store
     from ..runs.running.runner import Runner
