@@ -118,7 +118,7 @@ class Catalog:
         """
         source = self.resolve(name, allow_folders=allow_folders)
         folder = fetched(source)
-        return self._kept(folder, "poly", lambda: with_codes(self._read(source, folder), folder).freeze())
+        return self._kept(folder, "poly", lambda: with_codes(self._read(source, folder, frozen=True), folder).freeze())
 
     def load_scorer(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder | PolyEncoder:
         """The shared model ``name`` that scores pairs, of whichever family, for inference only.
@@ -226,16 +226,16 @@ class Catalog:
         return cast(Kind, self._models.get((str(folder), folder_stamp(folder), how), read, checkpoint))
 
     def _shared(self, source: Source, folder: Path, name: str, precision: str) -> SentenceEncoder:
-        encoder = self._read(source, folder).freeze(precision)
+        encoder = self._read(source, folder, frozen=True).freeze(precision)
         if self._elsewhere is not None:
             encoder.elsewhere = self._elsewhere(self.workspace.home, name, precision, encoder.fingerprint)
         return encoder
 
-    def _read(self, source: Source, folder: Path) -> SentenceEncoder:
+    def _read(self, source: Source, folder: Path, frozen: bool = False) -> SentenceEncoder:
         require_unaltered(source, folder)
         if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
             return self._read_adapter(source, folder)
-        encoder = load_folder(folder, source.name, self.device)
+        encoder = load_folder(folder, source.name, self.device, frozen)
         encoder.base = source.base
         return encoder
 

@@ -6,6 +6,7 @@ import importlib
 import logging
 import pkgutil
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -116,13 +117,16 @@ def _drawn(studio: Studio, page: Page) -> Any:
     return blocks
 
 
-def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = True, mcp: bool = False) -> tuple[Any, str]:
+def launch(
+    studio: Studio, host: str, port: int, share: bool, *, block: bool = True, mcp: bool = False, ready: Callable[[], None] = lambda: None
+) -> tuple[Any, str]:
     """Serve the page until it is interrupted (or, not ``block``, from a background thread).
 
     Args:
         host, port: what to listen on; port 0 takes a free one.
         share: ask Gradio for a public tunnel.
         mcp: serve the endpoints to MCP clients as well, at ``/gradio_api/mcp/``.
+        ready: called once the page answers, before anything is read in ahead of its first use.
 
     Returns:
         the running ``gr.Blocks`` and its local URL.
@@ -130,8 +134,6 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
     page = Page(studio, replace(studio.settings, host=host, share=share).shared)
     blocks = _drawn(studio, page)
     keep_little()
-    # UMAP is read in, and where no compiled code of it is kept compiled, on first use: seconds that nobody should wait for.
-    threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     folder = plotly_folder()
     gr.set_static_paths([folder, FOLDER])
     _, url, _ = blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE).launch(
@@ -161,6 +163,9 @@ def launch(studio: Studio, host: str, port: int, share: bool, *, block: bool = T
     answer_in_json(blocks.mcp_server_obj)
     page.sessions.set_blocks(blocks)
     blocks.app.state_holder = page.sessions
+    ready()
+    # UMAP is read in, and where no compiled code of it is kept compiled, on first use: seconds that nobody should wait for.
+    threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     keeper = Keeper(studio, page.sweep)
     keeper.start()
     studio.on_close.append(keeper.close)

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
@@ -32,6 +32,15 @@ def app(
     """Open the studio in the browser."""
     closed = threading.Event()
     atexit.register(_leave_at_once, closed)  # before what is imported here registers its own: the first comes last
+    from ...caches import starting
+
+    with starting() as started:
+        _serve(host, port, share, mcp, opened, desktop, started)
+    closed.set()
+
+
+def _serve(host: str | None, port: int | None, share: bool, mcp: bool, opened: bool, desktop: bool, started: Callable[[], None]) -> None:
+    """Open the page, tell ``started`` once it answers, and stay until it is closed."""
     from ...settings import Settings, has_screen
 
     settings = Settings.from_env()
@@ -53,7 +62,7 @@ def app(
     _require_free(settings.host, settings.port)
     say("opening the studio; stop it with Ctrl-C")
     with Studio(settings) as studio, _ending_politely():
-        blocks, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp)
+        blocks, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
         if desktop:
             from ...ui.desktop import show
 
@@ -62,7 +71,6 @@ def app(
             if opened and not (has_screen() and webbrowser.open(url)):
                 say(f"no browser could be opened from here: open {url} in one")
             blocks.block_thread()
-    closed.set()
 
 
 def _leave_at_once(closed: threading.Event) -> None:

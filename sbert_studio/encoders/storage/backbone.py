@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ...errors import StudioError
+from ..lean.reading import lean_backbone
 from .digests import cut_short, written
 
 # Encoder and decoder in one, of which the library can load the encoder alone.
@@ -220,12 +221,13 @@ def require_fitting(config: Any, folder: Path) -> None:
             raise ValueError(f"{wrong} in its config.json is not a finite number")
 
 
-def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
+def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False) -> tuple[Any, Any]:
     """The backbone in float32 and its tokenizer, every weight from the files, no code from them.
 
     Args:
         folder: with ``config.json``, safetensors and the tokenizer's files.
         lowercase: put texts into lower case before all else.
+        frozen: for inference alone, which the commonest families are read for sooner; see :mod:`sbert_studio.encoders.lean`.
 
     Raises:
         StudioError: a file is missing or damaged, or the architecture is none that encodes text.
@@ -233,7 +235,7 @@ def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
     if not (folder / "config.json").is_file():
         raise StudioError(f"the folder {folder.name!r} holds no config.json", "choose the folder that holds the model itself")
     require_safetensors(folder)
-    from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding
+    from transformers import AutoConfig
     from transformers.utils import logging
 
     # The library's bars and its report of unused weights would land among the command line's own output.
@@ -243,18 +245,28 @@ def load_backbone(folder: Path, *, lowercase: bool = False) -> tuple[Any, Any]:
     with reading(folder.name, folder):
         config = AutoConfig.from_pretrained(folder, **local)
         require_fitting(config, folder)
-        family = AutoModelForTextEncoding if config.model_type in _TWO_HALVES else AutoModel
-        if config.is_encoder_decoder and family is AutoModel:
-            raise ValueError(f"{config.model_type} is made of an encoder and a decoder")
-        backbone, report = family.from_pretrained(
-            folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
-        )
+        backbone = lean_backbone(folder, config) if frozen else None
+        report: dict[str, Any] = {"missing_keys": (), "unexpected_keys": ()}
+        if backbone is None:
+            backbone, report = _read_by_library(folder, config, **local)
     tokenizer = load_tokenizer(folder)
     _check_complete(backbone, sorted(report["missing_keys"]), folder)
     require_sound(backbone, tokenizer, report, folder)
     if lowercase:
         _lowercase_first(tokenizer)
     return backbone, tokenizer
+
+
+def _read_by_library(folder: Path, config: Any, **local: Any) -> tuple[Any, dict[str, Any]]:
+    """The backbone as the library makes it, and what it tells of the loading."""
+    from transformers import AutoModel, AutoModelForTextEncoding
+
+    family = AutoModelForTextEncoding if config.model_type in _TWO_HALVES else AutoModel
+    if config.is_encoder_decoder and family is AutoModel:
+        raise ValueError(f"{config.model_type} is made of an encoder and a decoder")
+    return family.from_pretrained(  # type: ignore[no-any-return]
+        folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+    )
 
 
 def _check_complete(backbone: Any, missing: list[str], folder: Path) -> None:

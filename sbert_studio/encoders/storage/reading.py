@@ -31,10 +31,11 @@ _PLAIN_LENGTH = 512
 _PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
 
 
-def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu") -> SentenceEncoder:
+def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu", frozen: bool = False) -> SentenceEncoder:
     """Read a sentence-transformers folder (old or new layout) or a plain transformers folder, in float32.
 
-    A plain one gets mean pooling, no normalisation, at most 512 tokens, and a note that says so.
+    A plain one gets mean pooling, no normalisation, at most 512 tokens, and a note that says so. One that is read ``frozen`` cannot be
+    trained, and may be read sooner for it.
 
     Raises:
         StudioError: files are missing or damaged, the weights are not safetensors, or a module is not one of ours.
@@ -45,17 +46,17 @@ def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu"
     if not (folder / "modules.json").is_file() and "modules.json" in written(folder):
         raise lacking(folder / "modules.json")
     with reading(name, folder):
-        encoder = _load_modules(folder, name) if (folder / "modules.json").is_file() else _load_plain(folder, name)
+        encoder = _load_modules(folder, name, frozen) if (folder / "modules.json").is_file() else _load_plain(folder, name, frozen)
     return encoder.to(device)
 
 
-def _load_plain(folder: Path, name: str) -> TransformerEncoder:
-    backbone, tokenizer = load_backbone(folder)
+def _load_plain(folder: Path, name: str, frozen: bool) -> TransformerEncoder:
+    backbone, tokenizer = load_backbone(folder, frozen=frozen)
     length = min(_PLAIN_LENGTH, int(tokenizer.model_max_length))
     return TransformerEncoder(backbone, tokenizer, EncoderConfig("mean", False, max_length=length), name=name, note=_PLAIN_NOTE)
 
 
-def _load_modules(folder: Path, name: str) -> SentenceEncoder:
+def _load_modules(folder: Path, name: str, frozen: bool) -> SentenceEncoder:
     transformer, modules = _listed(folder, name)
     pooling = next((module for module in modules if isinstance(module, Pooling)), Pooling())
     config = EncoderConfig(pooling.mode, any(isinstance(module, Normalize) for module in modules))
@@ -64,7 +65,7 @@ def _load_modules(folder: Path, name: str) -> SentenceEncoder:
         table, weights, recurrent = (_first(modules, stage) for stage in (WORDS, WEIGHTS, READER))
         encoder = WordEncoder(WordNetwork(table, weights, recurrent), config, name=name)  # type: ignore[arg-type]
     else:
-        encoder = _load_transformer(folder, transformer, replace(config, include_prompt=not pooling.skips_prompt), name)
+        encoder = _load_transformer(folder, transformer, replace(config, include_prompt=not pooling.skips_prompt), name, frozen)
     _require_widths(encoder, modules)
     layers = [module for module in modules if module.stage == VECTORS]
     if layers:
@@ -72,13 +73,13 @@ def _load_modules(folder: Path, name: str) -> SentenceEncoder:
     return encoder
 
 
-def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, name: str) -> TransformerEncoder:
+def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, name: str, frozen: bool) -> TransformerEncoder:
     settings: dict[str, Any] = next((found for name in _SETTINGS if (found := read_json(transformer / name, dict, {}))), {})
     general = read_json(folder / "config_sentence_transformers.json", dict, {})
     prompts = {str(key): str(value) for key, value in (general.get("prompts") or {}).items()}
     prompt = prompts.get(str(general.get("default_prompt_name")), "")
     length = read_length(settings, transformer / "sentence_bert_config.json")
-    backbone, tokenizer = load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")))
+    backbone, tokenizer = load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")), frozen=frozen)
     config = replace(config, max_length=length, prompt=prompt)
     encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
     encoder.prompts = prompts

@@ -1,0 +1,48 @@
+"""A folder's weights → a backbone for inference, where nothing about them is out of the ordinary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from . import bert
+from .base import NETWORKS, LeanNetwork
+
+_WEIGHTS = "model.safetensors"
+# Places and kinds of tokens, which older releases wrote beside the weights: they are what every model has.
+_WRITTEN_ONCE = {"embeddings.position_ids", "embeddings.token_type_ids"}
+_POOLER = {"pooler.dense.weight", "pooler.dense.bias"}
+__all__ = ["bert", "lean_backbone"]
+
+
+def lean_backbone(folder: Path, config: Any) -> LeanNetwork | None:
+    """The backbone in float32, its weights mapped from the file where they are float32 there; ``None``: the library must read it.
+
+    A pooler that the file lacks, which nothing reads, is made of zeros.
+
+    Args:
+        config: the library's configuration, read from ``folder``.
+
+    Raises:
+        Exception: whatever a damaged file comes to.
+    """
+    network = NETWORKS.get(config.model_type)
+    if network is None or [path.name for path in folder.glob("*.safetensors")] != [_WEIGHTS] or not network.fits(config):
+        return None
+    from safetensors.torch import load_file
+
+    with torch.device("meta"):
+        model = network(config)
+    asked = model.state_dict()
+    weights = {name: weight for name, weight in load_file(folder / _WEIGHTS).items() if name not in _WRITTEN_ONCE}
+    if absent := asked.keys() - weights.keys():
+        if absent != _POOLER:
+            return None
+        weights |= {name: torch.zeros(asked[name].shape) for name in absent}
+    if weights.keys() != asked.keys() or any(weights[name].shape != asked[name].shape for name in asked):
+        return None
+    model.load_state_dict({name: weight.float() for name, weight in weights.items()}, assign=True)
+    config.dtype = torch.float32
+    return model.eval()
