@@ -97,7 +97,7 @@ class Exploring(Relating):
 
     def mine(self, corpus: Corpus, top: int = 10, model: str | None = None, progress: Progress | None = None) -> Mined:
         """The most similar pairs of the corpus, exactly."""
-        from ..explore.mining import most_similar_pairs
+        from ..explore.mining.closest import most_similar_pairs
 
         if len(corpus.texts) < 2:
             raise StudioError("the corpus has fewer than two texts", "add texts to compare")

@@ -14,7 +14,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.explore.groups import grouping
 from sbert_studio.explore.groups.clustering import ClusterParams, Clusters, cluster
 from sbert_studio.explore.lexical.index import LexicalIndex
-from sbert_studio.explore.mining import most_similar_pairs
+from sbert_studio.explore.mining.closest import most_similar_pairs
 from sbert_studio.explore.projection import ProjectionParams, project
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.explore.vectors import VectorStore

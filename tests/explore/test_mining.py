@@ -6,9 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sbert_studio.data.progress import StoppedError, stoppable
+from sbert_studio.encoders.unit import unit
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import mining, products
-from sbert_studio.explore.mining import most_similar_pairs
+from sbert_studio.explore.mining import closest, scan
+from sbert_studio.explore.mining.closest import most_similar_pairs
+from sbert_studio.explore.mining.products import Eight, eight_pays
 
 
 def brute_force(vectors: np.ndarray) -> list[tuple[int, int, float]]:
@@ -20,17 +22,17 @@ def brute_force(vectors: np.ndarray) -> list[tuple[int, int, float]]:
     return [(int(left[place]), int(right[place]), float(cosines[left[place], right[place]])) for place in order]
 
 
-def check(vectors: np.ndarray, top: int) -> None:
+def check(vectors: np.ndarray, top: int, eight: bool | None = None) -> None:
     expected = brute_force(vectors)[:top]
-    found = most_similar_pairs(vectors, top)
+    found = most_similar_pairs(vectors, top, eight=eight)
     assert [(pair.a, pair.b) for pair in found] == [(a, b) for a, b, _ in expected]
     assert np.allclose([pair.score for pair in found], [score for _, _, score in expected], atol=1e-9)
 
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "_CELLS", 600)
-    monkeypatch.setattr(mining, "_AT_ONCE", 50)
+    monkeypatch.setattr(scan, "_TILE", 16)
+    monkeypatch.setattr(scan, "_AT_ONCE", 50)
 
 
 @pytest.mark.parametrize("top", [1, 7, 400, 5000])
@@ -68,7 +70,7 @@ def test_a_corpus_of_copies_ends_early_and_in_order(small_blocks: None) -> None:
     told: list[tuple[int, int]] = []
     pairs = most_similar_pairs(np.ones((300, 8), np.float32), 4, progress=lambda done, total: told.append((done, total)))
     assert [(pair.a, pair.b) for pair in pairs] == [(0, 1), (0, 2), (0, 3), (0, 4)]
-    assert told[-1] == (300, 300) and len(told) < 5
+    assert told[-1] == (44_850, 44_850) and len(told) < 5
 
 
 def test_too_few_rows_give_no_pairs_and_bad_numbers_are_refused() -> None:
@@ -85,3 +87,76 @@ def test_a_zero_vector_is_like_nothing() -> None:
     vectors = np.eye(3, dtype=np.float32)
     vectors[2] = 0
     assert [pair.score for pair in most_similar_pairs(vectors, 3)] == [0, 0, 0]
+
+
+@pytest.fixture
+def of_eight_bits() -> None:
+    if not eight_pays():
+        pytest.skip("this processor does not multiply eight bits without loss")
+
+
+def clustered(count: int, width: int, seed: int) -> np.ndarray:
+    """Vectors of which many lie close together, of any length, some of them the same."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(count // 5, width))
+    rows = centres[rng.integers(0, len(centres), count)] + 0.2 * rng.normal(size=(count, width))
+    rows[rng.integers(0, count, 4)] = rows[0]
+    return np.asarray(rows * rng.uniform(0.1, 5, (count, 1)), np.float32)
+
+
+@pytest.mark.parametrize("top", [1, 40, 900, 12_000])
+@pytest.mark.parametrize("width", [8, 65])
+def test_pairs_found_by_eight_bits_equal_brute_force(top: int, width: int, small_blocks: None, of_eight_bits: None) -> None:
+    check(clustered(150, width, top), top, eight=True)
+
+
+def test_a_component_far_larger_than_the_others_is_spread_by_a_rotation(small_blocks: None, of_eight_bits: None) -> None:
+    vectors = clustered(300, 128, 1)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[:, 7] += 3
+    eight = Eight(unit(vectors), unit(vectors), 2e-5)
+    assert eight._turn is not None and eight._error < 0.05
+    check(vectors, 50, eight=True)
+
+
+def test_eight_bits_lose_no_more_than_they_say(of_eight_bits: None) -> None:
+    rows, others = clustered(200, 50, 2), clustered(200, 50, 3)
+    exact = rows.astype(np.float64) @ others.T.astype(np.float64)
+    eight = Eight(rows, others, 1e-3)
+    cells = eight.of(slice(0, 200), slice(0, 200)).numpy()
+    for product, cell in zip(exact.ravel().tolist(), cells.ravel().tolist(), strict=True):
+        assert eight.surely(cell) <= product and cell >= eight.least(product)
+    spread = np.abs(exact - cells * eight._s * eight._t).max()
+    assert 0 < spread < eight._error < 20 * spread
+
+
+def test_pairs_of_rows_with_other_rows_equal_brute_force_by_eight_bits(small_blocks: None, of_eight_bits: None) -> None:
+    rows, others = clustered(120, 30, 4), clustered(120, 30, 5)
+    products = np.round(rows.astype(np.float64) @ others.T.astype(np.float64), 9)
+
+    def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return products[a, b]
+
+    left, right = np.triu_indices(120, 1)
+    order = np.lexsort((right, left, -products[left, right]))[:30]
+    for eight in (True, False):
+        found = scan.top_pairs(rows, others, exact, 30, margin=1e-2, highest=1e9, eight=eight)
+        assert [(pair.a, pair.b) for pair in found] == list(zip(left[order].tolist(), right[order].tolist(), strict=True))
+
+
+def test_large_vectors_are_normalised_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch, small_blocks: None) -> None:
+    monkeypatch.setattr(closest, "_WHOLE", 0)
+    check(clustered(100, 20, 6), 30)
+
+
+def test_progress_counts_pairs_and_work_ends_between_tiles(small_blocks: None) -> None:
+    told: list[tuple[int, int]] = []
+    vectors = np.random.default_rng(7).normal(size=(100, 20)).astype(np.float32)
+    most_similar_pairs(vectors, 5, lambda done, total: told.append((done, total)))
+    assert told[-1] == (4950, 4950) and len(told) == 7
+    assert told[0] == (16 * (2 * 100 - 16 - 1) // 2, 4950)
+    asked = iter([False] * 9 + [True] * 100)
+    told.clear()
+    with pytest.raises(StoppedError), stoppable(lambda: next(asked)):
+        most_similar_pairs(vectors, 5, lambda done, total: told.append((done, total)))
+    assert len(told) == 1

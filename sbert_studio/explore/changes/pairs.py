@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...encoders.unit import unit
-from ..mining import top_pairs
+from ..mining.scan import top_pairs
 from ..products import exact_products
 
 if TYPE_CHECKING:
