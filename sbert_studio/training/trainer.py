@@ -27,6 +27,7 @@ from .judging.conclusion import concluded, keep_mistakes, noted
 from .judging.evaluator import Evaluator, hold_out, says_little
 from .judging.general import GeneralProbe
 from .judging.marks import Marks
+from .loop.linear import plain_linear
 from .loop.loop import Loop, starting_state
 from .loop.packing import pack_batches
 from .loop.parts import Parts
@@ -241,6 +242,7 @@ def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, ass
             if reached == "finished":
                 write_json(folder / _OUTCOME, {"identity": state.identity, **outcome.to_json()})
                 parts.checkpoints.keep_only(state.best if parts.marks is None else -1)
+    plain_linear(parts.encoder)
     processes.wait()
     _conclude(outcome, emit=parts.emit, processes=processes)
     return outcome

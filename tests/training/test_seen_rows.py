@@ -77,3 +77,68 @@ def test_the_state_of_rows_and_that_of_a_whole_table_are_taken_for_each_other(by
             parameter.grad = gradient.to_dense()
             taken.step(step, torch.tensor(1.0))
     torch.testing.assert_close(second, first, atol=1e-6, rtol=0)
+
+
+def decaying(parameter: nn.Parameter) -> Optimiser:
+    """Of a large table that no encoder has named, as a transformer's vocabulary."""
+    return Optimiser({"words": parameter}, small_spec(learning_rate=0.1, max_grad_norm=0.5, weight_decay=0.3), STEPS)
+
+
+def test_a_vocabulary_is_stepped_by_rows_until_most_were_read_and_all_of_it_decays() -> None:
+    ours, plain = table(), table()
+    one, other = decaying(ours), decaying(plain)
+    by_rows, read = [], torch.zeros(ROWS, dtype=torch.bool)
+    for step, gradient in enumerate(gradients()):
+        loss = torch.tensor(float("nan") if step == 4 else 1.0)
+        if step != 4:
+            read[gradient.coalesce().indices()[0]] = True
+        ours.grad, plain.grad = gradient, gradient.to_dense()
+        torch.testing.assert_close(one.step(step, loss), other.step(step, loss))
+        by_rows.append("words/rows" in one.tensors())
+        assert torch.equal(ours[~read], plain[~read])  # to the bit
+    assert by_rows == sorted(by_rows, reverse=True) and by_rows[0] and not by_rows[-1]
+    torch.testing.assert_close(ours, plain, atol=1e-6, rtol=0)
+    assert (ours[~read].abs() < table()[~read].abs()).all()
+
+
+@pytest.mark.parametrize("halt", [1, 4, 9])
+def test_a_vocabulary_that_goes_on_from_a_checkpoint_ends_in_the_same_bits(halt: int) -> None:
+    whole, cut = table(), table()
+    uninterrupted, before, after = (decaying(item) for item in (whole, cut, cut))
+    for step, gradient in enumerate(gradients()):
+        if step == halt:
+            after.load({name: value.clone() for name, value in before.tensors().items()})
+        for parameter, one in ((whole, uninterrupted), (cut, before if step < halt else after)):
+            parameter.grad = gradient
+            one.step(step, torch.tensor(1.0))
+    assert torch.equal(whole, cut)
+    assert all(torch.equal(value, after.tensors()[name]) for name, value in uninterrupted.tensors().items())
+
+
+def test_a_vocabulary_goes_on_from_the_state_of_a_version_that_stepped_all_of_it() -> None:
+    ours, plain = table(), table()
+    one, other = decaying(ours), decaying(plain)
+    for step, gradient in enumerate(gradients()):
+        if step == STEPS // 2:
+            ours.data.copy_(plain)
+            one.load({name: value.clone() for name, value in other.tensors().items()})
+        plain.grad = gradient.to_dense()
+        other.step(step, torch.tensor(1.0))
+        if step >= STEPS // 2:
+            ours.grad = gradient
+            one.step(step, torch.tensor(1.0))
+            assert "words/rows" not in one.tensors()
+    torch.testing.assert_close(ours, plain, atol=1e-6, rtol=0)
+
+
+def test_a_new_round_steps_the_rows_that_it_reads() -> None:
+    parameter = table()
+    one = decaying(parameter)
+    for step, gradient in enumerate(gradients()):
+        parameter.grad = gradient
+        one.step(step, torch.tensor(1.0))
+    one.forget()
+    assert not one.tensors()
+    parameter.grad = next(gradients())
+    one.step(0, torch.tensor(1.0))
+    assert len(one.tensors()["words/rows"]) < ROWS // 2

@@ -44,27 +44,27 @@ class GeneralProbe:
             the languages, and its 95% bootstrap interval.
     """
 
-    def __init__(self, encoder: Trainable, parts: Sequence[_Part]) -> None:
+    def __init__(self, parts: Sequence[_Part], untuned: Sequence[np.ndarray]) -> None:
+        """``untuned``: what the untuned encoder says of the pairs of each part."""
         self._parts = tuple(parts)
-        self.untuned, self._resampled = self._judged(encoder)
+        self.untuned, self._resampled = self._judged(untuned)
 
     @classmethod
     def of(cls, encoder: Trainable) -> GeneralProbe | None:
         """The probe for an untuned encoder; none for a cross-encoder, whose head is new, or where no language is known to the model."""
         if encoder.blank or not PAIRS.is_file():
             return None
-        scores = {part.language: spearman(part.scored(encoder), part.scores) for part in _pairs()}
-        best = max(scores.values())
-        known = [part for part in _pairs() if scores[part.language] >= _KNOWN or scores[part.language] == best >= _LEAST]
-        return cls(encoder, known) if known else None
+        found = [(part, part.scored(encoder)) for part in _pairs()]
+        scores = [spearman(scored, part.scores) for part, scored in found]
+        known = [both for both, score in zip(found, scores, strict=True) if score >= _KNOWN or score == max(scores) >= _LEAST]
+        return cls(*zip(*known, strict=True)) if known else None
 
     def __call__(self, encoder: Trainable) -> dict[str, Any]:
         """As ``untuned``, of another encoder, with ``change_interval``: the 95% interval of by how much it is better (paired bootstrap)."""
-        found, resampled = self._judged(encoder)
+        found, resampled = self._judged([part.scored(encoder) for part in self._parts])
         return {**found, "change_interval": interval(resampled - self._resampled)}
 
-    def _judged(self, encoder: Trainable) -> tuple[dict[str, Any], np.ndarray]:
-        scored = [part.scored(encoder) for part in self._parts]
+    def _judged(self, scored: Sequence[np.ndarray]) -> tuple[dict[str, Any], np.ndarray]:
         scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)}
         # Languages have pairs of their own, so that their resamples may stand beside each other in any order.
         resampled = np.mean([resampled_spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)], axis=0)

@@ -12,6 +12,9 @@ from ..spec import TrainSpec
 from .quick import RowGradient
 from .seen_rows import SeenRows, whole_table
 
+_LARGE = 4_096  # rows of a table of which most batches read few
+_MOST = 0.5  # of its rows, beyond which all of them are stepped at once in less time
+
 
 class Optimiser:
     """Fused AdamW over named parameters (Loshchilov and Hutter 2019); matrices decay, biases and normalisations do not, nor do tables.
@@ -20,7 +23,8 @@ class Optimiser:
         named: what is tuned, by unique names.
         spec: the rate, its warm-up, the decay and the clipping.
         ends: after how many steps each round ends, over which the rate rises and falls; one round for a single number.
-        tables: the names of those of which a step reads a few rows; on a CPU only rows that were read are stepped.
+        tables: the names of those of which a step reads a few rows and that do not decay; on a CPU only rows that were read are stepped.
+            Other large tables whose gradients are sparse are stepped so too, until most of their rows were read.
     """
 
     def __init__(self, named: dict[str, nn.Parameter], spec: TrainSpec, ends: int | Sequence[int], tables: Collection[str] = ()) -> None:
@@ -32,6 +36,7 @@ class Optimiser:
         decay = [item for name, item in whole.items() if item.ndim > 1 and name not in tables]
         spared = [item for name, item in whole.items() if item.ndim <= 1 or name in tables]
         groups = [{"params": decay, "weight_decay": spec.weight_decay}, {"params": spared, "weight_decay": 0.0}]
+        self._decay = {name: spec.weight_decay if item.ndim > 1 else 0.0 for name, item in whole.items() if name not in tables}
         self._whole = torch.optim.AdamW([group for group in groups if group["params"]], fused=True) if whole else None
         self._by_rows: dict[str, RowGradient] = {}
 
@@ -60,10 +65,10 @@ class Optimiser:
         """
         norm = torch.nn.utils.get_total_norm(self._gradients())
         bad = ~(torch.isfinite(norm) & torch.isfinite(loss))
-        shortening = self._shortening(norm)
+        shortening, rate = self._shortening(norm), self.rate(step)
         for adamw in self._adamws():
             for group in adamw.param_groups:
-                group["lr"] = self.rate(step)
+                group["lr"] = rate
             adamw.found_inf = bad.float()  # type: ignore[attr-defined]
             adamw.grad_scale = shortening  # type: ignore[attr-defined]
             adamw.step()
@@ -71,17 +76,23 @@ class Optimiser:
             parameter.grad = None
         for rows in self._by_rows.values():
             rows.wipe()
-        for seen in self._seen.values():
-            seen.put_back()
+        for seen in self._seen.values():  # on a CPU, where the flag can be looked at
+            seen.put_back(0.0 if bool(bad) else rate)
+        self._widen()
         return norm
+
+    def _widen(self) -> None:
+        """Step tables as a whole from now on of which most rows were read."""
+        for name in [name for name, seen in self._seen.items() if name in self._decay and len(seen) > _MOST * len(self.named[name])]:
+            self._take(name, self._seen.pop(name).tensors())
 
     def _gradients(self) -> list[Tensor]:
         """All that is not zero of the gradients; a sparse one is made dense, as the fused kernel wants it."""
         found = []
         for name, parameter in self.named.items():
             gradient = parameter.grad
-            if gradient is not None and name in self._seen:
-                gradient = self._seen[name].fill(gradient)
+            if gradient is not None and (seen := self._by_seen(name, gradient)) is not None:
+                parameter.grad, gradient = None, seen.fill(gradient)
             elif gradient is not None and gradient.is_sparse:
                 rows = self._by_rows.get(name) or RowGradient(parameter)
                 self._by_rows[name] = rows
@@ -89,6 +100,14 @@ class Optimiser:
             if gradient is not None:
                 found.append(gradient)
         return found
+
+    def _by_seen(self, name: str, gradient: Tensor) -> SeenRows | None:
+        """What steps the rows of this parameter that were read, where it is a large table of which most were not."""
+        parameter, known = self.named[name], self._whole.state if self._whole is not None else {}
+        fits = gradient.is_sparse and gradient.device.type == "cpu" and len(parameter) >= _LARGE
+        if name not in self._seen and fits and parameter not in known:
+            self._seen[name] = SeenRows(parameter, self._decay[name])
+        return self._seen.get(name)
 
     def _shortening(self, norm: Tensor) -> Tensor | None:
         """What the kernel shall divide the gradient by; it does so while it reads it, which saves a pass over all weights."""
@@ -102,8 +121,8 @@ class Optimiser:
         """Begin anew, without the moments of earlier steps."""
         if self._whole is not None:
             self._whole.state.clear()
-        for rows in self._seen.values():
-            rows.forget()
+        for seen in self._seen.values():
+            seen.forget()
 
     def tensors(self) -> dict[str, Tensor]:
         """The state of every parameter that has one: ``<name>/exp_avg``, ``<name>/exp_avg_sq``, ``<name>/step``.
@@ -124,10 +143,17 @@ class Optimiser:
             name, _, key = path.rpartition("/")
             states.setdefault(name, {})[key] = value
         for name, state in states.items():
-            parameter = self.named[name]
+            if "rows" in state and name not in self._seen and self.named[name].device.type == "cpu":
+                self._seen[name] = SeenRows(self.named[name], self._decay[name])
             if name in self._seen:
                 self._seen[name].load(state)
-            elif self._whole is not None:
-                # The step counts of a fused optimiser lie where its parameters lie.
-                whole = whole_table(state, len(parameter)) if parameter.ndim else state
-                self._whole.state[parameter] = {key: value.to(parameter.device) for key, value in whole.items()}
+            else:
+                self._take(name, state)
+
+    def _take(self, name: str, state: dict[str, Tensor]) -> None:
+        """Step the whole parameter from now on, from the state of its rows or of all of it."""
+        if self._whole is not None:
+            parameter = self.named[name]
+            # The step counts of a fused optimiser lie where its parameters lie.
+            whole = whole_table(state, len(parameter)) if parameter.ndim else state
+            self._whole.state[parameter] = {key: value.to(parameter.device) for key, value in whole.items()}

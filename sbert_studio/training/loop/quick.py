@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from .linear import quicken_linear
+
 _STEPS = 1 << 16
 
 
@@ -30,7 +32,8 @@ class QuickDropout(nn.Dropout):
 
 
 def quicken(backbone: nn.Module) -> None:
-    """Make the dropout of ``backbone`` quick, and let its embeddings tell only of the rows that a batch has touched."""
+    """Make dropout and linear layers of ``backbone`` quick, and let its embeddings tell only of the rows that a batch has touched."""
+    quicken_linear(backbone)
     for module in list(backbone.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout:

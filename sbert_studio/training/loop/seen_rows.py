@@ -1,6 +1,6 @@
 """A large table of which a step reads a few rows: the optimiser steps those that were read so far, and none of the others.
 
-What is computed is the same, since such a table does not decay: a row without a gradient so far has moments of zero, and stays where it is.
+What is computed is the same: a row without a gradient so far has moments of zero, so that AdamW moves it by the decay alone, if it decays.
 """
 
 from __future__ import annotations
@@ -10,19 +10,27 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-_LEAST = 1_024
+_LEAST = 1_024  # rows, by which the copy grows
 
 
 class SeenRows:
     """The rows of a table that batches have read so far, in a compact copy with a fused AdamW of its own.
 
+    Args:
+        table: (rows, width).
+        decay: AdamW's, of all rows.
+
     Attributes:
         adamw: steps the compact copy; the caller sets its rate, and what the gradient is to be divided by.
     """
 
-    def __init__(self, table: nn.Parameter) -> None:
-        self._table = table
+    def __init__(self, table: nn.Parameter, decay: float = 0.0) -> None:
+        self._table, self._decay = table, decay
         self.forget()
+
+    def __len__(self) -> int:
+        """How many rows were read."""
+        return len(self._rows)
 
     def forget(self) -> None:
         """Begin anew: no row was read yet."""
@@ -45,9 +53,11 @@ class SeenRows:
         self._gradient.index_copy_(0, self._touched, values)
         return values
 
-    def put_back(self) -> None:
-        """Write the stepped rows into the table, and forget the gradient."""
+    def put_back(self, rate: float) -> None:
+        """Write the stepped rows into the table, whose others decay as they would at this learning rate (0: no step was taken)."""
         with torch.no_grad():
+            if self._decay and rate:
+                self._table.mul_(1 - rate * self._decay)
             self._table.index_copy_(0, self._rows, self._copy[: len(self._rows)])
         self._gradient.index_fill_(0, self._touched, 0.0)
 
@@ -73,7 +83,7 @@ class SeenRows:
         """Have all of ``rows`` in the copy. Its size follows from their number alone, so that a resumed run computes the same bits."""
         self._rows = rows
         self._place[rows] = torch.arange(len(rows))
-        room = max(_LEAST, 1 << (len(rows) - 1).bit_length())
+        room = max(1, -(-len(rows) // _LEAST)) * _LEAST
         if room != len(self._copy):
             self._make(room, state)
         with torch.no_grad():
@@ -83,7 +93,7 @@ class SeenRows:
         """A copy for so many rows, and the ``state`` of the first of them."""
         self._copy = nn.Parameter(self._table.new_zeros(room, self._table.shape[1]))
         self._gradient = self._copy.grad = torch.zeros_like(self._copy)
-        self.adamw = torch.optim.AdamW([self._copy], weight_decay=0.0, fused=True)
+        self.adamw = torch.optim.AdamW([self._copy], weight_decay=self._decay, fused=True)
         if state:
             self.adamw.state[self._copy] = {key: _lengthened(value, room) for key, value in state.items()}
 
