@@ -84,6 +84,10 @@ class Workspace:
         """The file of one corpus' vectors by one encoder; it need not exist."""
         return self._cached("vectors") / f"{key(digest)}-{key(fingerprint)}.npy"
 
+    def cells(self, digest: str, fingerprint: str) -> Path:
+        """The file of the search index of one corpus by one encoder; it need not exist."""
+        return self._cached("indexes") / f"{key(digest)}-{key(fingerprint)}.cells"
+
     def projection(self, name: str) -> Path:
         """The file of one projection; it need not exist."""
         return self._cached("projections") / f"{key(name)}.npy"

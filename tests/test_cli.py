@@ -187,7 +187,7 @@ def test_a_text_in_a_language_that_the_model_was_not_trained_on_is_told(cli: Any
 def test_search(cli: Any, corpus: Path, mode: str) -> None:
     query = next(csv.DictReader(corpus.open()))["text"]
     found = ok(cli("search", corpus, query, "-k", 3, "--mode", mode, "--json"))
-    assert set(found) == {"hits", "milliseconds", "account", "notes"}
+    assert set(found) == {"hits", "milliseconds", "exact", "recall", "account", "notes"} and found["exact"] is True
     assert found["hits"][0] == {"row": 2, "text": query, "score": found["hits"][0]["score"], "fields": {"topic": "t"}}
     assert len(found["hits"]) == 3
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..data.progress import checkpoint
 from ..workspace import atomic_file
@@ -27,23 +28,26 @@ _PATIENCE = 0.25  # seconds between two questions whether what is waited for is 
 _STALE = 24 * 3600  # seconds after which a half-written file belongs to a process that died
 
 
-def load_array(path: Path, shape: tuple[int, ...], dtype: type = np.float32, *, mapped: bool = False) -> np.ndarray | None:
+def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.float32, *, mapped: bool = False) -> np.ndarray | None:
     """The array in ``path``, read-only, or ``None`` where it is missing, damaged, or of another shape or type.
 
     Its digest is compared once a process, and again when the file has changed.
 
     Args:
+        shape: any of one dimension, where it is None.
         mapped: leave it on disk and map it into memory.
     """
     try:
-        if not _is_whole(path):
+        if not is_whole(path):
             return None
         array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
-    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.c_contiguous:
         return None
-    _touch(path)
+    if array.ndim != 1 if shape is None else array.shape != shape:
+        return None
+    touch(path)
     if not mapped:
         array.flags.writeable = False
     return array
@@ -58,17 +62,27 @@ def store_array(path: Path, array: np.ndarray) -> bool:
     try:
         with atomic_file(path) as part, part.open("w+b") as target:
             np.save(target, np.ascontiguousarray(array), allow_pickle=False)
-            target.flush()
-            target.seek(0)
-            digest = _digest(target).digest()
-            target.write(_MARK + digest)
+            seal(target)
     except OSError as error:
         log.warning("%s could not be kept, and is computed again when it is needed: %s", path.name, error.strerror or error)
         return False
     return True
 
 
-def _is_whole(path: Path) -> bool:
+def seal(target: BinaryIO) -> None:
+    """Write behind a file that can be read and written the digest of all that stands in it."""
+    target.flush()
+    target.seek(0)
+    digest = _digest(target).digest()
+    target.write(_MARK + digest)
+
+
+def sealed_part(path: Path) -> int:
+    """How many bytes stand before the digest."""
+    return path.stat().st_size - _TRAILER
+
+
+def is_whole(path: Path) -> bool:
     """Whether the digest at the file's end is that of what stands before it. Nothing that was written without one is believed.
 
     Raises:
@@ -98,7 +112,7 @@ def _digest(source: BinaryIO, length: int = -1) -> hashlib._Hash:
     return found
 
 
-def _touch(path: Path) -> None:
+def touch(path: Path) -> None:
     """The least recently used file goes first. Another program may have removed it meanwhile, or it may be another's."""
     with contextlib.suppress(OSError):
         os.utime(path)

@@ -28,15 +28,20 @@ def upper_blocks(rows: np.ndarray, others: np.ndarray | None = None) -> Iterator
         start += height
 
 
-def exact_products(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, at_once: int = 16_384) -> np.ndarray:
+def exact_products(
+    vectors: np.ndarray, left: np.ndarray, right: np.ndarray, at_once: int = 16_384, others: np.ndarray | None = None
+) -> np.ndarray:
     """Cosines of vectors ``left[i]`` and ``right[i]`` in double precision, (m,), rounded so that equal texts tie exactly.
+
+    Args:
+        others: (n, d): those that ``right`` counts, where they are not the same vectors.
 
     Single-precision products of the same two vectors differ in the last digit with their place in a block.
     """
-    found = np.empty(len(left))
+    found, others = np.empty(len(left)), vectors if others is None else others
     for start in range(0, len(left), at_once):
         part = slice(start, start + at_once)
-        u, v = vectors[left[part]].astype(np.float64), vectors[right[part]].astype(np.float64)
+        u, v = vectors[left[part]].astype(np.float64), others[right[part]].astype(np.float64)
         scale = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
         dot = np.einsum("nd,nd->n", u, v)
         found[part] = np.divide(dot, scale, out=np.zeros_like(dot), where=scale > 0)

@@ -1,41 +1,74 @@
-"""Who is nearest by meaning (FAISS, exact)."""
+"""Who is nearest by meaning: exactly, and from fifty thousand rows on by an index as well, once it is there."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..encoders.unit import unit
-from .hits import Hit, positive, ranked
+from ..caches import bytes_of
+from .hits import Hit, positive
+from .nearest.exact import Exact
+from .nearest.recall import Approximate
 
-_BLOCK = 16_384  # rows normalised at once, so that only the index holds a whole copy
+LARGE = 50_000
+"""Fewer rows are searched exactly, always."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Hits, best first.
+
+    Attributes:
+        recall: the share of the nearest rows that such a search finds, measured on the rows themselves; None: all, it was exact.
+    """
+
+    hits: list[Hit]
+    recall: float | None = None
 
 
 class SemanticIndex:
-    """Exact cosine search.
+    """Cosine search over vectors where they lie.
 
     Args:
-        vectors: (n, d), of any length; a normalised copy is kept.
+        vectors: (n, d) float32, of any length, mapped from a file or not; they are not copied.
+        approximate: their index; may be set later, while others search.
     """
 
-    def __init__(self, vectors: np.ndarray) -> None:
-        import faiss
-
-        self._index: Any = faiss.IndexFlatIP(vectors.shape[1])
-        for start in range(0, len(vectors), _BLOCK):
-            self._index.add(unit(np.asarray(vectors[start : start + _BLOCK])))
+    def __init__(self, vectors: np.ndarray, approximate: Approximate | None = None) -> None:
+        self.exact = Exact(vectors)
+        self.approximate = approximate
+        self.asked = 0
 
     def __len__(self) -> int:
-        return int(self._index.ntotal)
+        return len(self.exact)
 
     @property
     def bytes(self) -> int:
-        """What the index holds in memory."""
-        return int(self._index.ntotal) * int(self._index.d) * 4
+        """What the index holds in memory: vectors that are not mapped from a file, and their lengths where they differ from one."""
+        return bytes_of(self.exact.vectors) + self.exact.bytes
+
+    @property
+    def mapped(self) -> int:
+        """What it has mapped from files, which the system takes back where memory is short."""
+        vectors = self.exact.vectors
+        return (0 if bytes_of(vectors) else int(vectors.nbytes)) + (len(self) * vectors.shape[1] if self.approximate else 0)
+
+    def find(self, query: np.ndarray, k: int = 10, among: np.ndarray | None = None) -> Found:
+        """About the ``k`` nearest rows of a (d,) vector where there is an index, exactly where there is none or only some rows count.
+
+        Raises:
+            StudioError: ``k`` is below one.
+        """
+        self.asked += 1
+        index = self.approximate
+        reach = index.reach(positive(k)) if index is not None and among is None else None
+        if index is None or reach is None:
+            return Found(self.search(query, k, among))
+        return Found(index.search(self.exact, query, k, reach.probes), reach.recall)
 
     def search(self, query: np.ndarray, k: int = 10, among: np.ndarray | None = None) -> list[Hit]:
-        """The ``k`` rows of largest cosine with a (d,) vector, best first, equal cosines by row."""
+        """The ``k`` rows of largest cosine with a (d,) vector, best first, equal cosines by row; exact."""
         return self.search_many(query[None], k, among)[0]
 
     def search_many(self, queries: np.ndarray, k: int = 10, among: np.ndarray | None = None) -> list[list[Hit]]:
@@ -47,14 +80,4 @@ class SemanticIndex:
         Raises:
             StudioError: ``k`` is below one.
         """
-        import faiss
-
-        k = min(positive(k), len(self) if among is None else len(among))
-        if k == 0:
-            return [[] for _ in queries]
-        only: Any = None
-        if among is not None:
-            only = faiss.SearchParameters()
-            only.sel = faiss.IDSelectorBatch(np.ascontiguousarray(among, np.int64))
-        scores, rows = self._index.search(unit(queries), k, params=only)
-        return [ranked(found, of) for found, of in zip(rows, np.clip(scores, -1, 1), strict=True)]
+        return self.exact.search(queries, k, among)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +12,14 @@ import numpy as np
 from ..encoders.base import finite
 from ..workspace import Workspace
 from .arrays import KeyLocks, keep_below, load_array, store_array
+from .keys import TextKeys, places_of
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
     from ..encoders.base import Encoder
 
 _MAX_BYTES = 8 << 30
+_OTHERS = 8  # other corpora whose texts are looked through, those used last
 
 
 class VectorStore:
@@ -30,6 +34,7 @@ class VectorStore:
         self._workspace = workspace
         self._max_bytes = max_bytes
         self._locks = KeyLocks()
+        self._keys = TextKeys(workspace)
 
     def get(
         self,
@@ -42,6 +47,7 @@ class VectorStore:
         """The vectors of ``texts``: (n, dim) float32, read-only, row i for text i.
 
         Callers that ask for the same vectors at once wait for one encoding. A damaged file is encoded again.
+        Texts that stood in another corpus are not.
 
         Args:
             texts: n texts.
@@ -58,7 +64,7 @@ class VectorStore:
             found = load_array(path, shape, mapped=True)
             if found is not None:
                 return found
-            vectors = finite(encoder.encode(texts, progress=progress, should_stop=should_stop)).astype(np.float32, copy=False)
+            vectors = self._made(texts, digest, encoder, progress, should_stop)
             stored = None
             if store_array(path, vectors):
                 keep_below(path.parent, self._max_bytes, path)
@@ -66,3 +72,49 @@ class VectorStore:
         if stored is None:
             vectors.flags.writeable = False
         return vectors if stored is None else stored
+
+    def _made(
+        self, texts: Sequence[str], digest: str, encoder: Encoder, progress: Progress | None, should_stop: ShouldStop | None
+    ) -> np.ndarray:
+        """The vectors of texts of which there is no file: those that another corpus has, and the others encoded."""
+        vectors = self._known(texts, digest, encoder)
+        if vectors is None:
+            return finite(encoder.encode(texts, progress=progress, should_stop=should_stop)).astype(np.float32, copy=False)
+        known, found = vectors
+        new = np.flatnonzero(~known)
+        if len(new):
+            found[new] = finite(encoder.encode([texts[row] for row in new.tolist()], progress=progress, should_stop=should_stop))
+        return found
+
+    def _known(self, texts: Sequence[str], digest: str, encoder: Encoder) -> tuple[np.ndarray, np.ndarray] | None:
+        """Which of the texts stand in other corpora, (n,) bool, and their vectors, (n, dim); None where none does."""
+        keys = self._keys.get(texts, digest)
+        found: np.ndarray | None = None
+        known = np.zeros(len(texts), bool)
+        for path in self._others(encoder.fingerprint):
+            if known.all():
+                break
+            have = self._keys.known(path.name.split("-")[0])
+            if have is None:
+                continue
+            left = np.flatnonzero(~known)
+            places = places_of(keys[left], have)
+            if not (places >= 0).any():
+                continue
+            others = load_array(path, (len(have), encoder.dim), mapped=True)
+            if others is None:
+                continue
+            found = np.empty((len(texts), encoder.dim), np.float32) if found is None else found
+            rows = left[places >= 0]
+            found[rows] = others[places[places >= 0]]
+            known[rows] = True
+        return None if found is None else (known, found)
+
+    def _others(self, fingerprint: str) -> list[Path]:
+        """The files of other corpora by the same encoder, those used last first."""
+        ages = []
+        for path in self._workspace.vectors("0", fingerprint).parent.glob(f"*-{fingerprint}.npy"):
+            with contextlib.suppress(OSError):
+                if not path.name.startswith("."):
+                    ages.append((-path.stat().st_mtime, path))
+        return [path for _, path in sorted(ages)][:_OTHERS]

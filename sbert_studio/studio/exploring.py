@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
 Phase = Literal["encode", "layout", "groups"]
+_TIMES = 2  # one question, as the command line asks, is answered faster than an index is built
 _POOL = 100  # how deep each ranking goes that hybrid search fuses, and how many hits are ranked again
 
 
@@ -74,16 +75,20 @@ class Exploring(Relating):
         again = self._again(corpus, reader, progress) if reader else None
         start = time.perf_counter()
         depth = max(k, _POOL) if mode == "hybrid" or again else k
-        rankings = []
+        rankings: list[list[Hit]] = []
+        recall = None
         if encoder is not None and semantic is not None:
-            rankings.append(semantic.search(finite(encoder.encode([query]))[0], depth, only))
+            by_meaning = semantic.find(finite(encoder.encode([query]))[0], depth, only)
+            rankings, recall = [by_meaning.hits], by_meaning.recall
         if lexical:
             rankings.append(lexical.search(query, depth, only))
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
         found = _result(corpus, again(query, hits[:depth]) if again else hits, k, start)
+        if encoder is not None and semantic is not None:
+            self._quicken(semantic, corpus, encoder)
         foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if encoder is not None else ()
         unknown = (*self._unknown(corpus, encoder), *self._unknown([query], encoder, "your query")) if encoder is not None else ()
-        return replace(found, notes=(*corpus.repeats(), *foreign, *unknown))
+        return replace(found, notes=(*_told(recall), *corpus.repeats(), *foreign, *unknown), recall=recall)
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
@@ -92,8 +97,10 @@ class Exploring(Relating):
         encoder = self._encoder(model)
         index, vectors = self._semantic(corpus, encoder), self._vectors(corpus, encoder)
         start = time.perf_counter()
-        hits = [hit for hit in index.search(vectors[row], _at_least_one(k, "k") + 1) if hit.row != row]
-        return replace(_result(corpus, hits, k, start), notes=self._notes(corpus, model, encoder))
+        found = index.find(vectors[row], _at_least_one(k, "k") + 1)
+        result = _result(corpus, [hit for hit in found.hits if hit.row != row], k, start)
+        self._quicken(index, corpus, encoder)
+        return replace(result, notes=(*_told(found.recall), *self._notes(corpus, model, encoder)), recall=found.recall)
 
     def mine(self, corpus: Corpus, top: int = 10, model: str | None = None, progress: Progress | None = None) -> Mined:
         """The most similar pairs of the corpus, exactly."""
@@ -209,15 +216,39 @@ class Exploring(Relating):
         return self._services.vectors.get(corpus.texts, corpus.digest, encoder, progress)
 
     def _semantic(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> SemanticIndex:
-        from ..explore.search import SemanticIndex
+        from ..explore.search import LARGE, SemanticIndex
 
-        key = f"{corpus.digest}-{encoder.fingerprint}"
-        return self._services.meanings.get(key, lambda: SemanticIndex(self._vectors(corpus, encoder, progress)), checkpoint)
+        def made() -> SemanticIndex:
+            vectors = self._vectors(corpus, encoder, progress)
+            index = self._services.indexes.load(corpus.digest, encoder.fingerprint, *vectors.shape) if len(vectors) >= LARGE else None
+            return SemanticIndex(vectors, index)
+
+        return self._services.meanings.get(f"{corpus.digest}-{encoder.fingerprint}", made, checkpoint)
+
+    def _quicken(self, index: SemanticIndex, corpus: Corpus, encoder: Encoder) -> None:
+        """Have a large corpus that is asked for the second time indexed in the background; until then its answers are exact."""
+        from ..explore.search import LARGE
+
+        if len(index) < LARGE or index.approximate is not None or index.asked < _TIMES:
+            return
+        texts, digest, fingerprint, files = corpus.texts, corpus.digest, encoder.fingerprint, self._services.indexes
+
+        def work() -> None:
+            index.approximate = files.make(digest, fingerprint, texts, index.exact)
+
+        self._services.background.want(f"{digest}-{fingerprint}", work)
 
     def _lexical(self, corpus: Corpus) -> LexicalIndex:
         from ..explore.lexical.index import LexicalIndex
 
         return self._services.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts), checkpoint)
+
+
+def _told(recall: float | None) -> tuple[str, ...]:
+    """What to say of a search that is not exact."""
+    if recall is None:
+        return ()
+    return (f"Approximate: of the nearest texts {recall:.1%} are found, measured on this corpus. A search among some rows is exact.",)
 
 
 def _at_least_one(number: int, name: str) -> int:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
     from ..explore.calibration import Usual
     from ..explore.lexical.index import LexicalIndex
+    from ..explore.nearest.background import Background
+    from ..explore.nearest.files import CellFiles
     from ..explore.search import SemanticIndex
     from ..explore.vectors import VectorStore
     from ..runs.records.store import Store
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _MODELS, _INDEXES, _WORDS, _CORPORA = 0.5, 0.17, 0.08, 0.05
 _COVERAGES = 256
+_MAPPED = 4  # bytes that are mapped count for one: the system takes them back, but a file that was deleted stays until then
 VISITORS = 0.2
 """The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, and what visitors have chosen."""
 
@@ -73,12 +76,26 @@ class Services:
         """The cache of vectors."""
         from ..explore.vectors import VectorStore
 
-        return self._once("vectors", lambda: VectorStore(self.workspace, self.settings.disk_mb * (1 << 20) * 4 // 5))
+        return self._once("vectors", lambda: VectorStore(self.workspace, self.settings.disk_mb * (1 << 20) * 7 // 10))
 
     @property
     def meanings(self) -> LruCache[SemanticIndex]:
         """The indexes by meaning of the corpora used of late."""
-        return self._once("meanings", lambda: LruCache(self._share(_INDEXES), lambda index: index.bytes))
+        return self._once("meanings", lambda: LruCache(self._share(_INDEXES), lambda index: index.bytes + index.mapped // _MAPPED))
+
+    @property
+    def indexes(self) -> CellFiles:
+        """The search indexes of large corpora, on disk."""
+        from ..explore.nearest.files import CellFiles
+
+        return self._once("indexes", lambda: CellFiles(self.workspace, self.settings.disk_mb * (1 << 20) // 10))
+
+    @property
+    def background(self) -> Background:
+        """What is made while others are answered."""
+        from ..explore.nearest.background import Background
+
+        return self._once("background", Background)
 
     @property
     def wordings(self) -> LruCache[LexicalIndex]:
@@ -139,7 +156,7 @@ class Services:
             close()
         with self._making:
             made, self._made = self._made, {}
-        for name in ("jobs", "evaluations"):
+        for name in ("jobs", "evaluations", "background"):
             if name in made:
                 made[name].close()
         if "runner" in made:

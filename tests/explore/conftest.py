@@ -17,7 +17,7 @@ from sbert_studio.workspace import Workspace
 
 
 class CountingEncoder(Encoder):
-    """The sum of one seeded random vector a word; ``calls`` counts the encodings."""
+    """The sum of one seeded random vector a word; ``calls`` counts the encodings, ``texts`` the texts in them."""
 
     name = "counting"
     normalizes = False
@@ -26,13 +26,14 @@ class CountingEncoder(Encoder):
     fingerprint = "0123456789abcdef"
 
     def __init__(self) -> None:
-        self.calls = 0
+        self.calls = self.texts = 0
         self.delay = 0.0
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str], *, progress: Any = None, should_stop: Any = None) -> np.ndarray:
         with self._lock:
             self.calls += 1
+            self.texts += len(texts)
         time.sleep(self.delay)
         return np.stack([self._one(text) for text in texts]).astype(np.float32)
 

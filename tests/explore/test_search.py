@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from sbert_studio.encoders.unit import unit
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.hits import Hit, fuse
 from sbert_studio.explore.search import SemanticIndex
@@ -58,3 +61,43 @@ def test_a_search_among_some_rows_is_the_search_of_these_alone() -> None:
         assert [hit.row for hit in found] == [int(among[hit.row]) for hit in alone.search(query, k)]
         assert [hit.score for hit in found] == pytest.approx([hit.score for hit in alone.search(query, k)], abs=1e-6)
     assert index.search(query, 3, np.empty(0, np.int64)) == []
+
+
+def brute_force(vectors: np.ndarray, query: np.ndarray, k: int, among: np.ndarray) -> list[int]:
+    wide, asked = vectors.astype(np.float64), query.astype(np.float64)
+    lengths = np.linalg.norm(wide, axis=1)
+    cosines = np.divide(wide @ asked, lengths * np.linalg.norm(asked), out=np.zeros(len(wide)), where=lengths > 0).round(12)
+    return sorted(among.tolist(), key=lambda row: (-cosines[row], row))[:k]
+
+
+@pytest.mark.parametrize("lengths", ["one", "many"])
+@pytest.mark.parametrize("share", [1.0, 0.6, 0.01])
+def test_many_blocks_of_rows_with_ties_are_searched_as_brute_force_does(
+    lengths: str, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sbert_studio.explore.nearest.exact._BLOCK", 1000)
+    monkeypatch.setattr("sbert_studio.explore.nearest.exact._CELLS", 4000)
+    rng = np.random.default_rng(5)
+    vectors = unit(rng.normal(size=(300, 16)).astype(np.float32))[rng.integers(300, size=9000)]  # each thirty times
+    vectors[17] = 0
+    vectors = vectors * rng.uniform(0.1, 9, (9000, 1)).astype(np.float32) if lengths == "many" else vectors
+    among = np.sort(rng.choice(9000, int(9000 * share), replace=False))
+    index, queries = SemanticIndex(vectors), rng.normal(size=(7, 16)).astype(np.float32)
+    only = None if share == 1 else rng.permutation(among)
+    for k in (1, 10, 95):
+        expected = [brute_force(vectors, query, k, among) for query in queries]
+        assert [[hit.row for hit in hits] for hits in index.search_many(queries, k, only)] == expected
+        assert [[hit.row for hit in index.search(query, k, only)] for query in queries] == expected
+
+
+def test_all_rows_alike_are_the_first_rows() -> None:
+    vectors = np.repeat(unit(np.random.default_rng(1).normal(size=(1, 24)).astype(np.float32)), 40_000, axis=0)
+    assert [hit.row for hit in SemanticIndex(vectors).search(vectors[0], 10)] == list(range(10))
+
+
+def test_bytes_are_what_is_in_memory(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(1).normal(size=(1000, 24)).astype(np.float32)
+    assert SemanticIndex(vectors).bytes == vectors.nbytes + 4 * 1000
+    np.save(tmp_path / "x.npy", unit(vectors))
+    mapped = SemanticIndex(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    assert (mapped.bytes, mapped.mapped) == (0, vectors.nbytes)

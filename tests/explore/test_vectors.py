@@ -29,7 +29,7 @@ def test_a_second_call_and_a_second_store_encode_nothing(workspace: Workspace, e
 def test_another_text_or_another_model_is_encoded_anew(workspace: Workspace, encoder) -> None:
     store = VectorStore(workspace)
     store.get(TEXTS, DIGEST, encoder)
-    store.get(TEXTS[:2], digest_texts(TEXTS[:2]), encoder)
+    store.get(["a whale"], digest_texts(["a whale"]), encoder)
     encoder.fingerprint = "fedcba9876543210"
     store.get(TEXTS, DIGEST, encoder)
     assert encoder.calls == 3
@@ -142,3 +142,32 @@ def test_a_file_that_another_program_removes_meanwhile_is_no_error(workspace: Wo
     right = np.array(VectorStore(workspace).get(TEXTS, digest, encoder))
     monkeypatch.setattr("sbert_studio.explore.arrays.os.utime", gone)
     np.testing.assert_array_equal(VectorStore(workspace).get(TEXTS, digest, encoder), right)
+
+
+def test_ten_new_rows_encode_ten_rows_wherever_they_stand(workspace: Workspace, encoder) -> None:
+    texts = [f"fish number {number}" for number in range(200)] + ["fish number 3"]
+    grown = [*(f"bird number {number}" for number in range(5)), *texts[7:], *(f"ant number {number}" for number in range(5))]
+    VectorStore(workspace).get(texts, digest_texts(texts), encoder)
+    assert encoder.texts == 201
+    found = VectorStore(workspace).get(grown, digest_texts(grown), encoder)
+    assert encoder.texts == 211
+    np.testing.assert_array_equal(found, np.stack([encoder._one(text) for text in grown]).astype(np.float32))
+    shrunk = grown[::3]
+    np.testing.assert_array_equal(VectorStore(workspace).get(shrunk, digest_texts(shrunk), encoder), found[::3])
+    assert encoder.texts == 211
+    encoder.fingerprint = "fedcba9876543210"
+    VectorStore(workspace).get(shrunk, digest_texts(shrunk), encoder)
+    assert encoder.texts == 211 + len(shrunk)
+
+
+def test_what_is_damaged_lends_nothing_to_other_corpora(workspace: Workspace, encoder) -> None:
+    digest, grown = digest_texts(TEXTS), [*TEXTS, "no fish"]
+    VectorStore(workspace).get(TEXTS, digest, encoder)
+    path = workspace.vectors(digest, encoder.fingerprint)
+    data = bytearray(path.read_bytes())
+    data[200] ^= 1
+    path.unlink()
+    path.write_bytes(data)
+    found = VectorStore(workspace).get(grown, digest_texts(grown), encoder)
+    np.testing.assert_array_equal(found, np.stack([encoder._one(text) for text in grown]).astype(np.float32))
+    assert encoder.texts == 9

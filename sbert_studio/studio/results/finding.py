@@ -61,16 +61,23 @@ class TextHit:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Hits, best first. ``milliseconds``: the search alone, with the corpus encoded and indexed."""
+    """Hits, best first.
+
+    Attributes:
+        milliseconds: the search alone, with the corpus encoded and indexed.
+        recall: the share of the nearest texts that such a search by meaning finds, measured on the corpus; None: all, it was exact.
+    """
 
     hits: tuple[TextHit, ...]
     milliseconds: float
     account: RowAccount
     notes: tuple[str, ...] = ()
+    recall: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """``{hits, milliseconds, account, notes}``."""
-        return {"hits": [hit.to_json() for hit in self.hits], "milliseconds": self.milliseconds, **_told(self)}
+        """``{hits, milliseconds, exact, recall, account, notes}``; the recall of an exact search is 1."""
+        said = {"exact": self.recall is None, "recall": 1.0 if self.recall is None else self.recall}
+        return {"hits": [hit.to_json() for hit in self.hits], "milliseconds": self.milliseconds, **said, **_told(self)}
 
 
 @dataclass(frozen=True)

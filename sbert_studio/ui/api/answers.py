@@ -52,6 +52,8 @@ class Search(TypedDict):
 
     hits: list[Hit]
     milliseconds: Annotated[float, "the search alone, with the corpus encoded"]
+    exact: Annotated[bool, "whether all of the nearest are found for sure"]
+    recall: Annotated[float, "the share of the nearest by meaning that such a search finds, measured on the corpus; 1 where it is exact"]
     account: Account
     notes: list[str]
 
