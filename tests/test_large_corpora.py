@@ -97,6 +97,16 @@ def test_the_next_start_has_the_index_at_once_and_ten_new_rows_encode_ten(
     np.testing.assert_allclose(vectors, encode(list(texts)), atol=1e-6)
 
 
+def test_an_index_that_left_the_disk_is_built_again(make: Callable[[], Studio], corpus: Corpus) -> None:
+    studio = make()
+    indexed(studio, corpus)
+    for path in (studio.settings.home / "indexes").iterdir():
+        path.unlink()
+    studio.meanings.clear()
+    assert studio.explore.search(corpus, "red bread", 5).recall is None
+    indexed(studio, corpus)
+
+
 def test_closing_ends_a_build(make: Callable[[], Studio], corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     studio = make()
     monkeypatch.setattr("sbert_studio.explore.nearest.centroids._ROUNDS", 1_000_000)

@@ -231,12 +231,15 @@ class Exploring(Relating):
 
         if len(index) < LARGE or index.approximate is not None or index.asked < _TIMES:
             return
-        texts, digest, fingerprint, files = corpus.texts, corpus.digest, encoder.fingerprint, self._services.indexes
+        texts, digest, fingerprint = corpus.texts, corpus.digest, encoder.fingerprint
+        key, files, background = f"{digest}-{fingerprint}", self._services.indexes, self._services.background
 
         def work() -> None:
             index.approximate = files.make(digest, fingerprint, texts, index.exact)
+            if index.approximate is not None:  # else the disk takes nothing, and will not the next time
+                background.forget(key)
 
-        self._services.background.want(f"{digest}-{fingerprint}", work)
+        background.want(key, work)
 
     def _lexical(self, corpus: Corpus) -> LexicalIndex:
         from ..explore.lexical.index import LexicalIndex
