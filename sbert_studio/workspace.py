@@ -88,6 +88,10 @@ class Workspace:
         """The file of the search index of one corpus by one encoder; it need not exist."""
         return self._cached("indexes") / f"{key(digest)}-{key(fingerprint)}.cells"
 
+    def words(self, digest: str) -> Path:
+        """The file of one corpus' index by words; it need not exist."""
+        return self._cached("words") / f"{key(digest)}.npy"
+
     def projection(self, name: str) -> Path:
         """The file of one projection; it need not exist."""
         return self._cached("projections") / f"{key(name)}.npy"

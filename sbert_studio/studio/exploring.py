@@ -70,7 +70,7 @@ class Exploring(Relating):
             raise StudioError("a row is not in the corpus", f"choose rows from 0 to {len(corpus) - 1}")
         encoder = None if mode == "lexical" else self._encoder(model)
         semantic = None if encoder is None else self._semantic(corpus, encoder, progress)
-        lexical = None if mode == "semantic" else self._lexical(corpus)
+        lexical = None if mode == "semantic" else self._lexical(corpus, progress)
         reader = self._reader(rerank)
         again = self._again(corpus, reader, progress) if reader else None
         start = time.perf_counter()
@@ -241,10 +241,9 @@ class Exploring(Relating):
 
         background.want(key, work)
 
-    def _lexical(self, corpus: Corpus) -> LexicalIndex:
-        from ..explore.lexical.index import LexicalIndex
-
-        return self._services.wordings.get(corpus.digest, lambda: LexicalIndex(corpus.texts), checkpoint)
+    def _lexical(self, corpus: Corpus, progress: Progress | None = None) -> LexicalIndex:
+        kept = self._services.kept_wordings
+        return self._services.wordings.get(corpus.digest, lambda: kept.get(corpus.texts, corpus.digest, progress), checkpoint)
 
 
 def _told(recall: float | None) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
     from ..explore.calibration import Usual
     from ..explore.lexical.index import LexicalIndex
+    from ..explore.lexical.keeping import LexicalStore
     from ..explore.nearest.background import Background
     from ..explore.nearest.files import CellFiles
     from ..explore.search import SemanticIndex
@@ -101,6 +102,13 @@ class Services:
     def wordings(self) -> LruCache[LexicalIndex]:
         """The indexes by words of the corpora used of late."""
         return self._once("wordings", lambda: LruCache(self._share(_WORDS), lambda index: index.bytes))
+
+    @property
+    def kept_wordings(self) -> LexicalStore:
+        """The indexes by words that are kept on disk."""
+        from ..explore.lexical.keeping import LexicalStore
+
+        return self._once("kept_wordings", lambda: LexicalStore(self.workspace, self.settings.disk_mb * (1 << 20) // 10))
 
     @property
     def corpora(self) -> LruCache[Corpus]:

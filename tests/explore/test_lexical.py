@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from pathlib import Path
 
+import bm25s
 import numpy as np
 import pytest
 
+from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
+from sbert_studio.explore.lexical import keeping, postings
 from sbert_studio.explore.lexical.index import LexicalIndex
+from sbert_studio.explore.lexical.keeping import LexicalStore
 from sbert_studio.explore.terms import words
+from sbert_studio.workspace import Workspace, digest_texts
 
 
 def bm25(texts: list[str], query: str) -> list[float]:
@@ -68,3 +74,58 @@ def test_k_must_be_positive() -> None:
     for bad in (0, -1):
         with pytest.raises(StudioError, match="k is"):
             LexicalIndex(["a"]).search("a", bad)
+
+
+def many_texts(count: int, seed: int = 0) -> list[str]:
+    """Texts of common and rare words, some of them the same."""
+    rng = np.random.default_rng(seed)
+    vocabulary = np.array([f"w{number}" for number in range(300)])
+    likely = 1 / np.arange(1, 301)
+    return [" ".join(rng.choice(vocabulary, rng.integers(0, 12), p=likely / likely.sum())) for _ in range(count)]
+
+
+def test_the_first_hits_are_those_of_bm25s_and_of_all_hits_in_order() -> None:
+    texts = many_texts(700)
+    peer = bm25s.BM25()
+    peer.index([words(text, singles=True) for text in texts], show_progress=False)
+    index = LexicalIndex(texts)
+    for query in ("w0 w1 w250", "w5", "w7 w7 w299 w2", "w0"):
+        scores = np.asarray(peer.get_scores([word for word in query.split() if word in peer.vocab_dict]))
+        every = index.search(query, len(texts))
+        assert {hit.row for hit in every} == set(np.flatnonzero(scores > 0).tolist())
+        assert np.allclose([hit.score for hit in every], scores[[hit.row for hit in every]], rtol=2e-6)
+        for k in (1, 3, 40, 333):
+            assert index.search(query, k) == every[:k]
+            among = np.random.default_rng(k).permutation(700)[:200]
+            assert index.search(query, k, among) == [hit for hit in every if hit.row in set(among.tolist())][:k]
+
+
+def test_texts_are_counted_in_parts_and_the_work_tells_how_far_it_is_and_can_be_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, told = many_texts(500, 1), list[tuple[int, int]]()
+    whole = postings.postings(texts)
+    monkeypatch.setattr(postings, "_AT_ONCE", 64)
+    monkeypatch.setattr(postings, "_EVERY", 50)
+    parts = postings.postings(texts, lambda done, total: told.append((done, total)))
+    assert parts.vocabulary == whole.vocabulary
+    assert all(np.array_equal(getattr(parts, name), getattr(whole, name)) for name in ("starts", "at", "weights"))
+    assert told == [*((done, 500) for done in range(0, 500, 50)), (500, 500)]
+    asked = iter([False, False] + [True] * 100)
+    with pytest.raises(StoppedError), stoppable(lambda: next(asked)):
+        postings.postings(texts)
+
+
+def test_an_index_is_kept_on_disk_and_a_damaged_one_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, made = [*many_texts(300, 2), *TEXTS], list[int]()
+    monkeypatch.setattr(keeping, "_WORTH", 100)
+    monkeypatch.setattr(keeping, "postings", lambda *given: made.append(1) or postings.postings(*given))
+    digest, plain = digest_texts(texts), LexicalIndex(texts)
+    for expected, damage in ((1, False), (1, True), (2, False)):
+        index = LexicalStore(Workspace(tmp_path), 1 << 20).get(texts, digest)  # as another start would
+        assert index.search("银行卡 card w3", 50) == plain.search("银行卡 card w3", 50) != []
+        assert len(made) == expected
+        assert index.bytes < plain.bytes  # what is mapped is not in memory
+        if damage:
+            path = Workspace(tmp_path).words(digest)
+            path.write_bytes(path.read_bytes()[:-50])
+    assert LexicalStore(Workspace(tmp_path), 1).get(texts[:99], digest_texts(texts[:99])).search("w3", 3)
+    assert len(list((tmp_path / "words").iterdir())) == 1
