@@ -101,7 +101,7 @@ def test_what_cannot_be_compared_is_said(studio: Studio, run: str, corpus: Corpu
 def test_the_first_map_is_that_of_the_map_tab_and_the_second_grew_out_of_it(
     studio: Studio, run: str, corpus: Corpus, tmp_path: Path
 ) -> None:
-    from sbert_studio.explore.projection import ProjectionParams
+    from sbert_studio.explore.maps.projection import ProjectionParams
 
     base = str(studio.settings.default_model)
     found = studio.explore.changes(corpus, base, run)

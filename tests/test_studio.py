@@ -160,7 +160,7 @@ def test_mining_names_lines_as_the_file_has_them(studio: Studio, corpus: Corpus)
 
 def test_the_map_has_a_point_for_each_text_and_clusters_that_add_up(studio: Studio, corpus: Corpus) -> None:
     from sbert_studio.explore.groups.clustering import ClusterParams
-    from sbert_studio.explore.projection import ProjectionParams
+    from sbert_studio.explore.maps.projection import ProjectionParams
 
     # Few enough for principal components: compiling UMAP would take longer than all the rest.
     corpus = studio.read.corpus(table_from_columns("few", {"text": list(corpus.texts[:9])}))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..encoders.base import finite
 from ..errors import StudioError
-from .exploring import Exploring
+from .growing import Growing
 from .learned import learned_texts
 from .results.changed import CategoryChange, Changes, QueryChange
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..encoders.base import Encoder
     from ..explore.changes.movement import Movement
-    from ..explore.projection import ProjectionParams
+    from ..explore.maps.projection import ProjectionParams
 
 MOST_TEXTS = 30_000
 MOST_QUERIES = 3
@@ -30,7 +30,7 @@ Phase = Callable[[str], "Progress | None"]
 """Told what begins, in words; gives what is told how far that is, if anybody asks."""
 
 
-class Changing(Exploring):
+class Changing(Growing):
     """Two models, a corpus → what is no longer as it was."""
 
     def changes(
@@ -60,7 +60,7 @@ class Changing(Exploring):
         from ..explore.changes.alignment import laid_on
         from ..explore.changes.movement import movement
         from ..explore.changes.pairs import changed_most
-        from ..explore.projection import ProjectionParams, project
+        from ..explore.maps.projection import ProjectionParams, project
 
         told = begin or (lambda words: None)
         if before == after:
@@ -79,8 +79,10 @@ class Changing(Exploring):
         closer, apart = changed_most(vectors[0], vectors[1], _PAIRS, told("Comparing every text with every other"))
         params = projection or ProjectionParams(seed=_SEED)
         keys = [f"{corpus.digest}-{encoder.fingerprint}" for encoder in encoders]
-        first = project(vectors[0], params, keys[0], self.workspace, told("Drawing map 1 of 2"))
-        second = project(vectors[1], params, keys[1], self.workspace, told("Drawing map 2 of 2"), start=first)
+        first = project(vectors[0], params, keys[0], self.workspace, told("Drawing map 1 of 2"), kept=self._services.neighbourhoods)
+        second = project(
+            vectors[1], params, keys[1], self.workspace, told("Drawing map 2 of 2"), start=first, kept=self._services.neighbourhoods
+        )
         learned = set().union(*(learned_texts(lambda: self.store, self.workspace, name) for name in (before, after)))
         new = np.array([plain(text) not in learned for text in corpus.texts])
         asked = [query.strip() for query in queries if query.strip()][:MOST_QUERIES]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..explore.groups.clustering import ClusterParams
     from ..explore.hits import Hit
     from ..explore.lexical.index import LexicalIndex
-    from ..explore.projection import ProjectionParams
+    from ..explore.maps.projection import ProjectionParams
     from ..explore.search import SemanticIndex
 
 Mode = Literal["semantic", "lexical", "hybrid"]
@@ -146,16 +146,18 @@ class Exploring(Relating):
         """
         from ..explore.groups.clustering import ClusterParams, cluster
         from ..explore.groups.edits import NO_CLUSTER
-        from ..explore.projection import ProjectionParams, project
+        from ..explore.maps.projection import ProjectionParams, project
 
         def told(name: Phase) -> Progress | None:
             return progress if phase is None else phase(name)
 
         encoder = self._encoder(model)
         vectors = self._vectors(corpus, encoder, told("encode"))
-        base = f"{corpus.digest}-{encoder.fingerprint}"
-        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, told("layout"))
-        groups = cluster(vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=told("groups"))
+        base, kept = f"{corpus.digest}-{encoder.fingerprint}", self._services.neighbourhoods
+        drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, told("layout"), kept=kept)
+        groups = cluster(
+            vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=told("groups"), near=kept.of(vectors, base)
+        )
         infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
         if groups.noise:
             infos.append(ClusterInfo(-1, NO_CLUSTER, groups.noise))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..explore.calibration import Usual
     from ..explore.lexical.index import LexicalIndex
     from ..explore.lexical.keeping import LexicalStore
+    from ..explore.maps.neighbourhood import Neighbourhoods
     from ..explore.nearest.background import Background
     from ..explore.nearest.files import CellFiles
     from ..explore.search import SemanticIndex
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
     from .jobs import Jobs
 
 T = TypeVar("T")
-_MODELS, _INDEXES, _WORDS, _CORPORA = 0.5, 0.17, 0.08, 0.05
+_MODELS, _INDEXES, _WORDS, _CORPORA, _NEIGHBOURS = 0.47, 0.17, 0.08, 0.05, 0.03
 _COVERAGES = 256
 _MAPPED = 4  # bytes that are mapped count for one: the system takes them back, but a file that was deleted stays until then
 VISITORS = 0.2
-"""The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, and what visitors have chosen."""
+"""The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, neighbours of maps, what
+visitors have chosen."""
 
 
 class Services:
@@ -109,6 +111,13 @@ class Services:
         from ..explore.lexical.keeping import LexicalStore
 
         return self._once("kept_wordings", lambda: LexicalStore(self.workspace, self.settings.disk_mb * (1 << 20) // 10))
+
+    @property
+    def neighbourhoods(self) -> Neighbourhoods:
+        """The neighbours of the rows of the corpora that were drawn of late."""
+        from ..explore.maps.neighbourhood import Neighbourhoods
+
+        return self._once("neighbourhoods", lambda: Neighbourhoods(self._share(_NEIGHBOURS)))
 
     @property
     def corpora(self) -> LruCache[Corpus]:

@@ -222,7 +222,7 @@ def _device(studio: Studio) -> dict[str, str]:
 
 
 def _warm_up(studio: Studio) -> None:
-    from ..explore.projection import warm_up
+    from ..explore.maps.projection import warm_up
 
     try:
         studio.catalog.load(studio.settings.default_model)

@@ -104,7 +104,6 @@ def mapping(visitor: Visitor) -> None:
     page = visitor.page
     page.click("#tab-map-button")
     page.click("#map-draw")
-    visitor.see("#map-view [data-texts=ready]")
     page.locator("#map-view .sb-legend li button").first.click()
     visitor.see("#map-view .sb-map-list ol li")
     chinese(page, "Map")

@@ -32,12 +32,11 @@ NAMED = """(zoom) => {
 
 
 def draw(visitor: Visitor, seed: int = 0) -> None:
-    """Forty-eight texts, drawn; nothing is left to be fetched."""
+    """Forty-eight texts, drawn."""
     visitor.tab("Map")
     visitor.page.get_by_role("button", name="Choose texts of your own").click()
     visitor.upload("map-file", "messages.csv", corpus_csv(seed))
     visitor.see("#map-view [data-drawn]")
-    visitor.see("#map-view [data-texts=ready]")
 
 
 def lasso(visitor: Visitor) -> None:
@@ -250,7 +249,6 @@ def test_what_is_on_the_map_goes_to_other_tabs_and_back(visit: Callable[..., Vis
     page.wait_for_function("document.querySelector('#search-hits tbody tr')?.innerText.includes('bread')")
     # Not drawn yet: it is drawn, and what was found is listed.
     page.click("#search-to-map")
-    visitor.see("#map-view [data-texts=ready]")
     told(visitor, "Found for “bread”")
     listed(visitor, 10)
     page.get_by_role("button", name="Use as examples").click()

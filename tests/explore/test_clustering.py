@@ -14,8 +14,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.explore.groups import grouping
 from sbert_studio.explore.groups.clustering import ClusterParams, Clusters, cluster
 from sbert_studio.explore.lexical.index import LexicalIndex
+from sbert_studio.explore.maps.projection import ProjectionParams, project
 from sbert_studio.explore.mining.closest import most_similar_pairs
-from sbert_studio.explore.projection import ProjectionParams, project
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.explore.vectors import VectorStore
 from sbert_studio.registry import fields_of
@@ -30,7 +30,7 @@ def plain_space(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """HDBSCAN looks at the first five dimensions instead of UMAP's; the list gets the rows of each space made."""
     made: list[int] = []
 
-    def space(vectors: np.ndarray, cache: Path, seed: int = -1, progress: object = None) -> np.ndarray:
+    def space(vectors: np.ndarray, cache: Path, seed: int = -1, progress: object = None, near: object = None) -> np.ndarray:
         made.append(len(vectors))
         return np.ascontiguousarray(vectors[:, :5])
 

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import numba
@@ -15,30 +13,43 @@ from numba.core.caching import IndexDataCacheFile
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
-from tqdm import tqdm
-from umap import layouts, umap_
+from umap import UMAP
+from umap.umap_ import find_ab_params, fuzzy_simplicial_set
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
-from sbert_studio.explore import compiled, layout
-from sbert_studio.explore.projection import ProjectionParams, project
-from sbert_studio.explore.reduction import neighbours, principal_components
+from sbert_studio.explore.maps import compiled, descent, kernels, layout, neighbourhood, reduction
+from sbert_studio.explore.maps.forces import SHIFT, curve, forces
+from sbert_studio.explore.maps.graph import fuzzy_union
+from sbert_studio.explore.maps.neighbourhood import Neighbourhoods
+from sbert_studio.explore.maps.projection import ProjectionParams, project
+from sbert_studio.explore.maps.reduction import near_neighbours, neighbours, principal_components
 from sbert_studio.registry import fields_of, parse_params
 from sbert_studio.workspace import Workspace
 
 BASE = f"{'a' * 32}-{'b' * 16}"
 
 
+@pytest.fixture(scope="module")
+def bank() -> np.ndarray:
+    """800 vectors in two dozen clumps of their own spread, on a bent surface in 30 dimensions."""
+    rng = np.random.default_rng(7)
+    middles, spread = rng.normal(size=(24, 6)), rng.uniform(0.1, 0.5, 24)
+    group = rng.integers(0, 24, 800)
+    low = middles[group] + rng.normal(size=(800, 6)) * spread[group, None]
+    return np.tanh(low @ rng.normal(size=(6, 30)) * 0.5).astype(np.float32)
+
+
 @pytest.fixture
-def no_umap(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Lays out by principal components; the list gets the number of rows of each layout."""
+def no_descent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Points stay where they begin; the list gets the number of rows of each layout."""
     made: list[int] = []
 
-    def fit(points: np.ndarray, cache: object, *, dimensions: int, **settings: object) -> np.ndarray:
-        made.append(len(points))
-        return points[:, :dimensions].copy()
+    def descend(places: np.ndarray, graph: object, cache: object, **settings: object) -> np.ndarray:
+        made.append(len(places))
+        return places.copy()
 
-    monkeypatch.setattr(layout, "_fit", fit)
+    monkeypatch.setattr(layout, "descend", descend)
     return made
 
 
@@ -86,22 +97,90 @@ def test_umap_keeps_neighbours_together_and_repeats_itself_with_a_seed(
     assert np.array_equal(project(vectors, params, BASE, other).xy, first.xy)
 
 
-def test_a_cancelled_map_keeps_no_other_bar_waiting(workspace: Workspace) -> None:
-    vectors, told, threads = np.random.default_rng(1).normal(size=(3000, 8)), list[int](), numba.get_num_threads()
+def test_a_map_ends_when_asked(workspace: Workspace) -> None:
+    vectors, told = np.random.default_rng(1).normal(size=(3000, 8)), list[int]()
     with pytest.raises(StoppedError), stoppable(lambda: len(told) > 0):
         project(vectors, ProjectionParams(seed=3), BASE, workspace, lambda done, total: told.append(done))
-    assert len(told) == 1
-    assert numba.get_num_threads() == threads
-    printed = threading.Thread(target=lambda: list(tqdm(range(2), file=io.StringIO())), daemon=True)
-    printed.start()
-    printed.join(20)
-    assert not printed.is_alive()
+    assert told == [1]
+
+
+def test_the_graph_equals_umaps() -> None:
+    points = np.random.default_rng(4).normal(size=(300, 6)).astype(np.float32)
+    points[:5] = points[5]  # copies have neighbours at no distance
+    rows, distances = neighbours(points, 15)
+    expected = fuzzy_simplicial_set(points, 15, np.random.RandomState(0), "euclidean", knn_indices=rows, knn_dists=distances)[0]
+    assert abs(fuzzy_union(rows, distances, Path()) - expected.tocsr()).max() < 1e-5
+
+
+@pytest.mark.parametrize("min_dist", [0.0, 0.1, 0.5, 0.99])
+def test_the_forces_are_those_of_umap(min_dist: float) -> None:
+    a, b = curve(min_dist)
+    assert np.allclose((a, b), find_ab_params(1.0, min_dist), rtol=1e-4)
+    tables, square = forces(min_dist), np.float32([1e-4, 0.02, 0.7, 3, 90])
+    at = (square.view(np.int32) >> SHIFT) - tables.lowest
+    wide = square.astype(np.float64)
+    assert np.allclose(tables.pull[at], -2 * a * b * wide ** (b - 1) / (1 + a * wide**b), rtol=0.02)
+    assert np.allclose(tables.push[at], 2 * b / ((0.001 + wide) * (1 + a * wide**b)), rtol=0.02)
+
+
+def test_a_layout_keeps_neighbours_as_well_as_umap_does(bank: np.ndarray) -> None:
+    ours = layout.layout(bank, Path(), dimensions=2, n_neighbors=15, min_dist=0.1, seed=3)
+    plain = UMAP(metric="cosine", random_state=3, n_jobs=1).fit_transform(bank)
+    kept = [trustworthiness(bank, xy, n_neighbors=15, metric="cosine") for xy in (ours, plain)]
+    assert kept[0] > kept[1] - 0.01
+
+
+def test_the_processors_make_no_difference(bank: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide, made = np.tile(bank, (3, 1)) + np.random.default_rng(0).normal(scale=0.05, size=(3 * len(bank), bank.shape[1])), []
+    for processors in (1, 2, 5):
+        monkeypatch.setattr(descent, "_processors", lambda number=processors: number)
+        made.append(layout.layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1, seed=5))
+    assert len(wide) > 2 * descent._ROWS_OF_A_BLOCK  # several blocks
+    assert np.array_equal(made[0], made[1]) and np.array_equal(made[0], made[2])
+    assert not np.array_equal(layout.layout(wide, Path(), dimensions=2, n_neighbors=10, min_dist=0.1), made[0])
+
+
+def test_many_rows_are_looked_up_nearly_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    points = (rng.normal(size=(40, 20))[rng.integers(0, 40, 6000)] + rng.normal(scale=0.4, size=(6000, 20))).astype(np.float32)
+    truth, _, whole = near_neighbours(points, 15)
+    assert whole == 1
+    monkeypatch.setattr(reduction, "_EXACT_ROWS", 1000)
+    rows, distances, recall = near_neighbours(points, 15)
+    found = np.mean([len(np.intersect1d(*pair)) / 15 for pair in zip(rows, truth, strict=True)])
+    assert 0.98 <= recall < 1 and abs(found - recall) < 0.02
+    assert np.array_equal(rows[:, 0], np.arange(6000)) and (np.diff(distances, axis=1) >= 0).all()
+    assert np.allclose(distances, np.linalg.norm(points[rows] - points[:, None], axis=2), atol=2e-3)
+
+
+def test_neighbours_are_looked_for_once_a_corpus(blobs, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, asked, original = blobs[0], list[int](), neighbourhood.near_neighbours
+    monkeypatch.setattr(neighbourhood, "near_neighbours", lambda points, k: asked.append(k) or original(points, k))
+    kept = Neighbourhoods()
+    for params in (ProjectionParams(seed=1), ProjectionParams(min_dist=0.4, seed=1), ProjectionParams(n_neighbors=25, seed=1)):
+        alone = project(vectors, params, BASE, Workspace(workspace.home / f"{params.key}"))
+        before = len(asked)
+        assert np.array_equal(project(vectors, params, BASE, workspace, kept=kept).xy, alone.xy)  # a prefix is as good
+        assert len(asked) - before == (1 if params == ProjectionParams(seed=1) else 0)
+    assert kept.bytes == kept.of(vectors, BASE)(3).nbytes
+    assert project(vectors, ProjectionParams(n_neighbors=60, seed=1), BASE, workspace, kept=kept) and asked[-1] == 100
+
+
+def test_a_slider_moves_the_map_that_stands(bank: np.ndarray, workspace: Workspace) -> None:
+    usual = project(bank, ProjectionParams(seed=1), BASE, workspace)
+    moved = project(bank, ProjectionParams(min_dist=0.3, seed=1), BASE, workspace)
+    other = project(bank, ProjectionParams(seed=2), BASE, workspace)
+    alike = [np.corrcoef(one.xy.ravel(), usual.xy.ravel())[0, 1] for one in (moved, other)]
+    assert alike[0] > 0.9 and alike[0] > alike[1]
+    # whichever way one comes to a setting, the map is the same
+    alone = project(bank, ProjectionParams(min_dist=0.3, seed=1), BASE, Workspace(workspace.home / "another"))
+    assert np.array_equal(alone.xy, moved.xy)
 
 
 def test_a_map_leaves_the_threads_of_torch_as_they_are(tmp_path: Path) -> None:
     script = """if True:
         import sys, pathlib, torch, numpy as np
-        from sbert_studio.explore.layout import warm_up
+        from sbert_studio.explore.maps.layout import warm_up
         warm_up(pathlib.Path(sys.argv[1]))
         print(torch.get_num_threads())
     """
@@ -110,15 +189,11 @@ def test_a_map_leaves_the_threads_of_torch_as_they_are(tmp_path: Path) -> None:
     assert done.stdout.split() == ["1"]
 
 
-def test_what_umap_compiles_anew_in_each_process_is_kept_on_disk() -> None:
-    for seed in (-1, 0):  # on all processors, and on one: compiled in two ways
-        layout.layout(np.random.default_rng(0).normal(size=(64, 8)), Path(), dimensions=2, n_neighbors=5, min_dist=0.1, seed=seed)
-    epoch, parallel = layouts._nb_optimize_layout_euclidean_single_epoch, layouts._nb_optimize_layout_euclidean_single_epoch_parallel
-    for function in (umap_.smooth_knn_dist, umap_.compute_membership_strengths, epoch, parallel):
-        stats = function.stats
-        assert sum((stats.cache_hits | stats.cache_misses).values()) >= 1  # it was looked for on disk, and is kept there now
-        assert list(Path(stats.cache_path).glob(f"*{function.py_func.__name__}*.nbc"))
-    assert epoch._cache._impl.filename_base != parallel._cache._impl.filename_base  # numba itself would take one for the other
+def test_the_compiled_loops_are_kept_on_disk() -> None:
+    layout.warm_up(Path())
+    for function in (kernels.epoch, kernels.smooth_distances):
+        assert sum((function.stats.cache_hits | function.stats.cache_misses).values()) >= 1
+        assert list(Path(function.stats.cache_path).glob(f"*{function.py_func.__name__}*.nbc"))
 
 
 def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path) -> None:
@@ -146,38 +221,38 @@ def test_compiled_code_is_kept_in_the_cache_where_it_cannot_lie_beside_umap(
     assert expected == numba.config.CACHE_DIR
 
 
-def test_a_map_is_made_once_for_each_setting(blobs, workspace: Workspace, no_umap: list[int]) -> None:
+def test_a_map_is_made_once_for_each_setting(blobs, workspace: Workspace, no_descent: list[int]) -> None:
     vectors = blobs[0]
     first = project(vectors, ProjectionParams(), BASE, workspace)
     again = project(vectors, ProjectionParams(), BASE, workspace)
-    assert np.array_equal(first.xy, again.xy) and first.key == again.key and len(no_umap) == 1
+    assert np.array_equal(first.xy, again.xy) and first.key == again.key and len(no_descent) == 1
     keys = {project(vectors, params, BASE, workspace).key for params in (ProjectionParams(min_dist=0.2), ProjectionParams(seed=1))}
-    assert len(keys | {first.key}) == 3 == len(no_umap)
+    assert len(keys | {first.key}) == 3 == len(no_descent)
     project(vectors, ProjectionParams(), "another", workspace)
-    assert len(no_umap) == 4
+    assert len(no_descent) == 4
     with pytest.raises(ValueError, match="read-only"):
         again.xy[0] = 0
 
 
-def test_a_damaged_map_is_drawn_again(blobs, workspace: Workspace, no_umap: list[int]) -> None:
+def test_a_damaged_map_is_drawn_again(blobs, workspace: Workspace, no_descent: list[int]) -> None:
     made = project(blobs[0], ProjectionParams(), BASE, workspace)
     path = workspace.projection(made.key)
     path.write_bytes(path.read_bytes()[:-8])
     assert np.array_equal(project(blobs[0], ProjectionParams(), BASE, workspace).xy, made.xy)
-    assert len(no_umap) == 2
+    assert len(no_descent) == 2
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 11])
-def test_few_rows_are_laid_out_without_umap(rows: int, workspace: Workspace, no_umap: list[int]) -> None:
+def test_few_rows_are_laid_out_without_umap(rows: int, workspace: Workspace, no_descent: list[int]) -> None:
     vectors = np.random.default_rng(rows).normal(size=(rows, 6)).astype(np.float32)
     xy = project(vectors, ProjectionParams(dimensions=3), BASE, workspace).xy
-    assert xy.shape == (rows, 3) and np.isfinite(xy).all() and no_umap == []
+    assert xy.shape == (rows, 3) and np.isfinite(xy).all() and no_descent == []
     assert rows < 3 or len(np.unique(xy, axis=0)) == rows
 
 
-def test_rows_that_all_coincide_lie_at_the_origin(workspace: Workspace, no_umap: list[int]) -> None:
+def test_rows_that_all_coincide_lie_at_the_origin(workspace: Workspace, no_descent: list[int]) -> None:
     xy = project(np.ones((50, 6), np.float32), ProjectionParams(), BASE, workspace).xy
-    assert xy.shape == (50, 2) and not xy.any() and no_umap == []
+    assert xy.shape == (50, 2) and not xy.any() and no_descent == []
 
 
 def test_many_copies_beside_one_other_are_finite(workspace: Workspace) -> None:

@@ -17,7 +17,7 @@ from tiny_studio import quick, studio_at, write_model, write_pairs
 
 from sbert_studio.data.progress import StoppedError, checkpoint, stoppable
 from sbert_studio.explore.groups.clustering import ClusterParams
-from sbert_studio.explore.projection import ProjectionParams
+from sbert_studio.explore.maps.projection import ProjectionParams
 from sbert_studio.studio import Studio
 from sbert_studio.studio.tuning.plans import TrainRequest
 from sbert_studio.ui.app import launch

@@ -3,13 +3,15 @@
   "use strict";
   const { el, grouped } = window.SB;
 
-  // told: {n(), textOf(row), hidden(row), meaning(query) → Promise<{rows, scores}> | null, light(rows), open(list), clear(), say(words)}
+  // told: {n(), textOf(row), words(query) → Promise<rows> | null, hidden(row), meaning(query) → Promise<{rows, scores}> | null, light(rows), open(list), clear(), say(words)}
   function find(told) {
     let timer = 0, asked = 0;
     const box = el("input", { type: "search", class: "sb-map-find", placeholder: "Find in the map", "aria-label": "Find in the map", enterkeyhint: "search" });
     const how = el("select", { "aria-label": "Find by", hidden: !told.meaning }, el("option", { value: "words" }, "by words"), el("option", { value: "meaning" }, "by meaning"));
 
-    function byWords(query) {
+    // Where the texts are not all here, whoever has them looks.
+    async function byWords(query) {
+      if (told.words) return (await told.words(query)).filter((row) => !told.hidden(row));
       const wanted = query.toLowerCase(), rows = [];
       for (let row = 0; row < told.n(); row += 1) if (!told.hidden(row) && (told.textOf(row) || "").toLowerCase().includes(wanted)) rows.push(row);
       return rows;
@@ -19,7 +21,8 @@
       clearTimeout(timer);
       if (!query) { told.clear(); return; }
       if (how.value === "words") {
-        const rows = byWords(query);
+        const rows = await byWords(query);
+        if (number !== asked) return;
         told.say(`${grouped(rows.length)} found`);
         told.open({ kind: "find", title: `${grouped(rows.length)} with “${query}”`, rows, empty: "No text holds these words. Try by meaning." });
         return;
@@ -37,7 +40,8 @@
       const query = box.value.trim();
       if (!query) { told.clear(); return; }
       if (how.value === "meaning") { told.say("Press Enter to find by meaning"); return; }
-      timer = setTimeout(() => { const rows = byWords(query); told.say(`${grouped(rows.length)} found, Enter lists them`); told.light(rows); }, 120);
+      const number = asked;
+      timer = setTimeout(async () => { const rows = await byWords(query); if (number !== asked) return; told.say(`${grouped(rows.length)} found, Enter lists them`); told.light(rows); }, 120);
     });
     how.addEventListener("change", () => { if (box.value.trim()) open(); });
     return { box, how, clear() { box.value = ""; asked += 1; told.say(""); } };

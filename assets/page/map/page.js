@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const { views, select, el, grouped, mapping } = window.SB;
-  const CHUNK = 4000;
+  const KEPT = 20000;  // texts that the page remembers
 
   function save(name, blob) {
     const link = el("a", { href: URL.createObjectURL(blob), download: name });
@@ -15,18 +15,18 @@
   views.map = (root, host) => {
     const blank = el("div", { class: "sb-empty sb-map-empty" });
     const frame = el("div", { class: "sb-map" });
-    let texts = [], value = null, drawing = null, told = null, shown = "", of = null;
+    let texts = new Map(), value = null, drawing = null, told = null, shown = "", of = null;
     root.replaceChildren(blank, frame);
     const ask = async (name, request) => { try { return await host.server[name]({ key: value.key, ...request }); } catch { return { error: "The page lost its map. Draw it again." }; } };
     const edit = (what) => select(host, "edit", what);
 
-    async function fetchTexts(wanted, n) {
-      texts = new Array(n);
-      for (let start = 0; start < n && value.key === wanted; start += CHUNK) {
-        const part = await host.server.map_texts({ key: wanted, start, count: CHUNK });
-        if (value.key === wanted) part.forEach((text, i) => { texts[start + i] = text; });
-      }
-      if (value.key === wanted) root.dataset.texts = "ready";
+    // Texts come as they are looked at, those around the pointer together.
+    async function want(rows) {
+      const key = value.key, missing = rows.filter((row) => !texts.has(row));
+      const found = missing.length ? await ask("map_texts", { rows: missing }) : [];
+      if (value.key !== key || found.error) return;
+      if (texts.size > KEPT) texts.clear();
+      for (const [row, text] of found) texts.set(row, text);
     }
 
     async function download(rows) {
@@ -81,23 +81,28 @@
         return;
       }
       drawing = drawing || window.SB.scene(frame, {
-        textOf: (row) => texts[row],
-        items: async (rows) => { const found = await ask("map_rows", { rows }); return found.error ? [] : found; },
+        textOf: (row) => texts.get(row), want,
+        items: async (rows) => {
+          const found = await ask("map_rows", { rows });
+          if (found.error) return [];
+          for (const one of found) texts.set(one.row, one.text);
+          return found;
+        },
+        words: async (query) => { const found = await ask("map_words", { query }); return found.error ? [] : found; },
         near: (row) => ask("map_near", { row }),
         meaning: (query) => ask("map_find", { query }),
         colour: (name) => { window.SB.place({ tab: "map", drawn: "1", colour: name === value.colours[0] ? "" : name }); select(host, "colour", name); },
         actions, forms, marks,
-        thumbs: (a, b) => window.SB.thumbs(host, [a, b], texts[a] ?? "", texts[b] ?? ""),
+        thumbs: (a, b) => window.SB.thumbs(host, [a, b], texts.get(a) ?? "", texts.get(b) ?? ""),
       });
       window.SB.map = { picture: () => drawing.picture(value.title).toBlob((blob) => save(`${value.title}.png`, blob)), spot: (row) => drawing.spot(row), eye: () => drawing.eye(), labels: () => drawing.labels() };
       if (next.key !== told) {
         told = next.key;
-        root.dataset.texts = "";
+        texts = new Map();
         window.SB.place({ tab: "map", drawn: "1", colour: next.by === next.colours[0] ? "" : next.by });
         // Other texts were chosen: the settings make room for what is drawn of them.
         if (next.made && next.made.corpus !== of) document.querySelector("#map-settings .label-wrap.open")?.click();
         of = next.made && next.made.corpus;
-        fetchTexts(told, next.n).catch(() => { root.dataset.texts = "missing"; });
       }
       drawing.draw(next);
       if (next.show && next.show.nonce !== shown) {

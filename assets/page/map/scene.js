@@ -5,7 +5,7 @@
 (() => {
   "use strict";
   const { el, token, onTheme, grouped, mapping } = window.SB, over = mapping.overlay;
-  const CONTOURS_FROM = 20000, HOVER = 9, REST = 130;
+  const CONTOURS_FROM = 20000, HOVER = 9, REST = 130, BESIDE = 60, SLOW = 26, FEWER = 0.6, FEWEST = 8000;
 
   function decode(text, Kind) {
     const raw = atob(text || ""), bytes = new Uint8Array(raw.length);
@@ -13,7 +13,7 @@
     return new Kind(bytes.buffer);
   }
 
-  // hooks: {textOf, items, near, meaning?, colour(name), actions(list), forms(list), marks(value)?}
+  // hooks: {textOf, want?(rows) → Promise: texts that textOf does not know yet, items, words?(query), near, meaning?, colour(name), actions(list), forms(list), marks(value)?}
   function scene(root, hooks) {
     const layer = (name) => el("canvas", { class: `sb-map-${name}`, "aria-hidden": "true" });
     const [below, gpu, above] = [layer("below"), layer("points"), layer("above")];
@@ -26,10 +26,10 @@
     const marks = el("div", { class: "sb-map-marks", hidden: true }), list = el("section", { class: "sb-map-list", "aria-label": "Chosen texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" });
 
     let value = null, eye = null, points = null, ids = null, groups = null, shades = null, hidden = null, opacity = null, lines = [];
-    let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, pictured = new Map(), clustered = new Map();
+    let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, pictured = new Map(), clustered = new Map(), moving = false, last = 0, share = 1, pointed = null;
     const gl = mapping.points(gpu), names = mapping.labels();
     const finder = mapping.find({
-      n: () => value.n, textOf: hooks.textOf, hidden: (row) => hidden[row], meaning: hooks.meaning, say: (words) => { count.textContent = words; },
+      n: () => value.n, textOf: hooks.textOf, words: hooks.words, hidden: (row) => hidden[row], meaning: hooks.meaning, say: (words) => { count.textContent = words; },
       light: (rows) => { light = rows; restyle(); }, open: (found) => { light = null; past = []; open(found, true); }, clear: () => { light = null; count.textContent = ""; close(); },
     });
     const legend = mapping.legend(legendRoot, { onColour: hooks.colour, onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)) });
@@ -63,14 +63,25 @@
       const [width, height] = eye.size(), live = value.n - value.gone, near = Math.min(2.8, Math.max(1, eye.magnified()) ** 0.4);
       const plain = Math.sqrt((width * height) / Math.max(1, live)), flat = value.dims === 2;
       const base = flat ? Math.max(2.3, Math.min(8.5, plain * 0.4)) * near : Math.max(3.2, Math.min(9, plain * 0.34));
-      gl?.draw(eye, { width, height, dots, ground: mapping.bytes(token("--sb-ground")), base, most: 17, thin: flat ? Math.max(0, Math.min(0.6, Math.log2(Math.max(1, eye.magnified())) / 8)) : 0, glowing: glows() });
+      gl?.draw(eye, { width, height, dots, ground: mapping.bytes(token("--sb-ground")), base, most: 17, thin: flat ? Math.max(0, Math.min(0.6, Math.log2(Math.max(1, eye.magnified())) / 8)) : 0, glowing: glows(), share: moving ? share : 1 });
       drawBelow(over.canvas(below, width, height, dots));
       drawAbove(over.canvas(above, width, height, dots));
     }
     function render() {
       if (dirty || !value || !eye) return;
       dirty = true;
-      requestAnimationFrame(() => { dirty = false; if (plot.clientWidth) paint(window.devicePixelRatio || 1); });
+      requestAnimationFrame((now) => {
+        dirty = false;
+        if (!plot.clientWidth) return;
+        if (moving) pace(now);
+        paint(window.devicePixelRatio || 1);
+      });
+    }
+    // While the map moves, as many points are drawn as keep it smooth, the same ones each time; at rest all of them.
+    function pace(now) {
+      if (last && now - last > SLOW && now - last < 1000) share = Math.max(Math.min(1, FEWEST / Math.max(1, value.n)), share * FEWER);
+      last = now;
+      root.dataset.share = share.toFixed(3);
     }
 
     function drawBelow(pen) {
@@ -93,6 +104,7 @@
     function settle() {
       clearTimeout(waiting);
       waiting = setTimeout(() => {
+        [moving, last] = [false, 0];
         if (!value || !plot.clientWidth) return;
         const pen = above.getContext("2d");
         pen.font = font();
@@ -101,12 +113,13 @@
         render();
       }, REST);
     }
-    const stepped = (done) => { render(); if (done) settle(); };
+    const stepped = (done) => { moving = !done; render(); if (done) settle(); };
 
     const nearest = (x, y) => mapping.nearest(eye, points, hidden, [x, y], HOVER);
+    const around = (row) => mapping.beside(eye, points, hidden, row, BESIDE);
 
     mapping.gestures(plot, {
-      eye: () => (value ? eye : null), mode: () => mode, moved: () => { render(); settle(); }, leave: () => { tip.hidden = true; },
+      eye: () => (value ? eye : null), mode: () => mode, moved: () => { moving = true; render(); settle(); }, leave: () => { tip.hidden = true; },
       hover(x, y) {
         const row = value && nearest(x, y);
         plot.classList.toggle("sb-over", value !== null && (row !== null || names.hit(x, y) !== null));
@@ -131,6 +144,8 @@
 
     function showTip(row, x, y) {
       const name = shades ? null : nameOf(row), cluster = value.by !== value.colours[0] ? clustered.get(ids[row]) : null;
+      pointed = row;
+      if (hooks.want && hooks.textOf(row) === undefined) hooks.want(around(row)).then(() => { if (!tip.hidden && pointed === row && hooks.textOf(row) !== undefined) showTip(row, x, y); });
       tip.replaceChildren(el("p", { translate: "no" }, hooks.textOf(row) ?? "…"), name ? el("span", {}, el("i", { style: { background: ink(row) } }), el("span", { translate: name.id < 0 ? null : "no" }, name.label)) : el("span", { translate: "no" }, shades ? `${value.by}: ${shades[row]}` : ""),
         cluster ? el("span", {}, `in ${cluster.label}`) : "");
       tip.hidden = false;
@@ -210,6 +225,7 @@
         const found = next.dims === 2 ? mapping.grid(points, next.n) : null;
         opacity = found ? mapping.opacities(points, next.n, found) : null;
         lines = found && next.n >= CONTOURS_FROM ? mapping.contours(found) : [];
+        [share, last] = [1, 0];
         gl?.place(points, next.n, next.dims);
       }
       names.prepare(next.n, ids, next.cluster_names, hidden);

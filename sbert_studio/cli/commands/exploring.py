@@ -138,7 +138,7 @@ def map(
 ) -> Answer:
     """Draw a corpus as a map with labelled clusters."""
     grouping = _cluster_params(clusters, seed)
-    from ...explore.projection import ProjectionParams
+    from ...explore.maps.projection import ProjectionParams
     from ...ui.panels.mapping.saving import map_html
 
     with open_studio() as studio:

@@ -12,6 +12,7 @@ from ...errors import StudioError
 from ...registry import setting
 from ...workspace import Workspace
 from ..arrays import KeyLocks, load_array, store_array
+from ..maps.layout import METHOD
 from ..settings_key import KeyedSettings
 from . import grouping
 from .keywords import label_clusters
@@ -19,6 +20,7 @@ from .kmeans import k_means
 
 if TYPE_CHECKING:
     from ...data.progress import Progress
+    from ..maps.neighbourhood import Near
 
 _LOCKS = KeyLocks()
 _METHODS = ("auto", "hdbscan", "kmeans", "agglomerative")
@@ -71,6 +73,7 @@ def cluster(
     workspace: Workspace,
     *,
     progress: Progress | None = None,
+    near: Near | None = None,
 ) -> Clusters:
     """Group texts by their vectors, by direction only, and label the groups.
 
@@ -80,17 +83,18 @@ def cluster(
         vectors: (n, d).
         texts: the n texts, for the labels.
         key_base: names the vectors: ``<text digest>-<encoder fingerprint>``. What was computed is kept under it.
+        near: the neighbours of each row, where they are kept.
 
     Raises:
         StudioError: more clusters than texts, or too many texts for average linkage.
     """
     if params.count > len(vectors):
         raise StudioError(f"{params.count} clusters of {len(vectors)} texts", "choose fewer clusters")
-    path = workspace.projection(f"{key_base}-{params.key}")
+    path = workspace.projection(f"{key_base}-{params.key}-{METHOD}")
     with _LOCKS[str(path)]:
         ids = load_array(path, (len(vectors),), np.int64)
         if ids is None:
-            ids = _by_size(_group(vectors, params, key_base, workspace, progress))
+            ids = _by_size(_group(vectors, params, key_base, workspace, progress, near))
             ids.flags.writeable = False
             store_array(path, ids)
     return _labelled(texts, ids)
@@ -111,18 +115,20 @@ def _labelled(texts: Sequence[str], ids: np.ndarray) -> Clusters:
     return Clusters(ids, label_clusters(texts, ids), tuple(int(size) for size in sizes))
 
 
-def _group(vectors: np.ndarray, params: ClusterParams, key_base: str, workspace: Workspace, progress: Progress | None) -> np.ndarray:
+def _group(
+    vectors: np.ndarray, params: ClusterParams, key_base: str, workspace: Workspace, progress: Progress | None, near: Near | None
+) -> np.ndarray:
     if len(vectors) < 3:
         return np.zeros(len(vectors), np.int64)
     if params.method == "kmeans" or (params.method == "auto" and params.count):
         return k_means(vectors, params.count or _guess(len(vectors)), params.seed)
     if params.method == "agglomerative":
         return _agglomerative(vectors, params, key_base, workspace, progress)
-    space = workspace.projection(f"{key_base}-space{params.seed}" if params.seed >= 0 else f"{key_base}-space")
+    space = workspace.projection(f"{key_base}-space{max(params.seed, -1)}-{METHOD}")
     with _LOCKS[str(space)]:
         points = load_array(space, (len(vectors), grouping.SPACE))
         if points is None:
-            points = grouping.dense_space(vectors, workspace.cache("numba"), params.seed, progress)
+            points = grouping.dense_space(vectors, workspace.cache("numba"), params.seed, progress, near)
             store_array(space, points)
     found = grouping.hdbscan(points, params.min_size or max(5, round(0.4 * len(vectors) ** 0.5)))
     if params.method == "auto" and found.max() < 1:

@@ -10,11 +10,12 @@ import numpy as np
 from ...data.progress import checkpoint
 from ...encoders.unit import unit
 from ...errors import StudioError
-from ..layout import layout
+from ..maps.layout import layout
 from ..products import upper_blocks
 
 if TYPE_CHECKING:
     from ...data.progress import Progress
+    from ..maps.neighbourhood import Near
 
 SPACE = 5  # dimensions in which HDBSCAN looks for density
 _NEIGHBOURS = 15
@@ -23,9 +24,9 @@ _DENSITY_ROWS = 30_000  # HDBSCAN's time grows with the square of the rows
 _LINKAGE_ROWS = 20_000  # the tree needs 16 n² / 2 bytes: 3.2 GB here
 
 
-def dense_space(vectors: np.ndarray, cache: Path, seed: int = -1, progress: Progress | None = None) -> np.ndarray:
+def dense_space(vectors: np.ndarray, cache: Path, seed: int = -1, progress: Progress | None = None, near: Near | None = None) -> np.ndarray:
     """(n, 5) float32: UMAP with nothing kept apart, in which density means something again."""
-    return layout(vectors, cache, dimensions=SPACE, n_neighbors=_NEIGHBOURS, min_dist=0.0, seed=seed, progress=progress)
+    return layout(vectors, cache, dimensions=SPACE, n_neighbors=_NEIGHBOURS, min_dist=0.0, seed=seed, near=near, progress=progress)
 
 
 def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:

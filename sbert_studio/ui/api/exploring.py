@@ -78,7 +78,7 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
         as /search.
     """
     from ...explore.groups.clustering import ClusterParams
-    from ...explore.projection import ProjectionParams
+    from ...explore.maps.projection import ProjectionParams
 
     number = 0 if clusters in ("", "auto") else int(clusters) if _COUNT.fullmatch(clusters) else -1
     if number < 0:

@@ -56,10 +56,15 @@ def test_words_find_what_is_nearest_in_meaning(page: Page, map_key: str) -> None
 
 def test_texts_of_a_map_are_given_to_who_holds_its_key_only(page: Page, map_key: str) -> None:
     texts = page.maps.get(map_key).corpus.texts
-    assert choosing.texts(page, {"key": map_key, "start": 5, "count": 3}) == list(texts[5:8])
-    assert choosing.texts(page, {"key": map_key, "start": "x", "count": -4}) == []
+    assert choosing.texts(page, {"key": map_key, "rows": [5, 7, "x", -1, 10**9]}) == [(5, texts[5]), (7, texts[7])]
+    assert choosing.texts(page, {"key": map_key, "start": 5}) == []
+    word = texts[5].split()[0]
+    assert choosing.words(page, {"key": map_key, "query": word.upper()}) == [
+        row for row, text in enumerate(texts) if word.lower() in text.lower()
+    ]
+    assert choosing.words(page, {"key": map_key, "query": ""}) == []
     for request in (None, [], {}, {"key": "guess", "start": 0, "count": 3}):
-        for ask in (choosing.texts, choosing.items, choosing.near, choosing.find, choosing.chosen_csv):
+        for ask in (choosing.texts, choosing.words, choosing.items, choosing.near, choosing.find, choosing.chosen_csv):
             with pytest.raises(StudioError):
                 ask(page, request)
 

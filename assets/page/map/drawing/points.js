@@ -76,14 +76,14 @@
         for (let row = 0; row < n; row += 1) for (let axis = 0; axis < dims; axis += 1) all[row * 3 + axis] = coordinates[row * dims + axis];
         fill("place", all);
       },
-      // colours: RGBA bytes; sizes: times the base; order: rows as they are drawn, first those that fade, then plain, then lit ones.
+      // colours: RGBA bytes; sizes: times the base; order: rows as they are drawn, first those that fade, then plain, then lit ones, each of them in no order, so that the first are a fair part.
       style(colours, sizes, order, faded, lit) {
         fill("colour", colours);
         fill("size", sizes);
         fill("order", order);
         counts = [faded, order.length - faded - lit, lit];
       },
-      draw(eye, { width, height, dots, ground, base, most, thin, glowing }) {
+      draw(eye, { width, height, dots, ground, base, most, thin, glowing, share = 1 }) {
         if (canvas.width !== Math.round(width * dots) || canvas.height !== Math.round(height * dots)) Object.assign(canvas, { width: Math.round(width * dots), height: Math.round(height * dots) });
         gl.viewport(0, 0, canvas.width, canvas.height);
         gl.clearColor(0, 0, 0, 0);
@@ -105,7 +105,8 @@
         const part = (from, count, glow) => { gl.uniform1i(where("glow"), glow ? 1 : 0); if (count) gl.drawElements(gl.POINTS, count, gl.UNSIGNED_INT, from * 4); };
         gl.disable(gl.DEPTH_TEST);
         if (deep) { gl.enable(gl.DEPTH_TEST); gl.depthFunc(gl.LEQUAL); }
-        part(0, faded + plain, false);
+        part(0, Math.ceil(faded * share), false);
+        part(faded, Math.ceil(plain * share), false);
         if (lit && deep) gl.clear(gl.DEPTH_BUFFER_BIT);  // what is lit is seen through what is not
         if (lit && glowing) { gl.depthMask(false); part(faded + plain, lit, true); gl.depthMask(true); }
         part(faded + plain, lit, false);

@@ -3,11 +3,20 @@
   "use strict";
   const { token, mapping } = window.SB;
 
+  // Steps of so many rows come by each row once, and by all parts of the file from the first few on.
+  mapping.stride = (n) => {
+    const apart = (a, b) => (b ? apart(b, a % b) : a);
+    let step = Math.max(1, Math.round(n * 0.6180339887));
+    while (apart(step, n) !== 1) step += 1;
+    return step;
+  };
+
   // shining: a set of rows that stand out, or null; tone(row): its colour as [r, g, b]; glowing: found, rather than only chosen.
   mapping.styled = ({ value, groups, hidden, opacity, shades, tone, shining, glowing }) => {
     const colours = new Uint8Array(value.n * 4), sizes = new Float32Array(value.n).fill(1), parts = [[], [], []], cached = new Map();
     const ground = mapping.bytes(token("--sb-ground")), ink = mapping.bytes(token("--sb-ink")), grow = glowing ? (shining && shining.size > 400 ? 1.2 : 1.7) : 1;
-    for (let row = 0; row < value.n; row += 1) {
+    const stride = mapping.stride(value.n);
+    for (let i = 0, row = 0; i < value.n; i += 1, row = (row + stride) % value.n) {
       if (hidden[row]) continue;
       let rgb = shades ? tone(row) : cached.get(groups[row]);
       if (!rgb) { rgb = tone(row); cached.set(groups[row], rgb); }

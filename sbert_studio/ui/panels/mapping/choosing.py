@@ -7,7 +7,6 @@ from typing import Any
 
 from ....errors import StudioError
 from ...page import Page
-from ...pieces.texts import part_of
 from ...visitors.session import Drawn
 from .saving import rows_csv
 from .values import CLUSTERS
@@ -18,12 +17,20 @@ _TIP_LENGTH, _ITEM_LENGTH = 240, 1200
 _MOST_ITEMS_AT_ONCE = 500
 
 
-def texts(page: Page, request: Any) -> list[str]:
-    """A part of a map's texts, shortened, for the pointer to show; ``request`` is ``{key, start, count}`` from the browser.
+def texts(page: Page, request: Any) -> list[tuple[int, str]]:
+    """Some of a map's rows and their texts, shortened, for the pointer to show; ``request`` is ``{key, rows}`` from the browser.
 
     Only who was sent the map knows its key.
     """
-    return part_of(page.maps.get(_key(request)).corpus, request)
+    drawn = page.maps.get(_key(request))
+    return [(row, shortened(drawn.corpus.texts[row], _TIP_LENGTH)) for row in valid(request.get("rows"), drawn)[:_MOST_ITEMS_AT_ONCE]]
+
+
+def words(page: Page, request: Any) -> list[int]:
+    """The rows whose texts hold some words as they stand, ``{key, query}``, in small letters or large."""
+    drawn, query = page.maps.get(_key(request)), str(request.get("query") or "").lower()
+    removed = drawn.edits.now.removed
+    return [row for row, text in enumerate(drawn.corpus.texts) if query and query in text.lower() and not removed[row]]
 
 
 def items(page: Page, request: Any) -> list[dict[str, Any]]:

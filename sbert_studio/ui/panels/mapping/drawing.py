@@ -14,7 +14,7 @@ from ...visitors.session import Drawn
 if TYPE_CHECKING:
     from ....data.progress import Progress
     from ....explore.groups.clustering import ClusterParams
-    from ....explore.projection import ProjectionParams
+    from ....explore.maps.projection import ProjectionParams
     from ....studio.exploring import Phase
 
 _PHASES = {
@@ -26,7 +26,7 @@ _PHASES = {
 
 def projection_params(dimensions: str, neighbours: int, distance: float) -> ProjectionParams:
     """The settings of UMAP from the controls; the seed is fixed, so that a map looks the same tomorrow."""
-    from ....explore.projection import ProjectionParams
+    from ....explore.maps.projection import ProjectionParams
 
     return ProjectionParams(n_neighbors=int(neighbours), min_dist=float(distance), dimensions=3 if dimensions == "3-D" else 2, seed=12)
 
@@ -49,8 +49,12 @@ def draw(
     progress: Any = None,
     colour: str = "",
     owner: Any = None,
+    standing: str | None = None,
 ) -> tuple[str, str]:
     """Draw the visitor's corpus (the sample, where nothing was chosen).
+
+    Args:
+        standing: the key of the map that is shown. New texts are placed on it where it is of the same others, drawn the same way.
 
     Returns:
         the corpus' key and the map's key.
@@ -61,7 +65,11 @@ def draw(
     key, chosen = page.corpus_of(key, owner)
     start, labels = without_labels(chosen.earlier.start if chosen.earlier else chosen)
     corpus, rows = drawable(start.corpus)
-    view = page.studio.explore.map(corpus, projection, clusters, model, phase=_phases(progress))
+    phases, earlier = _phases(progress), page.maps.get(standing) if standing is not None and standing in page.maps else None
+    view = None
+    if earlier is not None and earlier.model == model:
+        view = page.studio.explore.grown(corpus, earlier.corpus, earlier.view, projection, model, phases)
+    view = view or page.studio.explore.map(corpus, projection, clusters, model, phase=phases)
     given = labels if rows is None or not labels else tuple(labels[row] for row in rows)
     edits, notes = begun(Edits.of(view.ids, {info.id: info.label for info in view.clusters}, given), chosen.earlier)
     made = page.made(model, chosen, "map-draw")

@@ -97,20 +97,33 @@ def build(page: Page, tab: str) -> None:
     picture.click(None, js="() => SB.map?.picture()")
 
     def drawn_by(
-        colour: str, owner: Any, key: str | None, model: str, d: str, n: int, m: float, how: str, number: int, least: float
+        colour: str,
+        standing: str | None,
+        owner: Any,
+        key: str | None,
+        model: str,
+        d: str,
+        n: int,
+        m: float,
+        how: str,
+        number: int,
+        least: float,
     ) -> Any:
-        key, drawn = draw(page, key, model, projection_params(d, n, m), cluster_params(how, number, least), PROGRESS, colour, owner)
+        layout, groups = projection_params(d, n, m), cluster_params(how, number, least)
+        key, drawn = draw(page, key, model, layout, groups, PROGRESS, colour, owner, standing)
         return key, drawn, shown_map(page, drawn), noted(page, drawn), gr.update(visible=True)
 
     def on_draw(map_key: str | None, owner: Any, key: str | None, *controls: Any) -> Any:
-        return drawn_by("", owner, settled(page, key, map_key), *controls)
+        return drawn_by("", map_key, owner, settled(page, key, map_key), *controls)
 
     def on_setting(map_key: str | None, owner: Any, key: str | None, *controls: Any) -> Any:
         # Nothing to move before the first map.
-        return gr.skip() if map_key is None else drawn_by(page.maps.get(map_key).colour, owner, settled(page, key, map_key), *controls)
+        return (
+            gr.skip() if map_key is None else drawn_by(page.maps.get(map_key).colour, None, owner, settled(page, key, map_key), *controls)
+        )
 
     def on_afresh(owner: Any, key: str | None, *controls: Any) -> Any:
-        return drawn_by("", owner, page.without_edits(owner, key), *controls)
+        return drawn_by("", None, owner, page.without_edits(owner, key), *controls)
 
     def on_arrive(place: Place | None, map_key: str | None, owner: Any, key: str | None, model: str, *controls: Any) -> Any:
         if place is None or not place.drawn or place.tab != "map":
@@ -118,7 +131,7 @@ def build(page: Page, tab: str) -> None:
         key, _ = page.corpus_of(key, owner)
         if (there := still_there(page, map_key, key, model)) is not None:
             return there, gr.skip(), recolour(page, map_key, place.colour), gr.skip(), gr.skip()
-        return drawn_by(place.colour, owner, key, model, *controls)
+        return drawn_by(place.colour, None, owner, key, model, *controls)
 
     def on_act(map_key: str | None, key: str | None, owner: Any, event: gr.SelectData) -> Any:
         return act(page, map_key, key, owner, event.value, event.index)
@@ -128,7 +141,7 @@ def build(page: Page, tab: str) -> None:
             return gr.skip()
         notes, saves = gr.skip(), gr.skip()
         if map_key is None or map_key not in page.maps or page.maps.get(map_key).made["corpus"] != rows.corpus:
-            key, map_key, _, notes, saves = drawn_by("", owner, key, *controls)
+            key, map_key, _, notes, saves = drawn_by("", map_key, owner, key, *controls)
         there = handover.on_map(page.maps.get(map_key), rows.rows)
         return key, map_key, shown_map(page, str(map_key), {"rows": there, "title": rows.title}), notes, saves
 
@@ -175,6 +188,13 @@ def _method_controls(how: str) -> tuple[Any, Any]:
 
 
 def _map_view(page: Page) -> Any:
-    asked = {"texts": choosing.texts, "rows": choosing.items, "near": choosing.near, "find": choosing.find, "csv": choosing.chosen_csv}
+    asked = {
+        "texts": choosing.texts,
+        "words": choosing.words,
+        "rows": choosing.items,
+        "near": choosing.near,
+        "find": choosing.find,
+        "csv": choosing.chosen_csv,
+    }
     server = [answered(page, f"map_{name}", answer) for name, answer in asked.items()]
     return view("map", plain(nothing(_BLANK)), elem_id="map-view", server=server)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..registry import setting
-from ..workspace import Workspace, digest_texts
+from ...registry import setting
+from ...workspace import Workspace, digest_texts
+from ..arrays import KeyLocks, keep_below, load_array, store_array
+from ..settings_key import KeyedSettings
 from . import layout
-from .arrays import KeyLocks, keep_below, load_array, store_array
-from .settings_key import KeyedSettings
 
 if TYPE_CHECKING:
-    from ..data.progress import Progress
+    from ...data.progress import Progress
+    from .neighbourhood import Neighbourhoods
 
 _MAX_BYTES = 1 << 30
 _LOCKS = KeyLocks()
@@ -32,7 +33,10 @@ class ProjectionParams(KeyedSettings):
     n_neighbors: int = setting(15, "few neighbours show fine detail, many show the whole", min=2, max=200, step=1)
     min_dist: float = setting(0.1, "how close points may lie: small packs alike texts tightly", min=0.0, max=0.99, step=0.01)
     metric: str = setting("cosine", "what near means: cosine compares directions only", choices=("cosine", "euclidean"))
-    seed: int = setting(-1, "-1 uses all processors; 0 and more make the same map again, on one", min=-1, step=1)
+    seed: int = setting(-1, "-1 draws another map each time; 0 and more make the same map again", min=-1, step=1)
+
+
+_USUAL = ProjectionParams()
 
 
 @dataclass(frozen=True)
@@ -57,21 +61,29 @@ def project(
     workspace: Workspace,
     progress: Progress | None = None,
     start: Projection | None = None,
+    kept: Neighbourhoods | None = None,
 ) -> Projection:
     """Lay vectors out by UMAP, or take the layout from disk where these settings were used before.
+
+    A map at other than the usual neighbours and least distance grows out of the one at those, which is made first where it is not there:
+    who moves a slider sees the same map change, and whichever way they came, the same settings draw the same map.
 
     Args:
         vectors: (n, d).
         key_base: names the vectors: ``<text digest>-<encoder fingerprint>``.
         progress: told the epochs done and their number.
         start: another map of the same texts, which this one grows out of: what did not change stays where it was.
+        kept: where the neighbours of the rows are kept.
     """
-    key = f"{key_base}-{params.key}" + ("" if start is None else f"-{digest_texts([start.key])[:16]}")
+    key = named(key_base, params) + ("" if start is None else f"-{digest_texts([start.key])[:16]}")
     path = workspace.projection(key)
     shape = (len(vectors), params.dimensions)
     with _LOCKS[str(path)]:
         xy = load_array(path, shape)
         if xy is None:
+            usual = replace(params, n_neighbors=_USUAL.n_neighbors, min_dist=_USUAL.min_dist)
+            if start is None and params != usual and params.seed >= 0:
+                start = project(vectors, usual, key_base, workspace, progress, kept=kept)
             xy = layout.layout(
                 vectors,
                 workspace.cache("numba"),
@@ -81,6 +93,7 @@ def project(
                 metric=params.metric,
                 seed=params.seed,
                 start=None if start is None else start.xy,
+                near=None if kept is None else kept.of(vectors, key_base, params.metric),
                 progress=progress,
             )
             xy.flags.writeable = False
@@ -89,6 +102,11 @@ def project(
     return Projection(xy, params, key)
 
 
+def named(key_base: str, params: ProjectionParams) -> str:
+    """What the map of the vectors that ``key_base`` names is kept under."""
+    return f"{key_base}-{params.key}-{layout.METHOD}"
+
+
 def warm_up(workspace: Workspace) -> None:
-    """Compile UMAP ahead of the first map; meant for a background thread."""
+    """Compile the layout ahead of the first map; meant for a background thread."""
     layout.warm_up(workspace.cache("numba"))
