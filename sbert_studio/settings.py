@@ -187,6 +187,18 @@ def wait_without_spinning() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
+def keep_ray_quiet(*, alone: bool) -> None:
+    """Have Ray send nothing about its use to anybody, and write of itself only what failed; to be called before Ray is imported.
+
+    Args:
+        alone: the cluster is this machine: its processes then listen on the loopback only, as they do where Ray knows no clusters.
+    """
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    if alone:
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+
+
 def _default_home(env: Mapping[str, str], space: bool) -> Path:
     if space and os.access(_PERSISTENT, os.W_OK):
         return _PERSISTENT / "sbert-studio"

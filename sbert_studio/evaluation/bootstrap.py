@@ -20,6 +20,8 @@ _MOST, _FEWEST = 1000, 200
 _CELLS = 20_000_000  # of all resamples of a large set, whose interval is narrow anyhow: a second or two
 _SEED = 12
 _Z = 1.959964
+MOST_DRAWN = 1_000_000
+"""Of more rows chance moves a score by less than a thousandth, and every resample would take seconds."""
 MOST_UNDEFINED = 0.1
 """The share of undefined resamples above which the rows are too few of a kind to tell a gain from chance: one or two of the rarer label.
 

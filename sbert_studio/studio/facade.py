@@ -9,6 +9,7 @@ from .fitting.fitting import Fitting
 from .judging.evaluating import Evaluating
 from .pushing import Pushing
 from .reading import Reading
+from .scaling import Scaling
 from .services import Services
 from .tuning.settling import Settling
 from .tuning.tuning import Tuning
@@ -27,6 +28,7 @@ class Studio(Services):
         tune: plans → runs → models.
         settle: what is decided about a run after its training.
         judge: models → scores.
+        scale: Parquet in shards → vectors, pairs, scores and hits.
         hub: models → the Hugging Face Hub.
         bench: work → how much faster than a peer.
     """
@@ -39,5 +41,6 @@ class Studio(Services):
         self.tune = Tuning(self, self.read)
         self.settle = Settling(self, self.tune)
         self.judge = Evaluating(self, self.read)
+        self.scale = Scaling(self, self.read)
         self.hub = Pushing(self)
         self.bench = Benching(self, self.read)

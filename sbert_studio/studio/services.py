@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..explore.vectors import VectorStore
     from ..runs.records.store import Store
     from ..runs.running.runner import Runner
+    from ..scale.serving import ServedVectors
     from ..wordvectors.tokens import Coverage
     from .jobs import Jobs
 
@@ -99,6 +100,11 @@ class Services:
         from ..explore.nearest.background import Background
 
         return self._once("background", Background)
+
+    @property
+    def served(self) -> LruCache[ServedVectors]:
+        """The folders of shards searched of late, whose rows stay on disk."""
+        return self._once("served", lambda: LruCache(self._share(_INDEXES), lambda served: served.bytes))
 
     @property
     def wordings(self) -> LruCache[LexicalIndex]:

@@ -8,8 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import StudioError
+from ...scale.job import ROWS
 from ...workspace import atomic_file, require_room
 from ..answers import Answer, Column, Json, Model, number, one_line, progress, tell
+from ..sharded import (
+    Address,
+    Engine,
+    ShardRows,
+    Threads,
+    Workers,
+    encoded_in_shards,
+    how_of,
+    is_folder_of_shards,
+    is_sharded,
+    mined_in_shards,
+    require_alone,
+    sharding_of,
+)
 from ..studio import open_studio
 
 if TYPE_CHECKING:
@@ -55,14 +70,30 @@ def similarity(
 
 def encode(
     *,
-    file: File,
-    out: Annotated[Path, typer.Option(metavar="X.npy", help="Where the vectors go: (rows of the file, dim) float32.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; a folder or pattern of parquet.")],
+    out: Annotated[Path, typer.Option(metavar="X.npy", help="Where the vectors go: (rows of the file, dim) float32; of shards, a folder.")],
     column: Column = None,
     model: Model = None,
     precision: Annotated[str, typer.Option(help="float32, bfloat16, int8 or auto.")] = "float32",
+    engine: Engine = None,
+    address: Address = "",
+    workers: Workers = 0,
+    threads: Threads = 1,
+    shard_rows: ShardRows = ROWS,
+    id: Annotated[str | None, typer.Option("--id", help="Of shards, the column of ids.", show_default="id, if there is one")] = None,
     json: Json = False,
 ) -> Answer:
-    """Turn a column of texts into vectors: one for each row below the header, blank ones too (NaN where there is no text)."""
+    """Turn a column of texts into vectors: one for each row below the header, blank ones too (NaN where there is no text).
+
+    With --engine, or from a folder of Parquet files, into a folder of shards of id, text and vector, a blank text left out; the same
+    command goes on where it was interrupted.
+    """
+    if is_sharded(file, engine):
+        how, sharding = how_of(engine, address, workers), sharding_of(threads, shard_rows)
+        with open_studio() as studio, progress("encoding") as show:
+            shards = studio.scale.encode(file, out, how, sharding, column=column, known=id, model=model, precision=precision, progress=show)
+        return encoded_in_shards(shards)
+    require_alone(address=address, workers=workers, id=id)
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
         require_room(out, file)
@@ -84,7 +115,9 @@ def encode(
 
 def search(
     *,
-    file: File,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; or a folder of shards that encode wrote.")
+    ],
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many hits.")] = 10,
     mode: Annotated[str, typer.Option(help="semantic, lexical or hybrid.")] = "semantic",
@@ -98,6 +131,13 @@ def search(
     json: Json = False,
 ) -> Answer:
     """Find the texts nearest to a query."""
+    if is_folder_of_shards(file):
+        if mode != "semantic" or rerank or reranker or column:
+            raise StudioError("a folder of shards is searched by meaning alone", "leave out --mode, --rerank, --reranker and --column")
+        with open_studio() as studio, progress("indexing", "rows") as show:
+            near = studio.scale.search(file, query, k, model, show)
+        tell(None, "", near.notes)
+        return Answer(near.to_json(), [[f"{hit.score:.4f}", hit.fields["id"], one_line(hit.text)] for hit in near.hits])
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
         with progress("encoding") as show:
@@ -108,13 +148,31 @@ def search(
 
 
 def mine(
-    file: File,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; or a folder of shards that encode wrote.")
+    ],
     top: Annotated[int, typer.Option(min=1, help="How many pairs.")] = 10,
     column: Column = None,
     model: Model = None,
+    engine: Engine = None,
+    address: Address = "",
+    workers: Workers = 0,
+    threads: Threads = 1,
     json: Json = False,
 ) -> Answer:
     """Find the most similar pairs of texts."""
+    if is_folder_of_shards(file):
+        if column or model:
+            raise StudioError("a folder of shards holds its vectors already", "leave out --column and --model")
+        sharding_of(threads)
+        with open_studio() as studio, progress("comparing", "rows") as show:
+            shared = studio.scale.mine(file, how_of(engine, address, workers), top, threads, show)
+        return mined_in_shards(shared)
+    if engine is not None:
+        raise StudioError(
+            f"{file.name} is no folder of shards", "make one: sbert-studio encode FILE --engine ray --out FOLDER; then mine that folder"
+        )
+    require_alone(address=address, workers=workers)
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
         with progress("encoding") as show:

@@ -13,10 +13,12 @@ from ...errors import StudioError
 from ...evaluation.in_words import confused_in_words, metric_in_words
 from ...evaluation.suites import SUITES
 from ...evaluation.tasks import TASKS, primary
+from ...scale.job import ROWS
 from ...workspace import existing
 from ..answers import Answer, Json, progress, say
 from ..columns import asks
 from ..judged import evaluation_in_lines
+from ..sharded import Address, Engine, ShardRows, Threads, Workers, how_of, require_alone, sharding_of
 from ..studio import open_studio
 
 if TYPE_CHECKING:
@@ -48,6 +50,11 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="Rows whose answers are known: senteval learns from them, categories lays texts beside them."),
     ] = None,
+    engine: Engine = None,
+    address: Address = "",
+    workers: Workers = 0,
+    threads: Threads = 1,
+    shard_rows: ShardRows = ROWS,
     said: ColumnChoices,
     json: Json = False,
 ) -> Answer:
@@ -64,11 +71,23 @@ def evaluate(
         raise StudioError("there is nothing to judge by", "name a file with --data, or a suite with --suite")
     if not named:
         raise StudioError("no model is named", "name one before the files")
+    if engine is not None:
+        if suite or known or len(named) > 1 or len(files) > 1:
+            raise StudioError("--engine judges one model on one file, folder or pattern of Parquet", "leave out the others")
+        how, sharding = how_of(engine, address, workers), sharding_of(threads, shard_rows)
+        with open_studio() as studio, progress("encoding", "pairs") as show:
+            found_there = studio.scale.evaluate(named[0], files[0], how, sharding, task, progress=show)
+        return _of_report(found_there)
+    require_alone(address=address, workers=workers)
     with open_studio() as studio, progress("encoding") as show:
         if suite or len(named) > 1 or len(files) > 1 or _is_folder(files[0]):
             found = studio.judge.evaluate_all(named, files, task, suite or "", show, said, known)
             return Answer(found.to_json(), evaluation_in_lines(found))
         report = studio.judge.evaluate(named[0], files[0], task, show, said, known)
+    return _of_report(report)
+
+
+def _of_report(report: Report) -> Answer:
     account = [report.account.in_short("judged")] if report.account is not None else []
     confused = confused_in_words(report.scores)
     lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *_interval(report), *confused, *report.notes]

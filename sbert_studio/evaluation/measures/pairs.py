@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..answers.answers import of_labels
-from ..bootstrap import interval, resampled
+from ..bootstrap import MOST_DRAWN, interval, resampled
 from ..report import Report
 from ..similarity import similarities
 
@@ -25,9 +26,13 @@ def evaluate_pairs(left: np.ndarray, right: np.ndarray, labels: np.ndarray) -> R
         judged by, which flatters accuracy and F1 a little, and average precision not at all. ``interval`` is
         the 95% bootstrap interval of the cosine's average precision.
     """
-    alike = similarities(left, right)
+    return evaluate_pairs_alike(similarities(left, right), labels)
+
+
+def evaluate_pairs_alike(alike: Mapping[str, np.ndarray], labels: np.ndarray) -> Report:
+    """:func:`evaluate_pairs` by the (n,) similarities of each measure, larger for more alike; of very many rows without the interval."""
     found: dict[str, Any] = {name: judge(values, labels) for name, values in alike.items()}
-    drawn = resampled_average_precision(alike["cosine"], labels)
+    drawn = resampled_average_precision(alike["cosine"], labels) if len(labels) <= MOST_DRAWN else np.empty(0)
     return Report("pairs", len(labels), {**found, "interval": interval(drawn)}, resampled=drawn, answers=of_labels(alike["cosine"], labels))
 
 

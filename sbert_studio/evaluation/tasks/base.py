@@ -88,6 +88,7 @@ class Task(ABC):
         sorts_pairs: of the models that score pairs, whether it is for those that give a class in place of a score.
         pools: whether the literature also judges the rows of several files as one set ("all").
         beside_known: whether judged texts are laid beside others, if there are any whose answers are known.
+        by_similarity: whether it judges by how alike the two texts of each pair are, and by nothing else (see :meth:`judge_alike`).
         learns: whether it learns from others whose answers are known, if there are any (see :meth:`judge_taught`).
         known_use: what such rows are for, and what happens without them, to whoever may give some.
     """
@@ -101,6 +102,7 @@ class Task(ABC):
     needs_vectors: ClassVar[bool] = False
     ranks_candidates: ClassVar[bool] = False
     sorts_pairs: ClassVar[bool] = False
+    by_similarity: ClassVar[bool] = False
     pools: ClassVar[bool] = False
     beside_known: ClassVar[bool] = False
     learns: ClassVar[bool] = False
@@ -123,6 +125,10 @@ class Task(ABC):
         Args:
             known: of a task that is ``beside_known``, texts whose answers are known.
         """
+
+    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray]) -> Report:
+        """Of a task that judges ``by_similarity``: judge by (n,) targets and the four :func:`~..similarity.similarities` of each pair."""
+        raise StudioError(f"{self.name} judges by more than how alike two texts are", "judge it on pairs with a score or a label")
 
     def judge_taught(self, judged: WithVectors, known: WithVectors, dev: WithVectors | None) -> Report:
         """Of a task that ``learns``: learn from ``known``, choose settings by ``dev``, judge on ``judged``."""
@@ -195,7 +201,7 @@ class Task(ABC):
         from ...data.accounts import account_of
         from ...data.examples import build_examples
 
-        roles = self._roles(table, known)
+        roles = self.roles_of(table, known)
         examples, findings = build_examples(table, roles)
         if examples.targets is not None and len(np.unique(examples.targets)) < 2:
             raise StudioError(f"every row of {table.name} has the same {roles.target}", "a model can only be judged where they differ")
@@ -203,7 +209,12 @@ class Task(ABC):
         scale = None if roles.low is None or roles.high is None else (roles.low, roles.high)
         return Rows(examples, tuple(finding.in_words() for finding in findings), account, scale)
 
-    def _roles(self, table: Table, known: Roles | ClassRoles | None) -> Roles:
+    def roles_of(self, table: Table, known: Roles | ClassRoles | None = None) -> Roles:
+        """What the columns of a table are for this task.
+
+        Raises:
+            StudioError: it has not what the task needs.
+        """
         from ...data.examples import Roles, detect_roles
 
         said = known if isinstance(known, Roles) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from ...errors import StudioError
@@ -26,6 +26,7 @@ class Pairs(Task):
     help = "Average precision of each similarity, and the accuracy and F1 of the threshold that is best on these rows."
     kinds = ("labelled_pairs",)
     main = ("cosine", "average_precision")
+    by_similarity = True
 
     def fits(self, shape: Shape) -> bool:
         """Two classes, the second of which means alike; a model that scores pairs is trusted with any two."""
@@ -46,6 +47,12 @@ class Pairs(Task):
         from ..measures.pairs import evaluate_pairs
 
         return evaluate_pairs(vectors[0], vectors[1], cast("np.ndarray", examples.targets))
+
+    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray]) -> Report:
+        """See :func:`~sbert_studio.evaluation.measures.pairs.evaluate_pairs`."""
+        from ..measures.pairs import evaluate_pairs_alike
+
+        return evaluate_pairs_alike(alike, targets)
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_labels`."""

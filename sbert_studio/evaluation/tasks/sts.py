@@ -26,6 +26,7 @@ class Sts(Task):
     kinds = ("scored_pairs", "labelled_pairs")
     main = ("cosine", "spearman")
     pools = True
+    by_similarity = True
 
     def fits(self, shape: Shape) -> bool:
         """Scores, and three or more classes that rise with similarity (contradiction, neutral, entailment)."""
@@ -46,6 +47,12 @@ class Sts(Task):
         from ..measures.sts import evaluate_sts
 
         return evaluate_sts(vectors[0], vectors[1], cast("np.ndarray", examples.targets))
+
+    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray]) -> Report:
+        """See :func:`~sbert_studio.evaluation.measures.sts.evaluate_sts`."""
+        from ..measures.sts import evaluate_sts_alike
+
+        return evaluate_sts_alike(alike, targets)
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_scores`; classes stand at equal distances from 0 to 1."""

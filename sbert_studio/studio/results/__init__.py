@@ -5,6 +5,7 @@ from .changed import CategoryChange, Changes, QueryChange
 from .comparing import Agreement, Gap, PairScore, PairScores, Similarity
 from .finding import ClusterInfo, Encoded, MapView, Mined, MinedPair, SearchResult, Suggestions, TextHit
 from .judged import Evaluation, LeftOut, SuiteHere
+from .sharded import ShardedPair, ShardsEncoded, ShardsMined
 from .tuned import Exported, Forecast, ModelCard, RunView
 
 __all__ = [
@@ -31,6 +32,9 @@ __all__ = [
     "QueryChange",
     "RunView",
     "SearchResult",
+    "ShardedPair",
+    "ShardsEncoded",
+    "ShardsMined",
     "Similarity",
     "Suggestions",
     "SuiteHere",

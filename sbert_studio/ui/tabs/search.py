@@ -15,6 +15,8 @@ from ..panels.clearing.panel import build as clearing
 from ..panels.mapping.handover import show
 from ..panels.searching import filters, within
 from ..panels.searching.hits import BY_WORDS, SCORES, Asked, hits_table, judge, side_table
+from ..panels.searching.shards import SHARDS
+from ..panels.searching.shards import build as searching_shards
 from ..pieces.controls import cancel_button, long_work, offer_models
 from ..pieces.handlers import PROGRESS, guarded, told
 from ..pieces.picker import corpus_picker
@@ -115,7 +117,11 @@ def build(studio: Studio, page: Page) -> None:
                 find_again = _search(page)
             with gr.Tab("Near-duplicates", id=NEAR, elem_id=f"view-{NEAR}") as second:
                 clearing(page)
-    places.parts(page, TITLE.lower(), parts, {"hits": first, NEAR: second})
+            views = {"hits": first, NEAR: second}
+            if studio.catalog.allow_folders:
+                with gr.Tab("Folder of shards", id=SHARDS, elem_id=f"view-{SHARDS}") as views[SHARDS]:
+                    searching_shards(page)
+    places.parts(page, TITLE.lower(), parts, views)
     handler, inputs, outputs, remember = find_again
     for event in picked.then("search", handler, inputs, outputs, show_progress_on=outputs[1]):
         remember(event)

@@ -1,0 +1,109 @@
+"""Ray Data: a pool of processes, on this machine or on many, that do shards; whoever dies is started again, and the shard with them.
+
+Ray (Apache-2.0) moves nothing but numbers of shards here: what is read and written lies in folders that all machines see.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...errors import StudioError
+from ...settings import keep_ray_quiet
+from .base import ENGINES, Engine
+
+if TYPE_CHECKING:
+    from ..job import Shard
+    from ..works.base import Do, Work
+
+
+@ENGINES.register("ray")
+class Ray(Engine):
+    """See the module."""
+
+    title = "Ray Data, on this machine or a cluster"
+
+    def carry(self, work: Work, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
+        """See :meth:`Engine.carry`."""
+        with self._connected(work.threads) as ray:
+            from ray import data
+
+            for name in ("ray", "ray.data"):
+                logging.getLogger(name).setLevel(logging.ERROR)
+            context = data.DataContext.get_current()
+            context.enable_progress_bars = False
+            gpus = 1 if ray.cluster_resources().get("GPU") else 0
+            size = self._workers(ray, work.threads, gpus, len(shards))
+            # A block a shard: what is done again after a death is one shard.
+            rows = data.from_items([{"number": shard.number} for shard in shards], override_num_blocks=len(shards))
+            worker: Any = _Worker
+            done = rows.map(
+                worker, fn_constructor_args=(work,), compute=data.ActorPoolStrategy(size=size), num_cpus=work.threads, num_gpus=gpus
+            )
+            for row in done.iter_rows():
+                if row["error"]:
+                    raise StudioError(row["error"], row["hint"])
+                yield int(row["number"])
+
+    def _workers(self, ray: Any, threads: int, gpus: int, shards: int) -> int:
+        there = ray.cluster_resources()
+        most = int(there.get("GPU", 0)) if gpus else int(there.get("CPU", 0)) // threads
+        if most < 1:
+            raise StudioError(f"the cluster has no machine with {threads} cores", "give fewer --threads, or a larger cluster")
+        return min(self.how.workers or most, most, shards)
+
+    @contextmanager
+    def _connected(self, threads: int) -> Iterator[Any]:
+        """Ray, on the cluster that is named, or on one that lives as long as this and listens on the loopback alone."""
+        keep_ray_quiet(alone=not self.how.address)
+        try:
+            import ray
+        except ImportError:
+            raise StudioError("the engine ray needs Ray, which is not installed", "pip install 'sbert-studio[ray]'") from None
+        with ExitStack() as ending:
+            if not ray.is_initialized():
+                _start(ray, self.how.address, self.how.workers * threads or None, self.how.memory_mb)
+                ending.callback(ray.shutdown)
+            yield ray
+
+
+def _start(ray: Any, address: str, cores: int | None, memory_mb: int) -> None:
+    common: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        if address:
+            ray.init(address=address, **common)
+        else:
+            memory = max(memory_mb, 80) << 20
+            ray.init(num_cpus=cores, include_dashboard=False, object_store_memory=memory, _node_ip_address="127.0.0.1", **common)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        words = str(error).strip().splitlines()
+        first = words[0][:200] if words else type(error).__name__
+        where = f"no Ray cluster answers at {address}" if address else "Ray could not be started here"
+        raise StudioError(f"{where}: {first}", "see docs/SCALE.md for how to start one") from error
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)  # Ray puts a handler of its own there, which ends the process at once
+
+
+class _Worker:
+    """One process of the pool: the work is made ready for its first shard, and kept for the others."""
+
+    def __init__(self, work: Work) -> None:
+        self._work, self._open = work, ExitStack()
+        self._do: Do | None = None
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        number = int(row["number"])
+        try:
+            if self._do is None:
+                self._do = self._open.enter_context(self._work.prepared())
+            self._do(self._work.job.shards[number], lambda rows: None)
+        except StudioError as error:  # another process would fail as well: it is told, not tried again
+            return {"number": number, "error": error.message, "hint": error.hint}
+        return {"number": number, "error": "", "hint": ""}

@@ -1,0 +1,173 @@
+"""A job's folder: the manifest, the shards that are done, and a receipt for each, without which no shard is believed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import StudioError
+from ..workspace import atomic_file, digest_file, write_json
+from .job import Job, Shard
+
+MANIFEST = "manifest.json"
+_SHARDS, _RECEIPTS = "shards", "receipts"
+_STALE = 600  # seconds after which a half-written file belongs to a process that died: a shard is written in less than one
+_GROUP = 512  # rows of a row group: few are unpacked to look one up
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """That a shard is done.
+
+    Attributes:
+        number: which.
+        rows: how many of its rows came out; ``left_out``: how many had nothing to give.
+        sha256: of the shard's file, as it was renamed into its place.
+        facts: what else the work has to say, such as the digest of the texts.
+    """
+
+    number: int
+    rows: int
+    left_out: int
+    sha256: str
+    bytes: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class JobFolder:
+    """See the module.
+
+    Args:
+        path: where it is, or will be; every machine that takes part writes into it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self.path = Path(path).expanduser().resolve()
+        except (OSError, RuntimeError, ValueError):  # the home folder of nobody; a NUL
+            raise StudioError(f"{path} cannot be a folder", "check the path") from None
+
+    def job(self) -> Job:
+        """The job that was begun here.
+
+        Raises:
+            StudioError: none was, or its manifest cannot be read.
+        """
+        found = self._known()
+        if found is None:
+            raise StudioError(f"{self.path.name} holds no shards of this program", "make them: sbert-studio encode FOLDER --out FOLDER")
+        return found
+
+    def _known(self) -> Job | None:
+        try:
+            return Job.from_json(json.loads((self.path / MANIFEST).read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StudioError(f"the manifest of {self.path.name} cannot be read", "encode into another folder") from error
+
+    def begin(self, job: Job) -> None:
+        """Write the manifest, or find the same one there.
+
+        Raises:
+            StudioError: the folder holds something else.
+        """
+        known = self._known()
+        if known is not None and known.key != job.key:
+            raise StudioError(
+                f"{self.path.name} holds another job: {job.difference(known)}", "name another folder, or delete this one to begin anew"
+            )
+        if known is None:
+            if self.path.exists() and (not self.path.is_dir() or any(not one.name.startswith(".") for one in self.path.iterdir())):
+                raise StudioError(f"{self.path.name} is there already, and holds something else", "name a new folder")
+            write_json(self.path / MANIFEST, job.to_json())
+        for folder in (_SHARDS, _RECEIPTS):
+            (self.path / folder).mkdir(exist_ok=True)
+            for part in (self.path / folder).glob(".part-*"):
+                with suppress(OSError):
+                    if time.time() - part.stat().st_mtime > _STALE:
+                        part.unlink()
+
+    def shard(self, number: int) -> Path:
+        """Where a shard's Parquet file stands once it is done."""
+        return self.path / _SHARDS / f"part-{number:06d}.parquet"
+
+    def _receipt(self, number: int) -> Path:
+        return self.path / _RECEIPTS / f"{number:06d}.json"
+
+    def keep(self, job: Job, shard: Shard, table: Any, left_out: int, facts: Mapping[str, Any]) -> Receipt:
+        """Write a shard's rows, then its receipt; each is flushed to disk under another name and renamed.
+
+        Writing the same shard twice, as when a machine was thought dead, leaves the same file.
+        """
+        import pyarrow.parquet as pq
+
+        table = table.replace_schema_metadata({"sbert_studio": json.dumps({"job": job.key, "shard": shard.number})})
+        packed = {field.name: "zstd" for field in table.schema if field.name != "vector"}
+        with atomic_file(self.shard(shard.number)) as part:
+            pq.write_table(
+                table, part, row_group_size=_GROUP, compression=packed | {"vector.list.element": "none"}, use_dictionary=False,
+                write_statistics=list(packed),
+            )  # fmt: skip
+            digest, size = digest_file(part), part.stat().st_size
+        receipt = Receipt(shard.number, table.num_rows, left_out, digest, size, dict(facts))
+        write_json(self._receipt(shard.number), {"job": job.key, **vars(receipt)})
+        return receipt
+
+    def receipts(self, job: Job, *, verify: bool = False) -> dict[int, Receipt]:
+        """The receipts of the shards that are done, by number, in order.
+
+        Args:
+            verify: read every shard, and leave out those that are not what was written.
+        """
+        found = {}
+        for shard in job.shards:
+            try:
+                told = json.loads(self._receipt(shard.number).read_text(encoding="utf-8"))
+                whole = told.pop("job") == job.key and self.shard(shard.number).stat().st_size == told["bytes"]
+                receipt = Receipt(**told)
+                if whole and (not verify or digest_file(self.shard(shard.number)) == receipt.sha256):
+                    found[shard.number] = receipt
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                continue
+        return found
+
+    def finished(self, job: Job) -> list[Receipt]:
+        """The receipts of all shards.
+
+        Raises:
+            StudioError: some are not done.
+        """
+        found = self.receipts(job)
+        if len(found) < len(job.shards):
+            raise StudioError(
+                f"{self.path.name} is not finished: {len(found):,} of {len(job.shards):,} shards are done",
+                "give the command that began it once more: it goes on with those that are missing",
+            )
+        return list(found.values())
+
+    def require_room(self, wanted: int) -> None:
+        """Find out before long work that its result will fit.
+
+        Args:
+            wanted: bytes.
+
+        Raises:
+            StudioError: it will not.
+        """
+        free = shutil.disk_usage(self.path).free
+        if wanted > free:
+            raise StudioError(
+                f"the result needs about {_gigabytes(wanted)}, and the disk of {self.path.name} has {_gigabytes(free)} left",
+                "make room, or name a folder on another disk",
+            )
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB"

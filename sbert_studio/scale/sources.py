@@ -1,0 +1,182 @@
+"""Parquet files that are read together, in the order of their names, a part of one at a time."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import StudioError
+from ..workspace import existing
+
+_MARK = b"PAR1"
+_SAMPLE = 2_000
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A Parquet file as it was when it was first seen.
+
+    Attributes:
+        path: absolute; machines that share the work find it at the same place.
+        rows: how many it has.
+        bytes: how large it is.
+        digest: 16 hex digits of its footer, which holds where its columns lie and what they range over.
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    digest: str
+
+
+def is_many(name: str | Path) -> bool:
+    """Whether ``name`` stands for several files: a folder, or a pattern such as ``texts/*.parquet``."""
+    found = existing(name)
+    return found.is_dir() if found is not None else glob.has_magic(str(name))
+
+
+def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
+    """The Parquet files of a folder (and the folders in it), of a pattern, or the one file.
+
+    Raises:
+        StudioError: there are none; one is no Parquet file, or has other columns than the first.
+    """
+    path = existing(name) or Path(name)
+    if path.is_dir():
+        found = sorted(one for one in path.rglob("*.parquet") if not one.name.startswith("."))
+    elif path.is_file():
+        found = [path]
+    else:
+        found = sorted(one for one in map(Path, glob.glob(str(path), recursive=True)) if one.is_file())  # noqa: PTH207
+    if not found:
+        raise StudioError(f"there are no Parquet files at {path}", "name a folder of .parquet files, a pattern in quotes, or a file")
+    sources, first = [], None
+    for one in found:
+        source, columns = _seen(one.resolve())
+        first = first or (one.name, columns)
+        if columns != first[1]:
+            raise StudioError(f"{one.name} has other columns than {first[0]}", "name files that have the same columns")
+        sources.append(source)
+    if not any(source.rows for source in sources):
+        raise StudioError(f"the Parquet files at {path} hold no rows", "name files with at least one row of text")
+    return tuple(sources)
+
+
+def _seen(path: Path) -> tuple[SourceFile, list[tuple[str, str]]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        digest = _footer(path)
+        with pq.ParquetFile(path) as opened:
+            rows, schema = opened.metadata.num_rows, opened.schema_arrow
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise StudioError(f"{path.name} is not a Parquet file that can be read", "write it again, or leave it out") from error
+    return SourceFile(str(path), rows, path.stat().st_size, digest), [(field.name, str(field.type)) for field in schema]
+
+
+def _footer(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(-8, os.SEEK_END)
+        length, mark = int.from_bytes(file.read(4), "little"), file.read(4)
+        if mark != _MARK:
+            raise ValueError("no mark at its end")
+        file.seek(-8 - length, os.SEEK_END)
+        return hashlib.sha256(file.read(length)).hexdigest()[:16]
+
+
+def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -> Any:
+    """Rows ``start`` to ``start + rows`` of some columns of a Parquet file, as an Arrow table; no more of it is unpacked at once.
+
+    Raises:
+        StudioError: the file is gone or damaged, or has no such columns.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as opened:
+            lacking = [name for name in columns if name not in opened.schema_arrow.names]
+            if lacking:
+                raise _no_column(Path(path).name, lacking[0], opened.schema_arrow.names)
+            sizes = [opened.metadata.row_group(place).num_rows for place in range(opened.metadata.num_row_groups)]
+            groups, skipped, seen = [], 0, 0
+            for place, size in enumerate(sizes):
+                if seen + size <= start:
+                    skipped += size
+                elif seen < start + rows:
+                    groups.append(place)
+                seen += size
+            parts = list(_within(opened.iter_batches(rows or 1, groups, columns=list(columns)), start - skipped, rows)) if groups else []
+            schema = pa.schema([opened.schema_arrow.field(name) for name in columns])
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise StudioError(f"{Path(path).name} cannot be read", "write it again, or begin anew without it") from error
+    return pa.Table.from_batches(parts, schema if not parts else None)
+
+
+def _within(batches: Iterator[Any], start: int, rows: int) -> Iterator[Any]:
+    place = 0
+    for batch in batches:
+        low, high = max(start - place, 0), min(start + rows - place, batch.num_rows)
+        if low < high:
+            yield batch.slice(low, high - low)
+        place += batch.num_rows
+        if place >= start + rows:
+            return
+
+
+def _no_column(file: str, name: str, names: Sequence[str]) -> StudioError:
+    return StudioError(f"{file} has no column {name!r}", f"its columns are: {', '.join(names[:20])}")
+
+
+def sample(sources: Sequence[SourceFile]) -> Any:
+    """The first rows, as a :class:`~sbert_studio.data.tables.Table`, by which columns are told apart."""
+    from ..data.tables import table_from_columns
+
+    source = next(one for one in sources if one.rows)
+    columns = [name for name, kind in _kinds(source.path).items() if kind != "nested"]
+    found = read_rows(source.path, 0, min(source.rows, _SAMPLE), columns)
+    return table_from_columns(Path(source.path).name, {name: found.column(name).to_pylist() for name in columns})
+
+
+def choose_columns(sources: Sequence[SourceFile], text: str | None, known: str | None) -> tuple[str, str | None]:
+    """The column of texts, the one that looks most like text unless it is named; and that of ids, where there is one: ``id`` by default.
+
+    Raises:
+        StudioError: there is no such column, or none holds text.
+    """
+    from ..data.corpus import corpus_from_table
+
+    source = next(one for one in sources if one.rows)
+    kinds, name = _kinds(source.path), Path(source.path).name
+    for given in (text, known):
+        if given is not None and given not in kinds:
+            raise _no_column(name, given, list(kinds))
+    if text is not None and kinds[text] != "text":
+        raise StudioError(f"the column {text!r} of {name} holds no texts", "name a column of texts")
+    if known is not None and kinds[known] == "nested":
+        raise StudioError(f"the column {known!r} of {name} holds no ids", "name a column of numbers or short texts")
+    if text is None:
+        texts = [one for one, kind in kinds.items() if kind == "text" and one != known]
+        text = texts[0] if len(texts) == 1 else corpus_from_table(sample(sources)).column
+    if known is None and "id" in kinds and kinds["id"] != "nested" and text != "id":
+        known = "id"
+    return text, known
+
+
+def _kinds(path: str) -> dict[str, str]:
+    """Of each column whether it is ``text``, ``nested`` or ``plain``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def kind(of: Any) -> str:
+        of = of.value_type if pa.types.is_dictionary(of) else of
+        text = pa.types.is_string(of) or pa.types.is_large_string(of)
+        return "text" if text else "nested" if pa.types.is_nested(of) else "plain"
+
+    return {field.name: kind(field.type) for field in pq.read_schema(path)}

@@ -1,0 +1,89 @@
+"""What ``encode`` left behind, read a few rows at a time: ids, texts and vectors by row, across all shards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import StudioError
+from .folder import JobFolder
+from .sources import read_rows
+
+
+class ShardedVectors:
+    """The rows of a finished folder, numbered from 0 across its shards.
+
+    Args:
+        path: the folder that ``encode`` wrote.
+
+    Raises:
+        StudioError: it holds something else, or is not finished.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.folder = JobFolder(Path(path))
+        self.job = self.folder.job()
+        if self.job.work != "encode":
+            raise StudioError(f"{self.folder.path.name} holds no vectors", "name a folder that sbert-studio encode wrote")
+        self.receipts = self.folder.finished(self.job)
+        self._starts = np.cumsum([0, *(receipt.rows for receipt in self.receipts)])
+        self.dim = int(self.job.settings["model"]["dim"])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def key(self) -> str:
+        """16 hex digits that change with the job."""
+        return self.job.key
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """The vectors of one shard after the other, (n, dim) float32."""
+        for receipt in self.receipts:
+            yield _matrix(self._read(receipt.number, 0, receipt.rows, ["vector"]), self.dim)
+
+    def paths(self) -> list[Path]:
+        """The files of the shards, in order."""
+        return [self.folder.shard(receipt.number) for receipt in self.receipts]
+
+    def vectors(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Those of some rows, (n, dim) float32; what is near each other on disk is read once."""
+        found = np.empty((len(rows), self.dim), np.float32)
+        for places, table in self._groups(np.asarray(rows, np.int64), ["vector"]):
+            found[places] = _matrix(table, self.dim)
+        return found
+
+    def told(self, rows: Sequence[int] | np.ndarray) -> list[tuple[Any, str]]:
+        """The id and the text of some rows."""
+        found: list[tuple[Any, str]] = [(None, "")] * len(rows)
+        for places, table in self._groups(np.asarray(rows, np.int64), ["id", "text"]):
+            for place, known, text in zip(places.tolist(), table["id"].to_pylist(), table["text"].to_pylist(), strict=True):
+                found[place] = (known, text)
+        return found
+
+    def _groups(self, rows: np.ndarray, columns: list[str]) -> Iterator[tuple[np.ndarray, Any]]:
+        """(places among ``rows``, their cells), for each row group that holds some of them."""
+        import pyarrow.parquet as pq
+
+        shards = np.searchsorted(self._starts, rows, side="right") - 1
+        for shard in np.unique(shards):
+            places = np.flatnonzero(shards == shard)
+            within = rows[places] - self._starts[shard]
+            with pq.ParquetFile(self.folder.shard(self.receipts[shard].number)) as opened:
+                sizes = [opened.metadata.row_group(group).num_rows for group in range(opened.metadata.num_row_groups)]
+                starts = np.cumsum([0, *sizes])
+                groups = np.searchsorted(starts, within, side="right") - 1
+                for group in np.unique(groups):
+                    chosen = groups == group
+                    yield places[chosen], opened.read_row_group(int(group), columns).take(within[chosen] - starts[group])
+
+    def _read(self, number: int, start: int, rows: int, columns: list[str]) -> Any:
+        return read_rows(self.folder.shard(number), start, rows, columns)
+
+
+def _matrix(table: Any, dim: int) -> np.ndarray:
+    column = table.column("vector").combine_chunks()
+    return np.asarray(column.flatten()).reshape(-1, dim)

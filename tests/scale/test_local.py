@@ -1,0 +1,214 @@
+"""The plain path: one process, one shard after the other; what is done stays done, and nothing half written is believed."""
+
+from __future__ import annotations
+
+import csv
+import ctypes
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tiny_studio import sentences, studio_at, write_model, write_pairs
+
+from sbert_studio.data.progress import StoppedError, stoppable
+from sbert_studio.errors import StudioError
+from sbert_studio.explore.mining.closest import most_similar_pairs
+from sbert_studio.scale import serving
+from sbert_studio.scale.engines import How
+from sbert_studio.scale.folder import JobFolder
+from sbert_studio.scale.sources import find_sources, read_rows
+from sbert_studio.scale.vectors import ShardedVectors
+from sbert_studio.studio.scaling import Sharding
+
+from .shards import digests, encoded, texts_of, write_texts
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return write_texts(tmp_path / "texts")
+
+
+def test_every_text_gets_its_vector_beside_its_id(home: Path, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    found = encoded(home, texts, out)
+    assert (found.rows, found.left_out, found.shards, found.resumed) == (594, 6, 12, 0)
+    rows = ShardedVectors(out)
+    whole = np.concatenate(list(rows.blocks()))
+    told = texts_of(out)
+    assert [name for name, _ in told[:5]] == ["0-0", "0-1", "0-2", "0-4", "0-6"]
+    with studio_at(home, home / "model") as studio:
+        plain = studio.catalog.load(str(home / "model")).encode([text for _, text in told])
+    assert whole == pytest.approx(plain, abs=1e-6)
+    some = np.array([590, 3, 3, 200])
+    assert np.array_equal(rows.vectors(some), whole[some])
+    assert rows.told(some) == [told[row] for row in some]
+
+
+def test_any_part_of_a_file_is_read(texts: Path) -> None:
+    whole = pq.read_table(texts / "0.parquet")
+    for start, rows in ((0, 200), (0, 50), (49, 2), (120, 70), (199, 1)):
+        assert read_rows(texts / "0.parquet", start, rows, ["n", "text"]).equals(whole.select(["n", "text"]).slice(start, rows))
+
+
+def test_what_is_done_is_not_done_again(home: Path, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    encoded(home, texts, out)
+    before, folder = digests(out), JobFolder(out)
+    folder.shard(2).write_bytes(folder.shard(2).read_bytes()[:-9])  # half a shard
+    damaged = bytearray(folder.shard(4).read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    folder.shard(4).write_bytes(damaged)  # a bit that fell over
+    (out / "receipts" / "000007.json").unlink()  # killed between the shard and its receipt
+    (out / "shards" / ".part-left").write_bytes(b"half")
+    with pytest.raises(StudioError, match="not finished"):
+        ShardedVectors(out)
+    again = encoded(home, texts, out)
+    assert (again.resumed, again.encoded) == (9, 64 + 64 + 8)
+    assert digests(out) == before
+
+
+def test_a_driver_that_is_killed_goes_on_where_it_was(home: Path, tmp_path: Path) -> None:
+    texts, out, whole = write_texts(tmp_path / "texts", 4, 1200), tmp_path / "out", tmp_path / "whole"
+    write_model(home / "model")
+    command = [sys.executable, "-m", "sbert_studio", "encode", str(texts), "--engine", "local", "--out", str(out), "--id", "key", "--json"]
+    command += ["--model", str(home / "model"), "--shard-rows", "64"]
+    driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while len(list((out / "receipts").glob("0*.json"))) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    driver.send_signal(signal.SIGKILL)
+    driver.wait()
+    done = len(list((out / "receipts").glob("0*.json")))
+    assert 3 <= done < 76
+    again = encoded(home, texts, out)
+    assert again.resumed >= done - 1
+    encoded(home, texts, whole)
+    assert digests(out) == digests(whole)
+
+
+def test_it_can_be_stopped_between_shards(home: Path, texts: Path, tmp_path: Path) -> None:
+    seen: list[int] = []
+    with pytest.raises(StoppedError), stoppable(lambda: bool(seen) and max(seen) >= 128):
+        encoded(home, texts, tmp_path / "out", progress=lambda done, total: seen.append(done))
+    again = encoded(home, texts, tmp_path / "out")
+    assert 2 <= again.resumed < 12
+
+
+def test_a_folder_of_something_else_is_left_alone(home: Path, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    encoded(home, texts, out)
+    with pytest.raises(StudioError, match="its shards have 64 rows, not 32"):
+        encoded(home, texts, out, rows=32)
+    pq.write_table(pa.table({"key": ["a"], "text": ["cat dog"], "n": [1]}), texts / "0.parquet")
+    with pytest.raises(StudioError, match="have changed"):
+        encoded(home, texts, out)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("mine")
+    with pytest.raises(StudioError, match="holds something else"):
+        encoded(home, texts, other)
+    assert [one.name for one in other.iterdir()] == ["letter.txt"]
+
+
+def test_the_disk_is_asked_first(home: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 9, 1))
+    with pytest.raises(StudioError, match="needs about"):
+        encoded(home, texts, tmp_path / "out")
+    assert not digests(tmp_path / "out")
+
+
+def test_files_that_do_not_fit_are_named(texts: Path, tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="no Parquet files"):
+        find_sources(tmp_path / "none")
+    pq.write_table(pa.table({"key": ["a"], "text": [1]}), texts / "9.parquet")
+    with pytest.raises(StudioError, match=r"9\.parquet has other columns"):
+        find_sources(texts)
+    (texts / "9.parquet").write_bytes(b"PAR1 half")
+    with pytest.raises(StudioError, match=r"9\.parquet is not a Parquet file"):
+        find_sources(texts)
+    assert len(find_sources(f"{texts}/[01].parquet")) == 2
+
+
+def test_a_table_of_another_format_is_cut_into_shards(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    with file.open("w", newline="", encoding="utf-8") as target:
+        csv.writer(target).writerows([["key", "text"], *([f"k{row}", text] for row, text in enumerate(sentences(150)))])
+    assert encoded(home, file, tmp_path / "out").shards == 3
+    assert texts_of(tmp_path / "out")[140] == ("k140", sentences(150)[140])
+
+
+def test_pairs_of_shards_are_those_of_all_rows(home: Path, texts: Path, tmp_path: Path) -> None:
+    encoded(home, texts, tmp_path / "out")
+    with studio_at(home, home / "model") as studio:
+        found = studio.scale.mine(tmp_path / "out", How(), 40)
+        again = studio.scale.mine(tmp_path / "out", How(), 40)
+    told, whole = texts_of(tmp_path / "out"), np.concatenate(list(ShardedVectors(tmp_path / "out").blocks()))
+    exact = most_similar_pairs(whole, 40)
+    assert [(pair.id_a, pair.id_b, pair.score) for pair in found.pairs] == [(told[p.a][0], told[p.b][0], p.score) for p in exact]
+    assert found.resumed == 0 and again.resumed == 12 and again.pairs == found.pairs
+
+
+def test_scores_of_shards_are_those_of_the_file(home: Path, tmp_path: Path) -> None:
+    csv_file = write_pairs(tmp_path / "pairs.csv", 150)
+    write_model(home / "model")
+    with studio_at(home, home / "model") as studio:
+        table = studio.read.table(csv_file)
+        table.to_parquet(tmp_path / "pairs.parquet")
+        plain = studio.judge.evaluate(str(home / "model"), csv_file)
+        found = studio.scale.evaluate(str(home / "model"), tmp_path / "pairs.parquet", How(), Sharding(1, 40))
+    assert (found.task, found.rows) == (plain.task, plain.rows) == ("sts", 150)
+    for name in ("cosine", "dot", "euclidean", "manhattan"):
+        assert found.scores[name] == pytest.approx(plain.scores[name], abs=1e-5)
+    assert found.scores["interval"] == pytest.approx(plain.scores["interval"], abs=0.03)  # rows that share a text are not told apart
+
+
+def test_a_folder_is_searched(
+    home: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    encoded(home, texts, tmp_path / "out")
+    with studio_at(home, home / "model") as studio:
+        exact = studio.scale.search(tmp_path / "out", "cat dog", 20)
+    monkeypatch.setattr(serving, "_EXACT", 10)
+    monkeypatch.setattr(serving, "_PART", 200)  # three parts, joined on disk
+    with studio_at(home, home / "model") as studio:
+        found = studio.scale.search(tmp_path / "out", "cat dog", 20)
+        index = next((tmp_path / "out").glob("index-*"))
+        made = (index / "ivf.faiss").stat().st_mtime_ns
+    assert not list(index.glob("part-*")) and found.notes
+    assert [hit.score for hit in exact.hits] == sorted((hit.score for hit in exact.hits), reverse=True)
+    assert len({hit.row for hit in found.hits} & {hit.row for hit in exact.hits}) >= 19
+    with studio_at(home, home / "model") as studio:  # opened, not built again
+        again = studio.scale.search(tmp_path / "out", "cat dog", 20)
+        assert (index / "ivf.faiss").stat().st_mtime_ns == made
+        assert again.hits == found.hits
+        ctypes.CDLL(None).fflush(None)
+        assert capfd.readouterr().out == ""  # where the answer of --json stands
+        with pytest.raises(StudioError, match="was encoded by"):
+            studio.scale.search(tmp_path / "out", "cat", 3, model="all-MiniLM-L6-v2")
+
+
+def test_the_command_line_searches_and_mines_a_folder(home: Path, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sbert_studio.cli.main import run
+
+    write_model(home / "model")
+    out = str(tmp_path / "out")
+    assert run(["encode", str(texts), "--out", out, "--model", str(home / "model"), "--shard-rows", "100", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 594
+    assert run(["search", out, "cat dog", "-k", "3", "--json"]) == 0
+    hits = json.loads(capsys.readouterr().out)["hits"]
+    assert len(hits) == 3 and hits[0]["score"] >= hits[1]["score"]
+    assert run(["mine", out, "--top", "2", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["pairs"]) == 2
+    for wrong in (["search", out, "cat", "--mode", "lexical"], ["mine", str(texts / "0.parquet"), "--engine", "local"]):
+        assert run(wrong) == 2
+    assert run(["encode", str(texts / "0.parquet"), "--out", str(tmp_path / "x.npy"), "--workers", "2"]) == 2
+    assert run(["encode", str(texts), "--engine", "spark", "--out", str(tmp_path / "y")]) == 2
+    assert "choose one of" in capsys.readouterr().err
