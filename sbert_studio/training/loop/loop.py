@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -101,7 +103,13 @@ class Loop:
                 return "asks"
         if self.state.step == 0:
             self._parts.show_pins(0)
-        for batch in self._schedule.batches(self.state.step):
+        try:
+            return self._run(should_stop)
+        finally:
+            self._steps.close()
+
+    def _run(self, should_stop: Callable[[], bool]) -> str:
+        for batch, following in _with_next(self._schedule.batches(self.state.step)):
             if self._processes.any(should_stop()):
                 self._settle()
                 self._end_early()
@@ -110,7 +118,7 @@ class Loop:
             step = self.state.step
             if self._soup.begins(step):
                 self._optimiser.forget()
-            loss, notice = self._steps.backward(batch, step)
+            loss, notice = self._steps.backward(batch, step, following)
             norm = self._optimiser.step(step, loss)
             self._pace.end(len(batch))
             if notice:
@@ -267,6 +275,10 @@ class Loop:
                 f"lower the learning rate (it is {self._parts.spec.learning_rate:g}), or choose precision float32",
             )
         self._parts.say(Notice(f"the {what} of step {step} was not a finite number; the step was skipped"))
+
+
+def _with_next(batches: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    return pairwise(chain(batches, (None,)))  # type: ignore[arg-type, return-value]
 
 
 def starting_state(checkpoints: Checkpoints, identity: str, micro_batch: int, resume: bool) -> State:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ...errors import StudioError
 from ...objectives.cached import cached_backward
+from .ahead import Ahead
 from .parts import Parts
 
 
@@ -26,10 +27,14 @@ class Steps:
     def __init__(self, parts: Parts, precision: str, micro_batch: int) -> None:
         self._encoder, self._objective, self._rows, self._processes = parts.encoder, parts.objective, parts.rows, parts.processes
         self._seed, self._half = parts.spec.seed, precision == "bfloat16"
+        self._ahead, self._following = Ahead(parts.rows, parts.objective.views, parts.processes.device), np.empty(0, np.int64)
         self.micro_batch = micro_batch
 
-    def backward(self, batch: np.ndarray, step: int) -> tuple[Tensor, str]:
+    def backward(self, batch: np.ndarray, step: int, following: np.ndarray | None = None) -> tuple[Tensor, str]:
         """Add the gradient of the mean loss of ``batch``.
+
+        Args:
+            following: the next batch, which is put together meanwhile.
 
         Returns:
             The loss, detached, on the device; and what a person should know, or nothing.
@@ -37,7 +42,7 @@ class Steps:
         Raises:
             StudioError: memory does not even hold a single row.
         """
-        notice = ""
+        notice, self._following = "", np.empty(0, np.int64) if following is None else following
         while True:
             self._sow(step)
             try:
@@ -53,6 +58,10 @@ class Steps:
                 raise StudioError("memory does not hold a single row", "choose a smaller max_length, LoRA, or a smaller model")
             self.micro_batch = (min(self.micro_batch, len(batch)) + 1) // 2
             notice = f"memory ran out at step {step + 1}; {self.micro_batch} rows are now computed at a time, with the same result"
+
+    def close(self) -> None:
+        """End the thread that puts batches together."""
+        self._ahead.close()
 
     def _gradients(self, batch: np.ndarray) -> Tensor:
         processes, objective = self._processes, self._objective
@@ -79,7 +88,10 @@ class Steps:
 
     def _encode(self, rows: np.ndarray) -> Sequence[Tensor]:
         device = self._processes.device
-        inputs = self._rows.inputs(rows, self._objective.views, device)
+        inputs = self._ahead.inputs(rows)
+        if len(self._following):
+            self._ahead.expect(self._following[self._processes.rank :: self._processes.count][: self.micro_batch])
+            self._following = self._following[:0]
         with torch.autocast(device.type, torch.bfloat16) if self._half else contextlib.nullcontext():
             vectors: Tensor = self._encoder(inputs)
         return torch.split(vectors, len(rows))
