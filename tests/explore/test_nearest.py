@@ -86,6 +86,16 @@ def test_where_nothing_is_near_no_index_is_believed() -> None:
     assert found.reaches == () and SemanticIndex(noise, found).find(noise[0], 10).recall is None
 
 
+def test_where_the_target_would_read_too_much_less_will_do_and_is_told(
+    vectors: np.ndarray, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = CellFiles(workspace, 1 << 30).load(digest(), FINGERPRINT, *vectors.shape).cells  # type: ignore[union-attr]
+    monkeypatch.setattr("sbert_studio.explore.nearest.recall._READ", 1)
+    less, more = measured(cells, Exact(vectors), target=1.0).reaches, measured(cells, Exact(vectors)).reaches
+    assert [reach.k for reach in less] == list(BANDS) and 0.93 < less[0].recall < 1
+    assert less[0].probes <= more[0].probes
+
+
 def test_rows_come_and_go_without_a_new_build(vectors: np.ndarray, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cells, "of", lambda _: pytest.fail("built anew"))
     added: list[int] = []

@@ -12,13 +12,14 @@ from ..hits import Hit
 from .cells import Cells
 from .exact import Exact
 
-TARGET = 0.98
-"""The share of the nearest rows that is to be found; 95 times in 100 more than that is."""
+TARGET, LEAST = 0.98, 0.95
+"""The share of the nearest rows that is to be found, and that which will do where more would be read than :data:`_READ` rows."""
 BANDS = (10, 100)
 """How many nearest rows a reach is good for. Who asks for more than the last is answered exactly."""
 _SAMPLE = 1000
 _SURE = 1.645  # standard errors below the mean
 _MOST = 4  # of the cells are read one in so many at most: else brute force is as good
+_READ = 60_000
 _ALIKE = 1e-6  # what single precision loses
 _AT_ONCE = 100  # queries
 _SEED = 7
@@ -69,13 +70,23 @@ def measured(cells: Cells, exact: Exact, target: float = TARGET, sample: int = _
     reaches: list[Reach] = []
     probes = 1
     for k in BANDS:
+        enough: Reach | None = None
         while probes * _MOST <= cells.count:
             shares = _shares(cells, exact, queries, rows, truth, k, probes)
             choosing, telling = shares[::2], shares[1::2]
-            if choosing.mean() - _SURE * choosing.std() / np.sqrt(len(choosing)) >= target:
-                reaches.append(Reach(k, probes, float(telling.mean())))
+            sure = choosing.mean() - _SURE * choosing.std() / np.sqrt(len(choosing))
+            if enough is None and sure >= min(target, LEAST):
+                enough = Reach(k, probes, float(telling.mean()))
+            if sure >= target:
+                enough = Reach(k, probes, float(telling.mean()))
+                break
+            if enough is not None and probes * len(cells) > _READ * cells.count:
                 break
             probes = max(probes + 1, probes * 5 // 4)
+        if enough is None:
+            break
+        reaches.append(enough)
+        probes = enough.probes
     return Approximate(cells, tuple(reaches))
 
 
