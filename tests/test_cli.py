@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -194,7 +194,7 @@ def test_search(cli: Any, corpus: Path, mode: str) -> None:
 
 def test_mine(cli: Any, corpus: Path) -> None:
     found = ok(cli("mine", corpus, "--top", 4, "--json"))
-    assert set(found) == {"pairs", "seconds", "account", "notes"}
+    assert set(found) == {"pairs", "seconds", "exact", "recall", "account", "notes"} and found["exact"] is True and found["recall"] == 1
     assert len(found["pairs"]) == 4
     assert {"a", "b", "score"} <= set(found["pairs"][0])
 
@@ -858,3 +858,26 @@ def test_the_interval_of_a_score_names_the_score(cli: Any, pairs: Path, tmp_path
     assert not re.search(r"^interval", told.out, re.MULTILINE)
     board = tmp_path / "board.md"
     assert f"written to {board}" in cli("leaderboard", "--out", board).err and board.is_file()
+
+
+def test_progress_of_several_parts_begins_each_where_it_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.cli import answers
+
+    events = list[tuple[object, ...]]()
+
+    @contextmanager
+    def noted(label: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+        events.append(("begin", label, unit))
+        yield lambda done, total: events.append((label, done, total))
+        events.append(("end", label))
+
+    monkeypatch.setattr(answers, "progress", noted)
+    with answers.progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (first, second):
+        assert events == []
+        first(1, 2)
+        second(3, 4)
+        second(4, 4)
+    assert events == [
+        *(("begin", "encoding", "texts"), ("encoding", 1, 2), ("end", "encoding")),
+        *(("begin", "comparing", "pairs"), ("comparing", 3, 4), ("comparing", 4, 4), ("end", "comparing")),
+    ]

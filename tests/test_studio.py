@@ -152,6 +152,20 @@ def test_neighbours_leave_the_text_itself_out(studio: Studio, corpus: Corpus) ->
     assert 5 not in [hit.row for hit in found.hits]
 
 
+def test_mining_very_many_texts_is_approximate_and_says_so_unless_all_are_asked_for(
+    studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sbert_studio.explore.mining import approximate
+
+    exact = studio.explore.mine(corpus, 3)
+    monkeypatch.setattr(approximate, "EXACT_BELOW", 2)
+    found = studio.explore.mine(corpus, 3)
+    assert found.to_json()["exact"] is False and 0 <= found.to_json()["recall"] <= 1
+    assert found.notes[0].startswith("Approximate: not all texts were compared with all. Of the ")
+    again = studio.explore.mine(corpus, 3, exact=True)
+    assert again.pairs == exact.pairs and again.to_json()["exact"] is True and again.to_json()["recall"] == 1
+
+
 def test_mining_names_lines_as_the_file_has_them(studio: Studio, corpus: Corpus) -> None:
     pair = studio.explore.mine(corpus, 1).pairs[0]
     assert (corpus.texts[pair.row_a], corpus.texts[pair.row_b]) == (pair.a, pair.b)

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -102,6 +102,27 @@ def progress(label: str, unit: str = "texts") -> Iterator[Progress]:
             yield show
     else:
         yield _lines(label, unit)
+
+
+@contextmanager
+def progress_in_turn(*parts: tuple[str, str]) -> Iterator[list[Progress]]:
+    """:func:`progress` for several parts of work, by label and unit, of which each begins where it is first told of."""
+    with ExitStack() as open_now:
+        at = -1
+
+        def part(number: int, label: str, unit: str) -> Progress:
+            show: Progress | None = None
+
+            def told(done: int, total: int) -> None:
+                nonlocal at, show
+                if show is None or at != number:
+                    open_now.close()
+                    at, show = number, open_now.enter_context(progress(label, unit))
+                show(done, total)
+
+            return told
+
+        yield [part(number, *names) for number, names in enumerate(parts)]
 
 
 @contextmanager

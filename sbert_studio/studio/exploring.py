@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..explore.hits import Hit
     from ..explore.lexical.index import LexicalIndex
     from ..explore.maps.projection import ProjectionParams
+    from ..explore.mining.approximate import Recall
     from ..explore.search import SemanticIndex
 
 Mode = Literal["semantic", "lexical", "hybrid"]
@@ -102,8 +103,23 @@ class Exploring(Relating):
         self._quicken(index, corpus, encoder)
         return replace(result, notes=(*_told(found.recall), *self._notes(corpus, model, encoder)), recall=found.recall)
 
-    def mine(self, corpus: Corpus, top: int = 10, model: str | None = None, progress: Progress | None = None) -> Mined:
-        """The most similar pairs of the corpus, exactly."""
+    def mine(
+        self,
+        corpus: Corpus,
+        top: int = 10,
+        model: str | None = None,
+        progress: Progress | None = None,
+        *,
+        comparing: Progress | None = None,
+        exact: bool = False,
+    ) -> Mined:
+        """The most similar pairs of the corpus: exactly, or, from 200,000 texts on unless ``exact``, approximately, which is said.
+
+        Args:
+            progress: told of texts encoded.
+            comparing: told of pairs compared; where not all are, in three parts, each counted anew.
+        """
+        from ..explore.mining.approximate import EXACT_BELOW, nearly_most_similar_pairs
         from ..explore.mining.closest import most_similar_pairs
 
         if len(corpus.texts) < 2:
@@ -112,11 +128,15 @@ class Exploring(Relating):
         encoder = self._encoder(model)
         vectors = self._vectors(corpus, encoder, progress)
         start = time.perf_counter()
-        found = most_similar_pairs(vectors, top, progress)
+        if exact or len(vectors) < EXACT_BELOW:
+            found, recall = most_similar_pairs(vectors, top, comparing or progress), None
+        else:
+            found, recall = nearly_most_similar_pairs(vectors, top, comparing or progress)
         seconds = time.perf_counter() - start
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
-        return Mined(tuple(pairs), seconds, corpus.account, self._notes(corpus, model, encoder))
+        notes = (*_missing(recall), *self._notes(corpus, model, encoder))
+        return Mined(tuple(pairs), seconds, corpus.account, notes, None if recall is None else recall.share)
 
     def duplicates(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> Duplicates:
         """Which texts say nearly the same, exactly, at any threshold from 0.8 on."""
@@ -253,6 +273,16 @@ def _told(recall: float | None) -> tuple[str, ...]:
     if recall is None:
         return ()
     return (f"Approximate: of the nearest texts {recall:.1%} are found, measured on this corpus. A search among some rows is exact.",)
+
+
+def _missing(recall: Recall | None) -> tuple[str, ...]:
+    """What to say of pairs that were not found by comparing all."""
+    if recall is None:
+        return ()
+    return (
+        f"Approximate: not all texts were compared with all. Of the {recall.pairs:,} closest pairs of {recall.rows:,} texts taken at "
+        f"random, down to a cosine of {recall.cosine:.3f}, {recall.share:.1%} were compared.",
+    )
 
 
 def _at_least_one(number: int, name: str) -> int:

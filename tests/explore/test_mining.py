@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.encoders.unit import unit
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.mining import closest, scan
+from sbert_studio.explore.mining import approximate, closest, scan
+from sbert_studio.explore.mining.approximate import nearly_most_similar_pairs
 from sbert_studio.explore.mining.closest import most_similar_pairs
-from sbert_studio.explore.mining.products import Eight, eight_pays
+from sbert_studio.explore.mining.products import Eight, UnitRows, eight_pays
 
 
 def brute_force(vectors: np.ndarray) -> list[tuple[int, int, float]]:
@@ -31,7 +32,7 @@ def check(vectors: np.ndarray, top: int, eight: bool | None = None) -> None:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "_TILE", 16)
+    monkeypatch.setattr(scan, "TILE", 16)
     monkeypatch.setattr(scan, "_AT_ONCE", 50)
 
 
@@ -160,3 +161,31 @@ def test_progress_counts_pairs_and_work_ends_between_tiles(small_blocks: None) -
     with pytest.raises(StoppedError), stoppable(lambda: next(asked)):
         most_similar_pairs(vectors, 5, lambda done, total: told.append((done, total)))
     assert len(told) == 1
+
+
+def test_pairs_of_lists_are_exact_but_for_those_that_share_none_and_recall_says_how_many_do(small_blocks: None) -> None:
+    vectors = clustered(600, 24, 8)
+    expected = {(pair.a, pair.b): pair.score for pair in most_similar_pairs(vectors, 60)}
+    told: list[tuple[int, int]] = []
+    found, recall = nearly_most_similar_pairs(vectors, 60, lambda done, total: told.append((done, total)))
+    pairs = [(pair.a, pair.b) for pair in found]
+    assert len(set(pairs)) == len(pairs) == 60
+    assert sum(expected.get((pair.a, pair.b)) == pair.score for pair in found) >= 57
+    assert [(-pair.score, pair.a, pair.b) for pair in found] == sorted((-pair.score, pair.a, pair.b) for pair in found)
+    assert 0.9 < recall.share <= 1 and recall.pairs == 1000 and recall.rows == 600
+    assert told[-1] == (360_000, 360_000)
+
+
+def test_recall_is_the_share_of_the_closest_pairs_that_lists_hold() -> None:
+    vectors = clustered(300, 24, 9)
+    rows = UnitRows(vectors)
+    cosines = np.asarray(rows[:] @ rows[:].T, np.float64)
+    np.fill_diagonal(cosines, -2)
+    near = np.argsort(-cosines, axis=1)[:, :4]
+    lists = np.random.default_rng(1).integers(0, 6, (300, 1))
+    order = np.sort(np.take_along_axis(cosines, near, 1).ravel())[::-1]
+    best = [(a, b) for a in range(300) for b in near[a] if cosines[a, b] >= order[999]]
+    recall = approximate._recall(rows, lists, None)
+    assert recall.cosine == pytest.approx(order[999], abs=1e-5)
+    assert recall.share == pytest.approx(np.mean([lists[a, 0] == lists[b, 0] for a, b in best]), abs=0.02)
+    assert 0.05 < recall.share < 0.5

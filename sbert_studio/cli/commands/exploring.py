@@ -10,7 +10,7 @@ import typer
 from ...errors import StudioError
 from ...scale.job import ROWS
 from ...workspace import atomic_file, require_room
-from ..answers import Answer, Column, Json, Model, number, one_line, progress, tell
+from ..answers import Answer, Column, Json, Model, number, one_line, progress, progress_in_turn, tell
 from ..sharded import (
     Address,
     Engine,
@@ -152,6 +152,7 @@ def mine(
         Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; or a folder of shards that encode wrote.")
     ],
     top: Annotated[int, typer.Option(min=1, help="How many pairs.")] = 10,
+    exact: Annotated[bool, typer.Option("--exact", help="Compare all texts with all, however many there are.")] = False,
     column: Column = None,
     model: Model = None,
     engine: Engine = None,
@@ -175,8 +176,8 @@ def mine(
     require_alone(address=address, workers=workers)
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
-        with progress("encoding") as show:
-            found = studio.explore.mine(corpus, top, model, show)
+        with progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (show, comparing):
+            found = studio.explore.mine(corpus, top, model, show, comparing=comparing, exact=exact)
     tell(found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:

@@ -21,7 +21,7 @@ Exact = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Rows a and b, (m,) each → what ranks them, (m,) in double precision."""
 
 MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
-_TILE = 1024  # rows and columns of a tile: what the processor's caches hold
+TILE = 1024  # rows and columns of a tile: what the processor's caches hold
 _AT_ONCE = 65_536  # candidates scored in double precision at once
 _MANY = 256  # where more than one cell in so many is a candidate, single precision is asked before double
 _FEW = 2048  # rows below which eight bits do not pay
@@ -51,11 +51,11 @@ def top_pairs(
     """
     scan = Scan(rows, others, exact, Best(top, highest), margin=margin, eight=eight)
     total, done = len(rows) * (len(rows) - 1) // 2, 0
-    for start in range(0, len(rows), _TILE):
-        end = min(start + _TILE, len(rows))
-        for across in range(start, len(rows), _TILE):
+    for start in range(0, len(rows), TILE):
+        end = min(start + TILE, len(rows))
+        for across in range(start, len(rows), TILE):
             checkpoint()
-            scan.tile(slice(start, end), slice(across, min(across + _TILE, len(rows))))
+            scan.tile(slice(start, end), slice(across, min(across + TILE, len(rows))))
         done += (end - start) * (2 * len(rows) - start - end - 1) // 2
         if progress is not None:
             progress(done, total)

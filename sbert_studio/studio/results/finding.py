@@ -99,16 +99,23 @@ class MinedPair:
 
 @dataclass(frozen=True)
 class Mined:
-    """The most similar pairs, best first. ``seconds``: the comparison alone."""
+    """The most similar pairs, best first.
+
+    Attributes:
+        seconds: the comparison alone.
+        recall: the share of the closest pairs that such a comparison finds, as measured; ``None`` where all pairs were compared.
+    """
 
     pairs: tuple[MinedPair, ...]
     seconds: float
     account: RowAccount
     notes: tuple[str, ...] = ()
+    recall: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """``{pairs, seconds, account, notes}``."""
-        return {"pairs": [pair.to_json() for pair in self.pairs], "seconds": self.seconds, **_told(self)}
+        """``{pairs, seconds, exact, recall, account, notes}``; the recall of an exact comparison is 1."""
+        said = {"exact": self.recall is None, "recall": 1.0 if self.recall is None else self.recall}
+        return {"pairs": [pair.to_json() for pair in self.pairs], "seconds": self.seconds, **said, **_told(self)}
 
 
 @dataclass(frozen=True)

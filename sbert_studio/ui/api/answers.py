@@ -73,6 +73,8 @@ class Mined(TypedDict):
 
     pairs: list[Pair]
     seconds: Annotated[float, "the comparison alone"]
+    exact: Annotated[bool, "whether all texts were compared with all"]
+    recall: Annotated[float, "the share of the closest pairs that such a comparison finds, measured on the corpus; 1 where it is exact"]
     account: Account
     notes: list[str]
 
