@@ -30,16 +30,32 @@ _TOPICS = (
 QUERIES = ("where is my money", "bread without yeast", "the weather on Sunday", "a new bank card", "machine ate it")
 
 
+# The page as ``sbert-studio app`` opens it, and what it holds in memory told on stderr four times a minute.
+_TELLING = """
+import logging, sys
+from sbert_studio.cli import main
+logging.basicConfig(stream=sys.stderr, format="%(message)s")
+logging.getLogger("sbert_studio.studio.keeping").setLevel(logging.DEBUG)
+main(["app", *sys.argv[1:]])
+"""
+
+
 @contextmanager
-def page(**environment: str) -> Iterator[tuple[str, int]]:
-    """Open the page with a home of its own; its address and its process id. It is ended, and its home removed, on the way out."""
+def page(told_to: Path | None = None, **environment: str) -> Iterator[tuple[str, int]]:
+    """Open the page with a home of its own; its address and its process id. It is ended, and its home removed, on the way out.
+
+    Args:
+        told_to: a file for what the page logs, among it what each of its caches holds; see :func:`held`.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory(prefix="sbert-studio-", ignore_cleanup_errors=True) as home:
         told = {**os.environ, "SBERT_STUDIO_HOME": home, "HF_HUB_OFFLINE": "1", **environment}
-        command = [sys.executable, "-m", "sbert_studio", "app", "--host", "127.0.0.1", "--port", str(port)]
-        process = subprocess.Popen(command, env=told, stdout=subprocess.DEVNULL)
+        begin = ["-m", "sbert_studio", "app"] if told_to is None else ["-c", _TELLING]
+        command = [sys.executable, *begin, "--host", "127.0.0.1", "--port", str(port)]
+        log = None if told_to is None else told_to.open("w")
+        process = subprocess.Popen(command, env=told, stdout=subprocess.DEVNULL, stderr=log)
         try:
             address = f"http://127.0.0.1:{port}"
             for _ in range(_START * 20):
@@ -59,11 +75,19 @@ def page(**environment: str) -> Iterator[tuple[str, int]]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            if log is not None:
+                log.close()
 
 
 def resident(pid: int) -> int:
     """The resident memory of a process, in bytes (Linux)."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def held(told: Path) -> dict[str, int]:
+    """The bytes that each cache of the page held when it last told."""
+    lines = [line for line in told.read_text(encoding="utf-8", errors="replace").splitlines() if line.startswith("memory {")]
+    return json.loads(lines[-1].removeprefix("memory ")) if lines else {}
 
 
 @dataclass

@@ -1,6 +1,6 @@
-"""Mixed use for an hour: whether memory comes back. Prints the resident memory each minute, after ten minutes and at the end.
+"""Mixed use for an hour: whether memory comes back. Prints the resident memory and what each cache holds each minute, and at the end.
 
-    python benchmarks/soak.py [--minutes 60] [--visitors 3]
+    python benchmarks/soak.py [--minutes 60] [--visitors 10]
 
 The page is opened on the loopback in a process of its own and ended afterwards; nothing else is asked for over the network. Linux.
 """
@@ -14,7 +14,7 @@ import threading
 import time
 from pathlib import Path
 
-from page import QUERIES, Caller, Told, keep_training, page, resident, write_corpus, write_pairs
+from page import QUERIES, Caller, Told, held, keep_training, page, resident, write_corpus, write_pairs
 
 _MOST_VISITORS, _MOST_MINUTES = 16, 600
 _EARLY = 10
@@ -40,15 +40,20 @@ def use(address: str, number: int, until: float, folder: Path, pairs: Path, told
         time.sleep(draw.uniform(0.5, 3.0))
 
 
+def parts(told: Path) -> str:
+    """What each cache held when the page last told, in MB."""
+    return ", ".join(f"{name} {bytes_ / 1e6:,.1f}" for name, bytes_ in held(told).items() if name != "resident")
+
+
 def main() -> int:
     """0 where nothing failed and the memory at the end is at most a tenth above that after ten minutes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--visitors", type=int, default=3)
+    parser.add_argument("--visitors", type=int, default=10)
     given = parser.parse_args()
     visitors, minutes = min(max(1, given.visitors), _MOST_VISITORS), min(max(0.5, given.minutes), _MOST_MINUTES)
     told, ended, measured = Told(), threading.Event(), []
-    with tempfile.TemporaryDirectory() as folder, page() as (address, pid):
+    with tempfile.TemporaryDirectory() as folder, page(Path(folder) / "log") as (address, pid):
         pairs = write_pairs(Path(folder) / "pairs.csv", 200)
         train = write_pairs(Path(folder) / "train.csv", 600)
         begun = time.monotonic()
@@ -61,12 +66,13 @@ def main() -> int:
         for minute in range(1, int(minutes) + 1):
             time.sleep(max(0.0, begun + minute * 60 - time.monotonic()))
             measured.append(resident(pid))
-            print(f"minute {minute:>3}   {measured[-1] / 1e6:8,.0f} MB", flush=True)
+            print(f"minute {minute:>3}   {measured[-1] / 1e6:8,.0f} MB   {parts(Path(folder) / 'log')}", flush=True)
         ended.set()
         for thread in threads:
             thread.join()
         time.sleep(45)  # what was used last is looked after every quarter of a minute
         last = resident(pid)
+        print(f"in the end   {last / 1e6:8,.0f} MB   {parts(Path(folder) / 'log')}", flush=True)
     early = measured[min(_EARLY, len(measured)) - 1] if measured else last
     print("\n".join(told.lines()))
     print(f"after {min(_EARLY, len(measured))} minutes {early / 1e6:,.0f} MB, at the end {last / 1e6:,.0f} MB ({last / early - 1:+.1%})")

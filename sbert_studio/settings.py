@@ -94,7 +94,7 @@ class Settings:
     default_model: str = DEFAULT_MODEL
     reranker: str = DEFAULT_RERANKER
     max_upload_mb: int = 512
-    memory_mb: int = 3072
+    memory_mb: int = 1024
     disk_mb: int = 10_240
     mcp: bool = False
     allowed_hosts: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class Settings:
             default_model=env.get("SBERT_STUDIO_MODEL") or DEFAULT_MODEL,
             reranker=env.get("SBERT_STUDIO_RERANKER") or DEFAULT_RERANKER,
             max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", 512),
-            memory_mb=_whole_number(env, "SBERT_STUDIO_MEMORY_MB", 3072),
+            memory_mb=_whole_number(env, "SBERT_STUDIO_MEMORY_MB", 1024),
             disk_mb=_whole_number(env, "SBERT_STUDIO_DISK_MB", 10_240),
             mcp=(env.get("SBERT_STUDIO_MCP") or "").lower() in _YES,
             allowed_hosts=tuple(name for name in re.split(r"[\s,]+", env.get("SBERT_STUDIO_ALLOWED_HOSTS") or "") if name)

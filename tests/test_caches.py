@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import os
 import subprocess
 import sys
 import threading
@@ -11,8 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny_studio import sentences, studio_at, write_model
 
 from sbert_studio.caches import LruCache, bytes_of
+from sbert_studio.data.tables import table_from_columns
+from sbert_studio.studio.keeping import Keeper
 
 
 def test_a_value_is_made_once_at_once_and_the_least_used_goes() -> None:
@@ -118,3 +124,58 @@ print((resident() - before) >> 20)
 """
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
     assert int(found.stdout) < 40, found.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_a_training_gives_back_what_it_took(tmp_path: Path) -> None:
+    """Three million weights with their gradients and moments take 50 MB: another training leaves a fraction of that behind."""
+    script = """
+import sys
+from pathlib import Path
+from tiny_studio import WORDS, quick, studio_at, write_pairs
+import torch
+from transformers import BertConfig, BertModel, BertTokenizer
+from sbert_studio.caches import give_back, keep_little
+from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.transformer import TransformerEncoder
+from sbert_studio.studio import TrainRequest
+from sbert_studio.training.loop.memory import resident_bytes
+keep_little()
+home = Path(sys.argv[1])
+words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *(f"word{number}" for number in range(20_000))]
+tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(words)}, model_max_length=64)
+size = dict(hidden_size=128, num_hidden_layers=2, num_attention_heads=2, intermediate_size=256, max_position_embeddings=64)
+TransformerEncoder(BertModel(BertConfig(vocab_size=len(words), **size)), tokenizer, EncoderConfig(max_length=64)).save(home / "model")
+pairs = write_pairs(home / "pairs.csv", 40)
+held = []
+with studio_at(home / "home", home / "model") as studio:
+    for _ in range(2):
+        run = studio.tune.train(TrainRequest(pairs, overrides=quick()))
+        assert run.status == "finished", run.message
+        give_back()
+        held.append(resident_bytes() >> 20)
+print(held[-1] - held[0], held)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, env=environment, check=True)
+    assert int(done.stdout.split()[0]) < 30, done.stdout
+
+
+def test_every_cache_of_the_studio_has_a_budget_in_bytes_and_tells_what_it_holds(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with studio_at(tmp_path / "home", write_model(tmp_path / "tiny"), memory_mb=1) as studio:
+        caches = (studio.meanings, studio.wordings, studio.corpora, studio.coverages, studio.usuals)
+        assert all(0 < cache.budget <= 4 << 20 for cache in caches)
+        assert sum(cache.budget for cache in caches[:3]) + studio.room_of_visitors <= 1 << 20
+        for number in range(12):
+            rows = [f"{text} {number}" for text in sentences(800, number)]
+            corpus = studio.read.corpus(table_from_columns(f"corpus {number}", {"text": rows}))
+            studio.explore.search(corpus, "cat dog", mode="semantic" if number else "hybrid")
+            held = studio.held()
+            assert held["meanings"] <= studio.meanings.budget and held["wordings"] <= max(studio.wordings.budget, 1 << 20)
+        assert len(studio.meanings) < 12, "the first ones went"
+        assert studio.catalog.bytes == held["models"] > 0
+        tell = Keeper(studio, holds=lambda: {"visitors": 7})
+        with caplog.at_level(logging.DEBUG, "sbert_studio.studio.keeping"):
+            tell.look()
+        (told,) = [json.loads(line.removeprefix("memory ")) for line in caplog.messages if line.startswith("memory ")]
+        assert told["visitors"] == 7 and told["meanings"] == held["meanings"] and told["resident"] > 1 << 20

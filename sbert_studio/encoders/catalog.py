@@ -62,6 +62,11 @@ class Catalog:
         self._elsewhere = elsewhere
         self._models: LruCache[Encoder | CrossEncoder | PolyEncoder] = LruCache(budget, lambda model: model.memory)
 
+    @property
+    def bytes(self) -> int:
+        """What the models in memory take."""
+        return self._models.bytes
+
     @staticmethod
     def bundled() -> list[str]:
         """The names of the models that came with the program."""

@@ -14,6 +14,8 @@ from ..workspace import write_json
 from .fast.lengths import capped, length_of_prompt
 from .fast.tokens import Tokens, with_padding
 from .fingerprint import identity_of
+from .lean.base import LeanNetwork
+from .lean.reading import reopen
 from .lora.adapter import merged
 from .runtime import quantized
 from .sentence import SentenceEncoder
@@ -68,7 +70,9 @@ class TransformerEncoder(SentenceEncoder):
 
     def convert(self, precision: str) -> None:
         """Put the backbone's weights into ``precision``."""
-        if precision == "bfloat16":
+        if precision == "float32" and isinstance(self.backbone, LeanNetwork):
+            reopen(self.backbone)
+        elif precision == "bfloat16":
             self.backbone.to(torch.bfloat16)
         elif precision == "int8":
             self.backbone = quantized(self.backbone)

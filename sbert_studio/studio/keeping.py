@@ -31,10 +31,11 @@ class Keeper:
 
     Args:
         also: called each time, for what else must be looked after.
+        holds: the bytes of what else is held in memory, by name, for the log.
     """
 
-    def __init__(self, studio: Studio, also: Callable[[], None] = lambda: None) -> None:
-        self._studio, self._also = studio, also
+    def __init__(self, studio: Studio, also: Callable[[], None] = lambda: None, holds: Callable[[], dict[str, int]] = dict) -> None:
+        self._studio, self._also, self._holds = studio, also, holds
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
         self._resident = 0
@@ -63,6 +64,7 @@ class Keeper:
             self._folders,
             self._also,
             self._memory,
+            self._tell,
         ):
             try:
                 task()
@@ -115,6 +117,13 @@ class Keeper:
                 give_back()
                 self._resident = resident_bytes()
             self._trained = busy
+
+    def _tell(self) -> None:
+        """What is held in memory, to whoever listens to this log at its finest."""
+        if log.isEnabledFor(logging.DEBUG):
+            from ..training.loop.memory import resident_bytes
+
+            log.debug("memory %s", json.dumps({"resident": resident_bytes(), **self._studio.held(), **self._holds()}))
 
 
 def kept_until(settings: Settings, workspace: Workspace, run: Run) -> datetime | None:

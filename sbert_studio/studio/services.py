@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _MODELS, _INDEXES, _WORDS, _CORPORA, _NEIGHBOURS = 0.47, 0.17, 0.08, 0.05, 0.03
-_COVERAGES = 256
 _MAPPED = 4  # bytes that are mapped count for one: the system takes them back, but a file that was deleted stays until then
+_CACHES = {name: name for name in ("meanings", "wordings", "corpora", "coverages", "usuals")} | {"catalog": "models"}
+_SMALL = 4 << 20  # bytes that figures about corpora and models may take
 VISITORS = 0.2
 """The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, neighbours of maps, what
 visitors have chosen."""
@@ -133,12 +134,12 @@ class Services:
     @property
     def coverages(self) -> LruCache[Coverage]:
         """How much of the corpora used of late the tables of words know."""
-        return self._once("coverages", lambda: LruCache(_COVERAGES, lambda coverage: 1))
+        return self._once("coverages", lambda: LruCache(_SMALL, bytes_of))
 
     @property
     def usuals(self) -> LruCache[Usual]:
         """The cosines of random pairs by the models used of late."""
-        return self._once("usuals", lambda: LruCache(_COVERAGES, lambda usual: 1))
+        return self._once("usuals", lambda: LruCache(_SMALL, bytes_of))
 
     @property
     def store(self) -> Store:
@@ -186,6 +187,12 @@ class Services:
             made["runner"].close()
         if "store" in made:
             made["store"].close()
+
+    def held(self) -> dict[str, int]:
+        """The bytes that each cache in memory holds, by its name; those that nothing has asked for yet hold none."""
+        with self._making:
+            made = dict(self._made)
+        return {shown: int(made[name].bytes) for name, shown in _CACHES.items() if name in made}
 
     @property
     def room_of_visitors(self) -> int:

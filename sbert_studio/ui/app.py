@@ -166,7 +166,7 @@ def launch(
     ready()
     # UMAP is read in, and where no compiled code of it is kept compiled, on first use: seconds that nobody should wait for.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
-    keeper = Keeper(studio, page.sweep)
+    keeper = Keeper(studio, page.sweep, page.held)
     keeper.start()
     studio.on_close.append(keeper.close)
     if block:

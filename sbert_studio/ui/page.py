@@ -131,6 +131,10 @@ class Page:
         self.kept.sweep()
         self.baskets.sweep()
 
+    def held(self) -> dict[str, int]:
+        """The bytes of what visitors have here in memory."""
+        return {"visitors": self.shelves.bytes}
+
     def visitor(self, owner: Any) -> str:
         """Whose runs these are: everybody's on a machine of one's own, the visitor's on a shared page."""
         if not self.shared:

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from sbert_studio.encoders.lean.base import NETWORKS, LeanNetwork
+from sbert_studio.encoders.lean.reading import reopen
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
 
@@ -157,3 +158,18 @@ def test_no_modelling_code_is_read_in_for_it(bert: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_weights_that_are_mapped_anew_are_the_same_and_a_file_that_was_changed_is_not_taken(bert: Path) -> None:
+    encoder = load_folder(bert, "one", "cpu", True)
+    first = encoder.backbone.embeddings.word_embeddings.weight
+    before, place = first.clone(), first.data_ptr()
+    expected = encoder.freeze().encode(TEXTS)
+    assert torch.equal(first, before) and first.data_ptr() != place
+    place = first.data_ptr()
+    rewritten(bert, lambda weights: {name: weight * 2 for name, weight in weights.items()})
+    reopen(encoder.backbone)
+    assert first.data_ptr() == place
+    (bert / "model.safetensors").unlink()
+    reopen(encoder.backbone)
+    np.testing.assert_array_equal(encoder.encode(TEXTS), expected)

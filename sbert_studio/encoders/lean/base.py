@@ -24,9 +24,13 @@ class LeanNetwork(nn.Module):
 
     Args:
         config: the library's configuration of the model.
+
+    Attributes:
+        origin: the file that its weights are mapped from, and its stamp then; ``None``: they are in memory.
     """
 
     base_model_prefix: ClassVar[str]
+    origin: tuple[Path, str] | None = None
     embeddings: Any
     pooler: Any
 
