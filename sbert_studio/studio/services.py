@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _MODELS, _INDEXES, _WORDS, _CORPORA, _NEIGHBOURS = 0.47, 0.17, 0.08, 0.05, 0.03
 _MAPPED = 4  # bytes that are mapped count for one: the system takes them back, but a file that was deleted stays until then
-_CACHES = {name: name for name in ("meanings", "wordings", "corpora", "coverages", "usuals")} | {"catalog": "models"}
+_CACHES = {name: name for name in ("meanings", "wordings", "corpora", "coverages", "usuals", "neighbourhoods")} | {"catalog": "models"}
 _SMALL = 4 << 20  # bytes that figures about corpora and models may take
 VISITORS = 0.2
 """The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, neighbours of maps, what
