@@ -29,7 +29,7 @@ from sbert_studio.explore.maps.neighbourhood import Neighbourhoods
 from sbert_studio.explore.maps.placing import place
 from sbert_studio.explore.maps.projection import ProjectionParams, project, warm_up
 from sbert_studio.studio.facade import Studio
-from sbert_studio.workspace import Workspace
+from sbert_studio.workspace import Workspace, digest_texts
 
 _K, _SAMPLE, _BLOCK = 15, 5000, 200
 _PAGE = ProjectionParams(seed=12)
@@ -147,7 +147,8 @@ def main() -> None:
     with Studio() as studio:
         table = read_table(chosen.data / "banking77" / "train.csv")
         texts = list(table.column("text"))
-        vectors = np.array(studio.catalog.load(studio.settings.default_model).encode(texts))
+        encoder = studio.catalog.load(studio.settings.default_model)
+        vectors = np.array(studio.vectors.get(texts, digest_texts(texts), encoder))
         warm_up(studio.workspace)
         peer(vectors[:500])
     if not chosen.skip_bank:
