@@ -93,6 +93,14 @@ def test_similarity_of_two_texts(cli: Any) -> None:
     assert found["cosine"] == pytest.approx(1, abs=1e-5)
 
 
+def test_encode_says_which_precision_it_chose_and_why(cli: Any, corpus: Path, tmp_path: Path) -> None:
+    asked = ("encode", corpus, "--out", tmp_path / "x.npy", "--column", "text", "--precision", "auto")
+    found = ok(cli(*asked, "--json"))
+    assert found["precision"] in ("float32", "bfloat16")
+    assert "bfloat16" in found["why"] or "float32" in found["why"]
+    assert f"precision {found['precision']}: {found['why']}" in cli(*asked).out
+
+
 def test_similarity_of_a_file_of_pairs(cli: Any, pairs: Path, tmp_path: Path) -> None:
     found = ok(cli("similarity", "--pairs", pairs, "--out", tmp_path / "out.csv", "--json"))
     assert [row["row"] for row in found["rows"]] == list(range(2, 62))
@@ -105,7 +113,8 @@ def test_similarity_of_a_file_of_pairs(cli: Any, pairs: Path, tmp_path: Path) ->
 def test_encode_writes_one_vector_a_row(cli: Any, corpus: Path, tmp_path: Path) -> None:
     found = ok(cli("encode", corpus, "--out", tmp_path / "x.npy", "--column", "text", "--json"))
     vectors = np.load(tmp_path / "x.npy", allow_pickle=False)
-    assert set(found) == {"rows", "encoded", "left_out", "nan", "dim", "seconds", "sentences_per_second", "notes"}
+    assert set(found) == {"rows", "encoded", "left_out", "nan", "dim", "seconds", "sentences_per_second", "precision", "why", "notes"}
+    assert (found["precision"], found["why"]) == ("float32", "")
     assert (found["encoded"], found["left_out"], found["nan"]) == (found["rows"], [], [])
     assert vectors.shape == (found["rows"], found["dim"]) == (len(dict.fromkeys(sentences(40))), 32)
     assert vectors.dtype == np.float32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -11,6 +12,7 @@ from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..wordvectors.pretrained import PACKAGED, is_installed
 from ..workspace import Workspace
+from .fast.machine import Machine, machine
 from .foreign import FOREIGN, load_foreign
 from .foreign import is_installed as has_package
 from .lora.beside import load_adapter
@@ -90,6 +92,22 @@ class Catalog:
         """
         return find_source(name, self.workspace, self.allow_folders if allow_folders is None else allow_folders)
 
+    @functools.cached_property
+    def machine(self) -> Machine:
+        """What this machine is quick at."""
+        return machine(self.workspace.home)
+
+    def precision(self, name: str) -> tuple[str, str]:
+        """``float32``, ``bfloat16`` or ``int8``; and of ``auto`` why, in a sentence.
+
+        Raises:
+            StudioError: unknown, or int8 anywhere but on the CPU.
+        """
+        if name == "auto" and self.device.type == "cpu":
+            return self.machine.auto()
+        found = resolve_precision(name, self.device)
+        return found, "what this device multiplies fastest in, of those that keep the meaning" if name == "auto" else ""
+
     def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> Encoder:
         """The shared encoder ``name``, for inference only, from memory where it is resident.
 
@@ -97,7 +115,7 @@ class Catalog:
             StudioError: as :meth:`resolve`; or it cannot be fetched or read; or it scores pairs.
         """
         source = self.resolve(name, allow_folders=allow_folders)
-        precision = resolve_precision(precision, self.device)
+        precision, _ = self.precision(precision)
         if source.kind == "foreign":
             return cast("Encoder", self._models.get((source.name,), lambda: load_foreign(source.name), checkpoint))
         folder = fetched(source)
@@ -231,7 +249,8 @@ class Catalog:
         return cast(Kind, self._models.get((str(folder), folder_stamp(folder), how), read, checkpoint))
 
     def _shared(self, source: Source, folder: Path, name: str, precision: str) -> SentenceEncoder:
-        encoder = self._read(source, folder, frozen=True).freeze(precision)
+        packed = self.device.type == "cpu" and self._elsewhere is None and self.machine.packs(precision)
+        encoder = self._read(source, folder, frozen=True).freeze(precision, packed=packed)
         if self._elsewhere is not None:
             encoder.elsewhere = self._elsewhere(self.workspace.home, name, precision, encoder.fingerprint)
         return encoder

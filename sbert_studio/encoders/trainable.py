@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..errors import StudioError
 from ..workspace import atomic_folder
+from .fast.packing import packed_bytes
 from .lora.adapter import LoraSettings, add_lora, is_adapted, write_adapter
 from .storage.digests import seal
 
@@ -58,7 +59,7 @@ class Trainable(nn.Module, ABC):
     def memory(self) -> int:
         """The bytes of its weights, and about what its vocabulary takes beside them."""
         held = [*self.parameters(), *self.buffers()]
-        return sum(tensor.numel() * tensor.element_size() for tensor in held) + _VOCABULARY
+        return sum(tensor.numel() * tensor.element_size() for tensor in held) + packed_bytes(self) + _VOCABULARY
 
     def coverage(self, texts: Sequence[str]) -> Coverage | None:
         """How many words of ``texts`` it knows; None of a model that reads every word."""

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..workspace import write_json
 from .fast.lengths import capped, length_of_prompt
+from .fast.packing import pack
 from .fast.tokens import Tokens, with_padding
 from .fingerprint import identity_of
 from .lean.base import LeanNetwork
@@ -23,6 +24,9 @@ from .storage.saving import save_tokenizer
 
 if TYPE_CHECKING:
     from .storage.config import EncoderConfig
+
+
+_A_FEW = ("A kitten naps on the warm stones of the yard.", "It rains.")  # that a converted backbone is held against the one before
 
 
 class TransformerEncoder(SentenceEncoder):
@@ -76,6 +80,17 @@ class TransformerEncoder(SentenceEncoder):
             self.backbone.to(torch.bfloat16)
         elif precision == "int8":
             self.backbone = quantized(self.backbone)
+
+    def pack(self) -> None:
+        """Lay the backbone's weights out as the processor's fastest products read them; a backbone that then says otherwise stays plain."""
+        if self.device.type == "cpu":
+            pack(self.backbone, self._a_few)
+
+    def _a_few(self) -> Tensor:
+        """What the backbone says of the tokens of two texts, which are padded to one length: (tokens, hidden_size)."""
+        batch = self.collate(self.tokenize(_A_FEW))
+        with torch.inference_mode():
+            return self.token_vectors(batch)[0][batch["attention_mask"].bool()]
 
     def token_vectors(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
         """The backbone's last hidden states. Without a mask every id is real, and attention takes its faster path."""

@@ -81,7 +81,8 @@ class Comparing(Part):
         """Texts as vectors, past the cache, with the time it took; of a corpus a vector for each row of its file (see :class:`Encoded`)."""
         from ..data.accounts import RowAccount
 
-        encoder = self.catalog.load(model or self.settings.default_model, precision)
+        chosen, why = self.catalog.precision(precision)
+        encoder = self.catalog.load(model or self.settings.default_model, chosen)
         found = texts if isinstance(texts, Sequence) else texts.texts
         if not found:
             raise StudioError("there is no text to encode", "check the file and its column")
@@ -91,7 +92,7 @@ class Comparing(Part):
         rate, account = len(vectors) / max(seconds, 1e-9), RowAccount(len(found), len(found))
         if not isinstance(texts, Sequence):
             vectors, account = _aligned(vectors, texts), texts.account
-        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.reading_notes(texts, model))
+        return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.reading_notes(texts, model), chosen, why)
 
     def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, what: str = "The texts") -> tuple[str, ...]:
         """A sentence where the texts are in a language that the model was not trained on."""

@@ -108,6 +108,8 @@ def encode(
     tell(found.account, "encoded", found.notes)
     rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
     words = [f"{found.rows:,} rows as {found.dim}-d vectors in {rate}, written to {out}"]
+    if found.why:
+        words.append(f"precision {found.precision}: {found.why}")
     if found.account.left_out:
         words.append(f"{count(found.account.left_out, 'row')} without text {'are' if found.account.left_out > 1 else 'is'} NaN there")
     return Answer(found.to_json(), words)

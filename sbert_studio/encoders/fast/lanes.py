@@ -51,6 +51,11 @@ def in_lanes(compute: Callable[[_T], Tensor], items: Iterable[_T], lanes: int) -
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+def one_threaded() -> ThreadPoolExecutor:
+    """A thread whose products use no other, where that can be said of a single one."""
+    return ThreadPoolExecutor(1, "measure", functools.partial(_limit, 1))
+
+
 def _without_gradients(compute: Callable[[_T], Tensor], item: _T) -> Tensor:
     with torch.inference_mode():  # which each thread sets for itself
         return compute(item)

@@ -20,6 +20,7 @@ class Encoded:
             that end the file do not count. NaN where a row has no text. Of bare texts: one for each.
         account: what became of the rows.
         seconds: encoding alone, the model already loaded.
+        precision: of the model's weights. why: of one chosen by ``auto``, a sentence.
     """
 
     vectors: np.ndarray
@@ -29,6 +30,8 @@ class Encoded:
     sentences_per_second: float
     account: RowAccount
     notes: tuple[str, ...] = ()
+    precision: str = "float32"
+    why: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the vectors; ``nan`` counts the rows without a vector from 0, as NumPy does, ``left_out`` as a spreadsheet."""
@@ -40,6 +43,8 @@ class Encoded:
             "dim": self.dim,
             "seconds": self.seconds,
             "sentences_per_second": self.sentences_per_second,
+            "precision": self.precision,
+            "why": self.why,
             "notes": list(self.notes),
         }
 

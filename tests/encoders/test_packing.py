@@ -1,0 +1,133 @@
+"""Packed weights say what plain ones say, and where they cannot, the network stays as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.encoders.fast.machine import Machine, machine
+from sbert_studio.encoders.fast.packed import FusedLayer, PackedLinear, can_pack
+from sbert_studio.encoders.fast.packing import pack, packed_bytes
+from sbert_studio.encoders.sentence import SentenceEncoder
+from sbert_studio.workspace import Workspace
+
+from .tiny import BACKBONES, TEXTS, tiny_encoder
+
+packs = pytest.mark.skipif(not can_pack(torch.float32), reason="this build of PyTorch has no packed products")
+
+
+def _of(encoder: SentenceEncoder, kind: type[nn.Module]) -> list[nn.Module]:
+    return [module for module in encoder.modules() if isinstance(module, kind)]
+
+
+@packs
+@pytest.mark.parametrize("kind", BACKBONES)
+def test_a_packed_encoder_of_each_family_gives_the_vectors_of_the_plain_one(kind: str) -> None:
+    plain, packed = tiny_encoder(kind).freeze(), tiny_encoder(kind).freeze(packed=True)
+    np.testing.assert_allclose(packed.encode(TEXTS), plain.encode(TEXTS), atol=2e-5)
+    assert packed.fingerprint == plain.fingerprint
+    assert packed.parameters_count == plain.parameters_count
+
+
+@packs
+@pytest.mark.parametrize(("kind", "fused"), [("bert", True), ("roberta", True), ("llama", False), ("distilbert", False)])
+def test_layers_like_those_of_bert_are_fused_and_others_packed_layer_by_layer(kind: str, fused: bool) -> None:
+    encoder = tiny_encoder(kind).freeze(packed=True)
+    assert bool(_of(encoder, FusedLayer)) == fused
+    assert _of(encoder, PackedLinear)
+
+
+@pytest.mark.skipif(not can_pack(torch.bfloat16), reason="this processor has no products of bfloat16")
+@pytest.mark.parametrize("kind", ["bert", "llama"])
+def test_in_bfloat16_too(kind: str) -> None:
+    plain, packed = tiny_encoder(kind).freeze("bfloat16"), tiny_encoder(kind).freeze("bfloat16", packed=True)
+    left, right = packed.encode(TEXTS), plain.encode(TEXTS)
+    assert _of(packed, PackedLinear)
+    assert (left * right).sum(1).min() / np.linalg.norm(left[0]) / np.linalg.norm(right[0]) > 0.99 or np.abs(left - right).max() < 0.05
+
+
+@packs
+def test_what_follows_a_product_is_what_pytorch_computes() -> None:
+    generator = torch.Generator().manual_seed(1)
+    x, weight, bias, residual = (torch.randn(size, generator=generator) for size in ((3, 5, 24), (40, 24), (40,), (3, 5, 40)))
+    layer, plain = PackedLinear(weight, bias), functional.linear(x, weight, bias)
+    torch.testing.assert_close(layer(x), plain)
+    torch.testing.assert_close(layer.gelu(x), functional.gelu(plain))
+    torch.testing.assert_close(layer.plus(x, residual), plain + residual)
+    torch.testing.assert_close(PackedLinear(weight, None)(x), functional.linear(x, weight))
+    assert layer.weight.shape == weight.shape
+    assert layer.weight.dtype == weight.dtype
+
+
+class _Peeks(nn.Module):
+    """Reads the numbers of its layer's weight, which a packed one does not show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.linear(x, self.inner.weight) + self.inner(x)
+
+
+@packs
+def test_a_network_that_reads_its_weights_otherwise_is_left_as_it_was() -> None:
+    network = _Peeks().requires_grad_(False)
+    x = torch.ones(2, 4)
+    before = network(x)
+    assert not pack(network, lambda: network(x))
+    assert type(network.inner) is nn.Linear
+    assert torch.equal(network(x), before)
+
+
+@packs
+def test_packed_weights_count_as_memory() -> None:
+    encoder = tiny_encoder("bert").freeze(packed=True)
+    weights = sum(layer.packed_bytes for layer in encoder.modules() if isinstance(layer, PackedLinear))
+    assert packed_bytes(encoder) == weights > 0
+    assert encoder.memory > weights
+
+
+def test_the_machine_is_measured_once_and_remembered(tmp_path: Path) -> None:
+    found = machine(tmp_path)
+    assert found.plain["float32"] > 0
+    written = tmp_path / "machine.json"
+    told = json.loads(written.read_text())
+    told["plain"] = {"float32": 7.0}
+    written.write_text(json.dumps(told))
+    assert machine(tmp_path).plain == {"float32": 7.0}
+
+
+@pytest.mark.parametrize("written", ["", "[]", '{"processor": 3}', '{"processor": "another", "plain": {"float32": 1}, "packed": {}}'])
+def test_what_is_damaged_or_of_another_machine_is_measured_again(tmp_path: Path, written: str) -> None:
+    (tmp_path / "machine.json").write_text(written)
+    assert machine(tmp_path) == machine(None)
+    assert json.loads((tmp_path / "machine.json").read_text())["processor"] == machine(None).processor
+
+
+def test_auto_says_what_it_chose_and_why() -> None:
+    quick = Machine("one", {"float32": 100.0, "bfloat16": 400.0}, {"float32": 200.0, "bfloat16": 500.0})
+    assert quick.auto() == ("bfloat16", "it multiplies 2.5 times as fast as float32 here")
+    assert quick.packs("float32") and quick.packs("bfloat16") and not quick.packs("int8")
+    slow = Machine("two", {"float32": 100.0, "bfloat16": 50.0}, {"float32": 100.0})
+    assert slow.auto()[0] == "float32"
+    assert not slow.packs("float32")
+    assert Machine("three", {"float32": 100.0}, {}).auto() == ("float32", "this processor does not multiply bfloat16")
+
+
+def test_the_catalogue_packs_where_that_is_quicker(tmp_path: Path) -> None:
+    catalog = Catalog(Workspace(tmp_path), device="cpu")
+    encoder = catalog.load("all-MiniLM-L6-v2")
+    assert isinstance(encoder, SentenceEncoder)
+    assert bool(_of(encoder, PackedLinear)) == catalog.machine.packs("float32")
+    fresh = catalog.load_fresh("all-MiniLM-L6-v2")
+    assert not _of(fresh, PackedLinear)
+    texts = ["A man is playing a guitar.", "How do I activate my card?", "It rains."]
+    np.testing.assert_allclose((encoder.encode(texts) * fresh.encode(texts)).sum(1), 1, atol=1e-5)
