@@ -34,7 +34,7 @@ _FITTED_FROM = 10_000
 _QUERIES = 50
 _COLOURS = {"encode": "#4f7df3", "search": "#2fa36b", "mine": "#d9822b", "map": "#b455c9"}
 _INK = "#808080"  # readable on light and on dark
-_WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 400, 300, 62, 46, 92
+_WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 400, 300, 62, 60, 92
 Point = dict[str, Any]
 
 
@@ -143,7 +143,7 @@ def chart(points: dict[str, dict[str, Point]]) -> str:
     """An SVG of two panels, time and memory against rows, both axes logarithmic."""
     panels = [("seconds", 1.0, "seconds"), ("memory", 2.0**20, "MiB at most")]
     drawn = "".join(_panel(points, which, unit, title, _LEFT + at * (_WIDTH + _GAP)) for at, (which, unit, title) in enumerate(panels))
-    wide, high = _LEFT + 2 * _WIDTH + _GAP + 24, _TOP + _HEIGHT + 54
+    wide, high = _LEFT + 2 * _WIDTH + _GAP + 46, _TOP + _HEIGHT + 54
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="13" fill="{_INK}">\n'
         f"<title>Time and memory against rows</title>\n{drawn}</svg>\n"
@@ -164,7 +164,7 @@ def _panel(points: dict[str, dict[str, Point]], which: str, unit: float, title: 
     def y(value: float) -> float:
         return float(_TOP + _HEIGHT - (np.log10(value) - low) / (high - low) * _HEIGHT)
 
-    lines = [f'<text x="{left}" y="{_TOP - 26}" font-weight="bold">{title}</text>']
+    lines = [f'<text x="{left}" y="{_TOP - 44}" font-weight="bold">{title}</text>']
     for power in range(int(low), int(high) + 1):
         at = y(10.0**power)
         lines.append(f'<line x1="{left}" x2="{left + _WIDTH}" y1="{at:.1f}" y2="{at:.1f}" stroke="{_INK}" stroke-opacity=".3"/>')
@@ -182,7 +182,7 @@ def _panel(points: dict[str, dict[str, Point]], which: str, unit: float, title: 
         places, colour = list(zip(rows, costs, strict=True)), _COLOURS.get(work, _INK)
         lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
         lines += [f'<circle cx="{x(count):.1f}" cy="{y(cost):.1f}" r="3.5" fill="{colour}"/>' for count, cost in places]
-        lines.append(f'<text x="{left + 10 + place % 2 * 190}" y="{_TOP - 6 + place // 2 * 17}" fill="{colour}">{name}</text>')
+        lines.append(f'<text x="{left + 10 + place % 2 * 190}" y="{_TOP - 26 + place // 2 * 17}" fill="{colour}">{name}</text>')
     return "\n".join(lines) + "\n"
 
 
