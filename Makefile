@@ -17,7 +17,7 @@ setup: .venv/.runtime
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	$(BIN)/python -c 'from pathlib import Path; from sbert_studio.explore.layout import warm_up; warm_up(Path())' # compiles UMAP once
+	$(BIN)/python -c 'from pathlib import Path; from sbert_studio.explore.maps.layout import warm_up; warm_up(Path())' # compiles the loops of the map once
 	@touch $@
 
 .venv/.dev: .venv/.runtime requirements-dev.txt
