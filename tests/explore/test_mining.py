@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -189,3 +191,18 @@ def test_recall_is_the_share_of_the_closest_pairs_that_lists_hold() -> None:
     assert recall.cosine == pytest.approx(order[999], abs=1e-5)
     assert recall.share == pytest.approx(np.mean([lists[a, 0] == lists[b, 0] for a, b in best]), abs=0.02)
     assert 0.05 < recall.share < 0.5
+
+
+@pytest.mark.parametrize("eight", [True, False])
+@pytest.mark.parametrize("top", [1, 40, 900])
+def test_tiles_that_several_threads_multiply_give_the_same_pairs(
+    top: int, eight: bool, small_blocks: None, of_eight_bits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "_FEW", 0)
+    monkeypatch.setattr("torch.get_num_threads", lambda: 3)
+    check(clustered(200, 30, top), top, eight=eight)
+    vectors, before = np.random.default_rng(1).normal(size=(150, 20)).astype(np.float32), threading.active_count()
+    asked = iter([False] * 20 + [True] * 1000)
+    with pytest.raises(StoppedError), stoppable(lambda: next(asked)):
+        most_similar_pairs(vectors, 5, eight=False)
+    assert threading.active_count() == before  # nobody is left at work

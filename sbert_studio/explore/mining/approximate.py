@@ -6,6 +6,8 @@ several assignments), and the pairs of each list are looked at as exactly as eve
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -62,16 +64,23 @@ def nearly_most_similar_pairs(vectors: np.ndarray, top: int = 10, progress: Prog
     scan = Scan(rows, None, lambda a, b: exact_products(vectors, a, b), Best(top, 1.0, once=of_each > 1), margin=MARGIN)
     order = np.argsort(lists.ravel(), kind="stable") // of_each
     sizes = np.bincount(lists.ravel())
-    ends, compared = np.cumsum(sizes), np.cumsum(sizes * (sizes - 1) // 2).tolist()
-    for start, end, done in zip((ends - sizes).tolist(), ends.tolist(), compared, strict=True):
-        members = np.sort(order[start:end])
-        for left in range(0, len(members), TILE):
-            for right in range(left, len(members), TILE):
-                checkpoint()
-                scan.tile(members[left : left + TILE], members[right : right + TILE])
-        if progress is not None:
-            progress(done, compared[-1])
+    ends, done, total = np.cumsum(sizes), 0, int((sizes * (sizes - 1) // 2).sum())
+    with closing(scan.over(_tiles(order, (ends - sizes).tolist(), ends.tolist()))) as looked:
+        for left, right in looked:
+            done += len(left) * (len(left) - 1) // 2 if left[0] == right[0] else len(left) * len(right)
+            if progress is not None:
+                progress(done, total)
     return scan.best.pairs(), _recall(rows, lists, progress)
+
+
+def _tiles(order: np.ndarray, starts: list[int], ends: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The tiles of each list of rows, which stand in ``order`` from its start to its end."""
+    for start, end in zip(starts, ends, strict=True):
+        members = np.sort(order[start:end])
+        parts = [members[at : at + TILE] for at in range(0, len(members), TILE)]
+        for place, left in enumerate(parts):
+            for right in parts[place:]:
+                yield left, right
 
 
 def _lists(rows: UnitRows, count: int, of_each: int, progress: Progress | None) -> np.ndarray:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, nullcontext
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
 
 Exact = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Rows a and b, (m,) each → what ranks them, (m,) in double precision."""
+
+T = TypeVar("T", bound=At)
+_Candidates = tuple[tuple[np.ndarray, np.ndarray], bool]
+"""Places in a tile, (m,) each, and whether they are many."""
 
 MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
 TILE = 1024  # rows and columns of a tile: what the processor's caches hold
@@ -51,20 +58,27 @@ def top_pairs(
     """
     scan = Scan(rows, others, exact, Best(top, highest), margin=margin, eight=eight)
     total, done = len(rows) * (len(rows) - 1) // 2, 0
-    for start in range(0, len(rows), TILE):
-        end = min(start + TILE, len(rows))
-        for across in range(start, len(rows), TILE):
-            checkpoint()
-            scan.tile(slice(start, end), slice(across, min(across + TILE, len(rows))))
-        done += (end - start) * (2 * len(rows) - start - end - 1) // 2
-        if progress is not None:
-            progress(done, total)
-        last = scan.best.last
-        if last is not None and last < end:
-            break
+    with closing(scan.over(_tiles(len(rows)))) as looked:
+        for left, right in looked:
+            if right.stop < len(rows):
+                continue
+            done += (left.stop - left.start) * (2 * len(rows) - left.start - left.stop - 1) // 2
+            if progress is not None:
+                progress(done, total)
+            last = scan.best.last
+            if last is not None and last < left.stop:
+                break
     if progress is not None and done < total:
         progress(total, total)
     return scan.best.pairs()
+
+
+def _tiles(count: int) -> Iterator[tuple[slice, slice]]:
+    """The tiles on the diagonal and above it, by rows."""
+    parts = [slice(start, min(start + TILE, count)) for start in range(0, count, TILE)]
+    for place, left in enumerate(parts):
+        for right in parts[place:]:
+            yield left, right
 
 
 class Scan:
@@ -74,23 +88,64 @@ class Scan:
         self, rows: Rows, others: Rows | None, exact: Exact, best: Best, *, margin: float = MARGIN, eight: bool | None = None
     ) -> None:
         self.best = best
-        self._exact = exact
+        self._exact, self._count = exact, len(rows)
         others = rows if others is None else others
         self._single = Single(rows, others, margin)
         pays = len(rows) >= _FEW and eight_pays() if eight is None else eight
         self._coarse: Single | Eight = Eight(rows, others, margin) if pays and len(rows) else self._single
 
-    def tile(self, left: At, right: At) -> None:
-        """Look at the pairs of the rows ``left`` with those ``right``; where both are the same, at those of the one before the other.
+    def over(self, tiles: Iterable[tuple[T, T]]) -> Generator[tuple[T, T], None, None]:
+        """Look at the pairs of the rows ``left`` with those ``right`` of each tile; where both are the same, at those of the one before
+        the other.
+
+        Tiles are multiplied a thread each rather than by all threads at once, which would wait for each other at every step: where
+        another program has one of two processors, that was seen to take forty times as long.
 
         Args:
-            left, right: slices or rising row numbers, the same or all of ``left`` before all of ``right``.
+            tiles: slices or rising row numbers, the same or all of ``left`` before all of ``right``.
+
+        Yields:
+            Each tile, in order, once its pairs are among the best as far as they belong.
+
+        Raises:
+            StoppedError: the work was asked to end.
         """
+        import torch
+
+        waiting: deque[tuple[tuple[T, T], Future[_Candidates]]] = deque()
+        threads = torch.get_num_threads()
+        with ThreadPoolExecutor(threads, "tiles", _one_thread) if len(self) >= _FEW else nullcontext() as pool:
+            try:
+                for tile in tiles:
+                    checkpoint()
+                    if pool is None or not self.best.full:
+                        self._take(tile, self._candidates(self._coarse, *tile))
+                        yield tile
+                        continue
+                    waiting.append((tile, pool.submit(self._candidates, self._coarse, *tile)))
+                    if len(waiting) > 2 * threads:
+                        yield self._next(waiting)
+                while waiting:
+                    checkpoint()
+                    yield self._next(waiting)
+            finally:
+                for _, work in waiting:
+                    work.cancel()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _next(self, waiting: deque[tuple[tuple[T, T], Future[_Candidates]]]) -> tuple[T, T]:
+        tile, work = waiting.popleft()
+        self._take(tile, work.result())
+        return tile
+
+    def _take(self, tile: tuple[At, At], candidates: _Candidates) -> None:
+        left, right = tile
         first, second = _numbers(left), _numbers(right)
-        same = first[0] == second[0]
-        found, many = self._candidates(self._coarse, left, right, same)
+        found, many = candidates
         if many and self._coarse is not self._single:
-            found, _ = self._candidates(self._single, left, right, same)
+            found, _ = self._candidates(self._single, left, right)
         for part in range(0, len(found[0]), _AT_ONCE):
             a, b = first[found[0][part : part + _AT_ONCE]], second[found[1][part : part + _AT_ONCE]]
             if self.best.last is not None:
@@ -99,11 +154,11 @@ class Scan:
                 a, b = a[a <= self.best.last], b[a <= self.best.last]
             self.best.add(a, b, self._exact(a, b))
 
-    def _candidates(self, products: Single | Eight, left: At, right: At, same: bool) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
+    def _candidates(self, products: Single | Eight, left: At, right: At) -> _Candidates:
         """The places of the cells that may belong to the best, in the order of rows; and whether they are many."""
         import torch
 
-        cells = products.of(left, right)
+        cells, same = products.of(left, right), _numbers(left)[0] == _numbers(right)[0]
         lowest = torch.iinfo(cells.dtype).min if cells.dtype == torch.int32 else -torch.inf
         if same:
             cells.masked_fill_(_below(len(cells)), lowest)
@@ -131,6 +186,15 @@ def _below(size: int) -> torch.Tensor:
     import torch
 
     return torch.ones((size, size), dtype=torch.bool).tril_()
+
+
+def _one_thread() -> None:
+    """Have what is computed in this thread be computed by it alone."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch.get_num_threads()  # sets its own number in a thread that is new to it
+    threadpool_limits(1, user_api="openmp")
 
 
 def _numbers(at: At) -> np.ndarray:
