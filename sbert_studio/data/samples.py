@@ -62,3 +62,17 @@ def sample(sample_id: str) -> Sample:
         if found.id == sample_id:
             return found
     raise StudioError(f"there is no sample called {sample_id!r}", f"the samples are: {', '.join(found.id for found in known) or 'none'}")
+
+
+def sample_lines(each: int = 16, whole: int = 12) -> list[str]:
+    """Lines of the files of all sample sets, as they stand there: texts of many kinds in two languages, and a long one of each set.
+
+    Args:
+        each: lines of a file. whole: lines that make up the long one.
+    """
+    found: list[str] = []
+    for known in samples():
+        lines = [line for line in known.path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        found += lines[:: max(1, len(lines) // each)][:each]
+        found.append(" ".join(lines[1 : whole + 1]))
+    return sorted(found, key=len)

@@ -78,8 +78,8 @@ def token_budget(device: torch.device) -> tuple[int, int]:
 def quantized(backbone: Any) -> Any:
     """``backbone`` with its linear layers in int8: weights once, a scale a channel; activations at each call, a scale a batch.
 
-    It costs meaning: all-MiniLM-L6-v2 lost 1.8 points of Spearman on a quarter of STSb's test pairs (0.825 → 0.807), mean
-    cosine with the float32 vectors 0.972, for a fifth less time on a processor without VNNI.
+    For networks whose layers :mod:`sbert_studio.encoders.fast.int8` does not know. It costs meaning: all-MiniLM-L6-v2 lost 1.8 points
+    of Spearman on a quarter of STSb's test pairs (0.825 → 0.807), mean cosine with the float32 vectors 0.972.
 
     Raises:
         StudioError: this build of PyTorch no longer has dynamic quantisation.

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from .storage.card import CardFacts
 
 
+_METHODS = {"int8": (2,)}  # of rounding: vectors that were kept of another are not taken for those of this one
+
+
 class SentenceEncoder(Trainable, Encoder):
     """Token vectors → pooling → projection → normalisation.
 
@@ -155,7 +158,7 @@ class SentenceEncoder(Trainable, Encoder):
         return self._frozen_fingerprint or self._digest()
 
     def _digest(self) -> str:
-        settings = repr((dataclasses.astuple(self.config), self.precision)).encode()
+        settings = repr((dataclasses.astuple(self.config), self.precision, *_METHODS.get(self.precision, ()))).encode()
         told = [layer for layer in self.layers if isinstance(layer, Dense)][-1:]  # by the configuration, which knows one activation
         layers = (repr(layer).encode() for layer in self.layers if layer not in told)
         return fingerprint_of(self, (settings, *self.identity(), *layers))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..data.samples import sample_lines
 from ..workspace import write_json
 from .fast.lengths import capped, length_of_prompt
-from .fast.packing import pack
+from .fast.packing import pack, round_layers
 from .fast.tokens import Tokens, with_padding
 from .fingerprint import identity_of
 from .lean.base import LeanNetwork
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from .storage.config import EncoderConfig
 
 
+_AT_ONCE = 16  # texts
 _A_FEW = ("A kitten naps on the warm stones of the yard.", "It rains.")  # that a converted backbone is held against the one before
 
 
@@ -78,13 +80,18 @@ class TransformerEncoder(SentenceEncoder):
             reopen(self.backbone)
         elif precision == "bfloat16":
             self.backbone.to(torch.bfloat16)
-        elif precision == "int8":
+        elif precision == "int8" and not round_layers(self.backbone, self._many, self._a_few):
             self.backbone = quantized(self.backbone)
 
     def pack(self) -> None:
         """Lay the backbone's weights out as the processor's fastest products read them; a backbone that then says otherwise stays plain."""
         if self.device.type == "cpu":
             pack(self.backbone, self._a_few)
+
+    def _many(self) -> None:
+        """Read texts of many kinds and lengths."""
+        for start in range(0, len(lines := sample_lines()), _AT_ONCE):
+            self.token_vectors(self.collate(sorted(self.tokenize(lines[start : start + _AT_ONCE]), key=len)))
 
     def _a_few(self) -> Tensor:
         """What the backbone says of the tokens of two texts, which are padded to one length: (tokens, hidden_size)."""

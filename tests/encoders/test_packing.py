@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from sbert_studio.encoders.catalog import Catalog
+from sbert_studio.encoders.fast.int8 import Int8Layer, Int8Linear, Limits, can_round
 from sbert_studio.encoders.fast.machine import Machine, machine
 from sbert_studio.encoders.fast.packed import FusedLayer, PackedLinear, can_pack
 from sbert_studio.encoders.fast.packing import pack, packed_bytes
@@ -131,3 +132,71 @@ def test_the_catalogue_packs_where_that_is_quicker(tmp_path: Path) -> None:
     assert not _of(fresh, PackedLinear)
     texts = ["A man is playing a guitar.", "How do I activate my card?", "It rains."]
     np.testing.assert_allclose((encoder.encode(texts) * fresh.encode(texts)).sum(1), 1, atol=1e-5)
+
+
+rounds = pytest.mark.skipif(not can_round(), reason="this processor has no products of eight-bit numbers")
+
+
+@rounds
+def test_a_product_of_eight_bits_is_the_product_of_the_rounded_numbers() -> None:
+    generator = torch.Generator().manual_seed(2)
+    x, weight, bias, residual = (torch.randn(size, generator=generator) for size in ((7, 32), (48, 32), (48,), (7, 48)))
+    x[:, 3] *= 40  # a component far larger than the others
+    seen = Limits()
+    seen.see(x)
+    layer = Int8Linear(weight, bias, seen, smooth=True)
+    rounded = layer.rounded(x)
+    assert rounded.dtype == torch.uint8
+    exact = functional.linear(x, weight, bias)
+    assert (layer(rounded) - exact).abs().max() < 0.02 * exact.abs().max()
+    torch.testing.assert_close(layer.plus(rounded, residual), layer(rounded) + residual)
+    then = Limits()
+    then.see(functional.gelu(exact))
+    after = Int8Linear(torch.eye(48), torch.zeros(48), then, smooth=False)
+    read = (layer.gelu(rounded, after).float() - after.zero) * after.scale
+    assert (read - functional.gelu(layer(rounded))).abs().max() <= after.scale
+    beyond = layer.rounded(100 * x)
+    assert int(beyond.min()) == 0
+    assert int(beyond.max()) == 255
+
+
+@rounds
+def test_without_divisors_a_large_component_costs_the_others_their_digits() -> None:
+    generator = torch.Generator().manual_seed(3)
+    x, weight = torch.randn(64, 32, generator=generator), torch.randn(16, 32, generator=generator)
+    x[:, 5] *= 100
+    seen = Limits()
+    seen.see(x)
+    exact = functional.linear(x, weight)
+
+    def lost(smooth: bool) -> float:
+        layer = Int8Linear(weight, torch.zeros(16), seen, smooth=smooth)
+        return float((layer(layer.rounded(x)) - exact).abs().mean())
+
+    assert lost(True) < 0.6 * lost(False)
+
+
+@rounds
+def test_a_model_in_eight_bits_keeps_the_order_of_its_cosines_and_a_vector_does_not_depend_on_its_batch(tmp_path: Path) -> None:
+    catalog = Catalog(Workspace(tmp_path), device="cpu")
+    whole, rounded = (catalog.load("all-MiniLM-L6-v2", precision) for precision in ("float32", "int8"))
+    assert isinstance(rounded, SentenceEncoder)
+    assert _of(rounded, Int8Layer)
+    assert rounded.fingerprint != whole.fingerprint
+    texts = [
+        *("A man is playing a guitar.", "Someone plays an instrument.", "How do I activate my card?", "My card does not work yet."),
+        *("It rains.", "The weather is wet today.", "Stocks fell sharply on Monday.", "A cat sleeps on the windowsill in the sun."),
+    ]
+    left, right = whole.encode(texts), rounded.encode(texts)
+    assert (left * right).sum(1).min() > 0.98
+    assert np.abs(left @ left.T - right @ right.T).max() < 0.05
+    alone = np.stack([rounded.encode([text])[0] for text in texts])
+    np.testing.assert_allclose(alone, right, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "llama"])
+def test_every_family_can_be_asked_for_in_eight_bits(kind: str) -> None:
+    encoder = tiny_encoder(kind).freeze("int8", packed=False)
+    assert np.isfinite(encoder.encode(TEXTS)).all()
+    if can_round():
+        assert bool(_of(encoder, Int8Layer)) == (kind != "llama")

@@ -8,12 +8,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from .int8 import Int8Layer, Int8Linear, can_round, watched
 from .packed import FusedLayer, PackedLinear, can_pack, fuses
 
 log = logging.getLogger(__name__)
 # How far what it says with packed weights may lie from what it said before, as a part of the largest number.
 _TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
+_ROUNDED = 0.97  # the least mean cosine of a token's vectors by rounded and by whole weights
 _Swap = tuple[Any, str, Any]
 
 
@@ -45,9 +48,39 @@ def pack(network: Any, said: Callable[[], Tensor]) -> bool:
     return False
 
 
+def round_layers(network: Any, read: Callable[[], object], said: Callable[[], Tensor]) -> bool:
+    """Put layers in eight bits into the place of those of ``network`` that are laid out as BERT's; the pooler, which nothing reads, stays.
+
+    Where it has none, or says something else with them, it is left as it was.
+
+    Args:
+        network: for inference only, in float32, on the CPU.
+        read: has it read texts of many kinds, which tell how large its activations get.
+        said: what it says of a few texts, (tokens, hidden size).
+
+    Returns:
+        Whether its layers are in eight bits now.
+    """
+    config = getattr(network, "config", None)
+    places = [(holder, name, child) for holder in network.modules() for name, child in holder.named_children() if fuses(child, config)]
+    if not places or not can_round():
+        return False
+    before = said()
+    with torch.inference_mode():
+        seen = watched([layer for *_, layer in places], read)
+        try:
+            _put([(holder, name, Int8Layer(layer, limits)) for (holder, name, layer), limits in zip(places, seen, strict=True)])
+            if float(functional.cosine_similarity(said(), before, dim=-1).mean()) >= _ROUNDED:
+                return True
+        except RuntimeError as error:
+            log.info("layers in eight bits do not fit this network: %s", error)
+    _put(places)
+    return False
+
+
 def packed_bytes(network: nn.Module) -> int:
     """What packed weights take, which are no parameters."""
-    return sum(module.packed_bytes for module in network.modules() if isinstance(module, PackedLinear))
+    return sum(module.packed_bytes for module in network.modules() if isinstance(module, PackedLinear | Int8Linear))
 
 
 def _swaps(network: nn.Module, *, fused: bool) -> list[_Swap]:
