@@ -17,8 +17,8 @@ SCRIPTS = (
     *(f"map/drawing/{name}.js" for name in ("colours", "camera", "points", "density", "labels", "overlay", "picking", "picture", "style")),
     *(f"map/{name}.js" for name in ("gestures", "legend", "find", "side", "scene", "page")),
 )
-# The page in other languages; a result that is saved as a file of its own stays in English.
-LANGUAGE = tuple(f"language/{name}.js" for name in ("translator", "choice", "page"))
+# What only the page needs: its stream of events and other languages; a result that is saved as a file of its own stays in English.
+_SERVED = ("stream.js", *(f"language/{name}.js" for name in ("translator", "choice", "page")))
 STYLES = ("studio.css", "cards.css", "help.css", "pairs/pairs.css", "training/pins.css", "changes/changed.css", "map/map.css")
 
 
@@ -173,7 +173,7 @@ def head(plotly: str, languages: Mapping[str, Mapping[str, str]] | None = None, 
         own: what stands in lists of what visitors named, and is the page's own: the samples.
     """
     told = json.dumps({"languages": languages or {}, "own": list(own)}, ensure_ascii=False)
-    safe = f"window.SB_PAGE = {told};\n{scripts()}\n{_joined(LANGUAGE)}".replace("</script", "<\\/script")
+    safe = f"window.SB_PAGE = {told};\n{scripts()}\n{_joined(_SERVED)}".replace("</script", "<\\/script")
     return f'<meta name="sb-plotly" content="{html.escape(plotly)}">\n<script>\n{safe}\n</script>'
 
 

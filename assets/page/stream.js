@@ -1,0 +1,73 @@
+// One stream of the server brings a page what its events give. Gradio ends it when nothing is under way; a page that asks
+// again in that very moment would then wait for a stream that nobody opens, and its click would come to nothing. So an end
+// that comes while something is under way opens the next stream, and Gradio hears one that goes on.
+(() => {
+  "use strict";
+  const plain = window.fetch.bind(window);
+  const underWay = new Set();
+  const ended = new Set(); // before the answer that named them
+  let asking = 0;
+
+  async function join(input, options) {
+    asking += 1;
+    try {
+      const answer = await plain(input, options);
+      const id = answer.ok ? (await answer.clone().json()).event_id : null;
+      if (id && !ended.delete(id)) underWay.add(id);
+      return answer;
+    } finally {
+      asking -= 1;
+      if (!asking) ended.clear();
+    }
+  }
+
+  // Whether to pass a message on: all but an end that comes too early.
+  function passes(message) {
+    if (message.msg === "close_stream") return !asking && !underWay.size;
+    if (message.msg === "process_completed" && !underWay.delete(message.event_id)) ended.add(message.event_id);
+    return true;
+  }
+
+  async function* blocks(answer) {
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const parts = (rest + value).split("\n\n");
+      rest = parts.pop();
+      yield* parts;
+    }
+  }
+
+  async function follow(request, answer, controller) {
+    const encoder = new TextEncoder();
+    let goesOn = false;
+    for await (const block of blocks(answer)) {
+      goesOn = !passes(JSON.parse(block.slice(block.indexOf(":") + 1)));
+      if (!goesOn) controller.enqueue(encoder.encode(`${block}\n\n`));
+    }
+    if (!goesOn) return controller.close();
+    const next = await plain(request.clone());
+    if (!next.ok) throw new Error(`the stream of events: ${next.status}`);
+    return follow(request, next, controller);
+  }
+
+  async function stream(request) {
+    const answer = await plain(request.clone());
+    if (!answer.ok) return answer;
+    const body = new ReadableStream({
+      start(controller) {
+        follow(request, answer, controller).catch((error) => controller.error(error));
+      },
+    });
+    return new Response(body, { status: answer.status, headers: { "content-type": "text/event-stream" } });
+  }
+
+  window.fetch = (input, options) => {
+    const path = new URL(input.url ?? input, location.href).pathname;
+    if (path.endsWith("/queue/join")) return join(input, options);
+    if (path.endsWith("/queue/data")) return stream(new Request(input, options));
+    return plain(input, options);
+  };
+})();
