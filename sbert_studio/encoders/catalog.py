@@ -131,7 +131,7 @@ class Catalog:
         """
         source = self.resolve(name, allow_folders=allow_folders)
         folder = fetched(source)
-        return self._kept(folder, "cross", lambda: load_cross(folder, source.name, self.device))
+        return self._kept(folder, "cross", lambda: load_cross(folder, source.name, self.device).freeze(packed=self._packs("float32")))
 
     def load_poly(self, name: str, *, allow_folders: bool | None = None) -> PolyEncoder:
         """The shared poly-encoder ``name``, for inference only, from memory where it is resident.
@@ -141,7 +141,7 @@ class Catalog:
         """
         source = self.resolve(name, allow_folders=allow_folders)
         folder = fetched(source)
-        return self._kept(folder, "poly", lambda: with_codes(self._read(source, folder, frozen=True), folder).freeze())
+        return self._kept(folder, "poly", lambda: self._shared_poly(source, folder))
 
     def load_scorer(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder | PolyEncoder:
         """The shared model ``name`` that scores pairs, of whichever family, for inference only.
@@ -248,9 +248,15 @@ class Catalog:
         """What ``read`` gives, from memory where it is resident."""
         return cast(Kind, self._models.get((str(folder), folder_stamp(folder), how), read, checkpoint))
 
+    def _packs(self, precision: str) -> bool:
+        """Whether a model that stays on this processor multiplies faster by packed weights."""
+        return self.device.type == "cpu" and self._elsewhere is None and self.machine.packs(precision)
+
+    def _shared_poly(self, source: Source, folder: Path) -> PolyEncoder:
+        return with_codes(self._read(source, folder, frozen=True), folder).freeze(packed=self._packs("float32"))
+
     def _shared(self, source: Source, folder: Path, name: str, precision: str) -> SentenceEncoder:
-        packed = self.device.type == "cpu" and self._elsewhere is None and self.machine.packs(precision)
-        encoder = self._read(source, folder, frozen=True).freeze(precision, packed=packed)
+        encoder = self._read(source, folder, frozen=True).freeze(precision, packed=self._packs(precision))
         if self._elsewhere is not None:
             encoder.elsewhere = self._elsewhere(self.workspace.home, name, precision, encoder.fingerprint)
         return encoder

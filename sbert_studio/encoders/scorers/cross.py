@@ -17,6 +17,7 @@ from ...workspace import write_json
 from ..base import EncodingStoppedError
 from ..fast.batching import TokenRows, token_batches
 from ..fast.lengths import capped
+from ..fast.packing import pack
 from ..fast.tokens import Tokens, bind, readable, with_padding
 from ..fingerprint import fingerprint_of, identity_of
 from ..lora.targets import find_heads
@@ -38,6 +39,8 @@ OURS = "sbert_studio"
 _NOTE = "cross_encoder.json"
 _MOST_TOKENS = 512
 _CHUNK = 8_192
+# What a packed model is held against the plain one by.
+_A_FEW = (("A kitten naps on the warm stones.", "A cat sleeps."), ("It rains.", "The concert was moved into the old town hall."))
 
 
 class CrossEncoder(Trainable, PairScorer):
@@ -64,6 +67,7 @@ class CrossEncoder(Trainable, PairScorer):
         # A head that reads the last place of a row, as XLNet's does, must find the pair's last token there.
         self._pads_left = getattr(model.config, "summary_type", "") == "last" and tokenizer.padding_side == "left"
         self._arguments = frozenset(inspect.signature(model.forward).parameters)
+        self._frozen: tuple[str, int] | None = None
         if not tokenizer.is_fast:
             raise StudioError(f"the tokenizer of {name!r} is of a kind that cannot read pairs here", "choose another model")
         self.limit(None)
@@ -117,6 +121,8 @@ class CrossEncoder(Trainable, PairScorer):
     @property
     def fingerprint(self) -> str:
         """16 hex digits of every weight, the configuration and the tokenizer."""
+        if self._frozen:
+            return self._frozen[0]
         return fingerprint_of(self, (repr((self.sigmoid, self.max_length)).encode(), *identity_of(self.model, self.tokenizer)))
 
     def describe(self) -> dict[str, Any]:
@@ -126,7 +132,7 @@ class CrossEncoder(Trainable, PairScorer):
             "kind": "cross",
             "backbone": str(self.model.config.model_type),
             "dim": self.labels,
-            "parameters": sum(parameter.numel() for parameter in self.parameters()),
+            "parameters": self._frozen[1] if self._frozen else self._count(),
             "max_length": self.max_length,
             "pooling": "",
             "projection": None,
@@ -136,6 +142,22 @@ class CrossEncoder(Trainable, PairScorer):
             "note": "",
             "base": self.base,
         }
+
+    def _count(self) -> int:
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def freeze(self, *, packed: bool = False) -> CrossEncoder:
+        """Make this one for inference only, and return it; it can no longer be saved or trained.
+
+        Args:
+            packed: lay the weights out as the processor's fastest products read them.
+        """
+        self.requires_grad_(False).eval()
+        self._frozen = self.fingerprint, self._count()
+        if packed and self.device.type == "cpu":
+            with torch.inference_mode():
+                pack(self.model, lambda: self(self.collate(self.tokenize(_A_FEW))))
+        return self
 
     # -- learning --------------------------------------------------------------------------------------------------
 

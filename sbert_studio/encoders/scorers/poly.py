@@ -72,6 +72,7 @@ class PolyEncoder(Trainable, PairScorer):
         self.encoder, self.sharpness = encoder, sharpness
         self.codes = nn.Parameter(torch.empty(codes, encoder.hidden_size))
         self._require_one_pooling()
+        self._frozen_fingerprint: str | None = None
         self.draw(seed)
         self.eval()
 
@@ -110,7 +111,8 @@ class PolyEncoder(Trainable, PairScorer):
     @property
     def fingerprint(self) -> str:
         """16 hex digits of every weight, the codes among them, and of the encoder within."""
-        return fingerprint_of(self, (repr(self.sharpness).encode(), self.encoder.fingerprint.encode()))
+        own = (repr(self.sharpness).encode(), self.encoder.fingerprint.encode())
+        return self._frozen_fingerprint or fingerprint_of(self, own)
 
     def describe(self) -> dict[str, Any]:
         """Plain data for lists and cards, by the names that a sentence encoder uses."""
@@ -270,10 +272,15 @@ class PolyEncoder(Trainable, PairScorer):
 
     # -- on disk ---------------------------------------------------------------------------------------------------
 
-    def freeze(self) -> PolyEncoder:
-        """Make this one for inference only, and return it; it can no longer be saved or trained."""
+    def freeze(self, *, packed: bool = False) -> PolyEncoder:
+        """Make this one for inference only, and return it; it can no longer be saved or trained.
+
+        Args:
+            packed: lay the weights out as the processor's fastest products read them, where the family can.
+        """
         self.requires_grad_(False).eval()
-        self.encoder.freeze()
+        self._frozen_fingerprint = self.fingerprint
+        self.encoder.freeze(packed=packed)
         return self
 
     def save(self, folder: Path, *, card: str | None = None) -> None:
