@@ -16,11 +16,12 @@ several sizes and of drawn ones at the same and at larger sizes.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from sbert_studio.data.samples import samples
 from sbert_studio.data.tables import read_table
 from sbert_studio.encoders.unit import unit
 from sbert_studio.studio.services import Services
@@ -48,8 +49,8 @@ class Drawn:
         self._nearest = np.clip(cosines[:, 1], -1, 1)
 
     @classmethod
-    def around(cls, data: Path, model: str | None = None, seed: int = 12, services: Services | None = None) -> Drawn:
-        """Around the sentences of the public sets in ``data``."""
+    def around(cls, data: Path | None, model: str | None = None, seed: int = 12, services: Services | None = None) -> Drawn:
+        """Around the sentences of the public sets in ``data``, or of the samples that come with the studio."""
         return cls(real_vectors(data, model, services), seed)
 
     def rows(self, count: int, out: Path | None = None) -> np.ndarray:
@@ -85,12 +86,12 @@ class Drawn:
         return rows, self._near[rows, rng.integers(_NEAR, size=_BLOCK)]
 
 
-def sentences(data: Path) -> list[str]:
-    """The distinct English sentences of the public sets, in the order of their files."""
-    return list(dict.fromkeys(_cells(data)))
+def sentences(data: Path | None) -> list[str]:
+    """The distinct English sentences of the public sets, in the order of their files, or of the studio's samples."""
+    return list(dict.fromkeys(_cells(_bundled() if data is None else _public(data))))
 
 
-def real_vectors(data: Path, model: str | None = None, services: Services | None = None) -> np.ndarray:
+def real_vectors(data: Path | None, model: str | None = None, services: Services | None = None) -> np.ndarray:
     """(r, d) float32: the vectors of :func:`sentences`, from the studio's cache after the first time."""
     texts = sentences(data)
     if services is None:
@@ -146,13 +147,20 @@ def main() -> None:
         print(f"{size:>9,} drawn  {likeness(source.rows(size))}", flush=True)
 
 
-def _cells(data: Path) -> Iterator[str]:
-    for folder in _SETS:
-        for path in sorted((data / folder).glob("*.csv")):
-            table = read_table(path)
-            for name in ("text", "sentence1", "sentence2", "premise", "hypothesis"):
-                if name in table.columns:
-                    yield from (cell for cell in table.column(name) if cell.strip())
+def _public(data: Path) -> list[Path]:
+    return [path for folder in _SETS for path in sorted((data / folder).glob("*.csv"))]
+
+
+def _bundled() -> list[Path]:
+    return [sample.path for sample in samples() if "chinese" not in sample.path.stem]
+
+
+def _cells(files: Sequence[Path]) -> Iterator[str]:
+    for path in files:
+        table = read_table(path)
+        for name in ("text", "sentence1", "sentence2", "premise", "hypothesis"):
+            if name in table.columns:
+                yield from (cell for cell in table.column(name) if cell.strip())
 
 
 if __name__ == "__main__":

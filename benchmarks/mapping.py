@@ -33,7 +33,7 @@ from sbert_studio.workspace import Workspace, digest_texts
 
 _K, _SAMPLE, _BLOCK = 15, 5000, 200
 _PAGE = ProjectionParams(seed=12)
-_OURS, _GROUPS, _PEER = "ours: neighbours and layout", "ours: clusters", "umap-learn"
+OURS, _GROUPS, PEER = "ours: neighbours and layout", "ours: clusters", "umap-learn"
 _BASE = f"{'a' * 32}-{'b' * 16}"
 
 
@@ -106,10 +106,10 @@ def turn(clock: Clock, vectors: np.ndarray, texts: list[str], with_peer: bool, f
     """Both once; then a slider's change, the clusters and ten new rows, of ours."""
     kept = Neighbourhoods(1 << 30)
     near = kept.of(vectors, _BASE)
-    xy = clock.time(_OURS, ours, vectors, _PAGE, kept, folder, judged=True)
+    xy = clock.time(OURS, ours, vectors, _PAGE, kept, folder, judged=True)
     clock.time(_GROUPS, grouped, vectors, texts, near, folder)
     if with_peer:
-        clock.time(_PEER, peer, vectors, judged=True)
+        clock.time(PEER, peer, vectors, judged=True)
     clock.time("ours: least distance 0.1 to 0.3", ours, vectors, replace(_PAGE, min_dist=0.3), kept, folder, judged=True)
     clock.time("ours: neighbours 15 to 30", ours, vectors, replace(_PAGE, n_neighbors=30), kept, folder, judged=True)
     known = np.concatenate([np.arange(len(vectors)), np.full(10, -1)])
@@ -123,17 +123,31 @@ def grouped(vectors: np.ndarray, texts: list[str], near: Any, folder: Path) -> A
     return cluster(vectors, texts, ClusterParams(), _BASE, Workspace(folder), near=near)
 
 
-def compare(name: str, vectors: np.ndarray, texts: list[str], turns: int, with_peer: bool) -> None:
+def compare(name: str, vectors: np.ndarray, texts: list[str], turns: int, with_peer: bool) -> Clock:
+    """Print what was found; the clock that has it."""
     print(f"{name}: {len(vectors):,} vectors of {vectors.shape[1]}", flush=True)
     clock = Clock(vectors)
     for _ in range(turns):
         with tempfile.TemporaryDirectory() as folder:
             turn(clock, vectors, texts, with_peer, Path(folder))
-    clock.seconds["ours: clusters included"] = [a + b for a, b in zip(clock.seconds[_OURS], clock.seconds[_GROUPS], strict=True)]
+    clock.seconds["ours: clusters included"] = [a + b for a, b in zip(clock.seconds[OURS], clock.seconds[_GROUPS], strict=True)]
     for what in clock.seconds:
         clock.told(what)
     if with_peer:
-        print(f"  {clock.middle(_PEER) / clock.middle(_OURS):.2f} × umap-learn", flush=True)
+        print(f"  {clock.middle(PEER) / clock.middle(OURS):.2f} × umap-learn", flush=True)
+    return clock
+
+
+def bank(data: Path) -> tuple[np.ndarray, list[str]]:
+    """The vectors of BANKING77's training texts, and these; compiled code is there afterwards on both sides."""
+    with Studio() as studio:
+        table = read_table(data / "banking77" / "train.csv")
+        texts = list(table.column("text"))
+        encoder = studio.catalog.load(studio.settings.default_model)
+        vectors = np.array(studio.vectors.get(texts, digest_texts(texts), encoder))
+        warm_up(studio.workspace)
+        peer(vectors[:500])
+    return vectors, texts
 
 
 def main() -> None:
@@ -144,13 +158,7 @@ def main() -> None:
     parser.add_argument("--skip-peer-of-many", action="store_true", help="umap-learn draws BANKING77 only")
     parser.add_argument("--skip-bank", action="store_true", help="only the vectors drawn around real ones")
     chosen = parser.parse_args()
-    with Studio() as studio:
-        table = read_table(chosen.data / "banking77" / "train.csv")
-        texts = list(table.column("text"))
-        encoder = studio.catalog.load(studio.settings.default_model)
-        vectors = np.array(studio.vectors.get(texts, digest_texts(texts), encoder))
-        warm_up(studio.workspace)
-        peer(vectors[:500])
+    vectors, texts = bank(chosen.data)
     if not chosen.skip_bank:
         compare("BANKING77", vectors, texts, chosen.turns, with_peer=True)
     for rows in chosen.rows:

@@ -20,13 +20,14 @@ from pathlib import Path
 import numpy as np
 from drawn import sentences
 
-from sbert_studio.bench.duel import duel, peer_library
+from sbert_studio.bench.duel import Duel, duel, peer_library
 from sbert_studio.explore.mining.closest import most_similar_pairs
 from sbert_studio.explore.mining.products import eight_pays
 from sbert_studio.studio.services import Services
 from sbert_studio.workspace import digest_texts
 
 Found = list[tuple[int, int, float]]
+PEER = "peer, the least"
 
 
 def some_vectors(data: Path, count: int) -> np.ndarray:
@@ -50,21 +51,31 @@ def main() -> int:
     given = parser.parse_args()
     import torch
 
-    vectors = some_vectors(given.data, given.rows)
+    print(f"{given.rows:,} sentences, the {given.top:,} closest pairs, {torch.get_num_threads()} threads")
+    compare(some_vectors(given.data, given.rows), given.top, given.rounds)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    print(f"peak memory of the process, peer included: {peak / 2**20:,.0f} MiB")
+    return 0
+
+
+def compare(vectors: np.ndarray, top: int, rounds: int) -> tuple[Duel, int]:
+    """Print what was found. The duel for the ``top`` closest pairs, and how many of them the peer found too."""
+    import torch
+
     tensor, mining = torch.from_numpy(vectors), peer_library().util.paraphrase_mining_embeddings
     found: dict[str, Found] = {}
 
     def ours(eight: bool) -> Callable[[], Found]:
-        return lambda: [(pair.a, pair.b, pair.score) for pair in most_similar_pairs(vectors, given.top, eight=eight)]
+        return lambda: [(pair.a, pair.b, pair.score) for pair in most_similar_pairs(vectors, top, eight=eight)]
 
     def theirs(**options: int) -> Callable[[], Found]:
-        return lambda: [(a, b, score) for score, a, b in mining(tensor, **options)[: given.top]]
+        return lambda: [(a, b, score) for score, a, b in mining(tensor, **options)[:top]]
 
     runs = {
         **({"ours": ours(True)} if eight_pays() else {}),
         "ours, single precision": ours(False),
         "peer, by its defaults": theirs(),
-        "peer, the least": theirs(top_k=given.top, max_pairs=given.top),
+        PEER: theirs(top_k=top, max_pairs=top),
     }
 
     def timed(name: str) -> Callable[[int], float]:
@@ -76,9 +87,8 @@ def main() -> int:
         once(0)  # nobody is measured cold
         return once
 
-    result = duel("mine", "s", {name: timed(name) for name in runs}, given.rounds, smaller_is_faster=True)
-    first, peer = next(iter(found.values())), statistics.median(result.rounds["peer, the least"])
-    print(f"{given.rows:,} sentences, the {given.top:,} closest pairs, {torch.get_num_threads()} threads")
+    result = duel("mine", "s", {name: timed(name) for name in runs}, rounds, smaller_is_faster=True)
+    first, peer = next(iter(found.values())), statistics.median(result.rounds[PEER])
     for name, seconds in result.rounds.items():
         middle = statistics.median(seconds)
         gap = max((abs(a[2] - b[2]) for a, b in zip(first, found[name], strict=True)), default=0.0)
@@ -87,9 +97,7 @@ def main() -> int:
             f"{len({pair[:2] for pair in first} & {pair[:2] for pair in found[name]})} of {len(first)} pairs the same, "
             f"scores differ by {gap:.1e} at most"
         )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    print(f"peak memory of the process, peer included: {peak / 2**20:,.0f} MiB")
-    return 0
+    return result, len({pair[:2] for pair in first} & {pair[:2] for pair in found[PEER]})
 
 
 if __name__ == "__main__":

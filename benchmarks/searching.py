@@ -44,7 +44,8 @@ def main() -> None:
             one_size(source, rows, asked.turns, asked.queries, Path(folder), growth=not asked.no_growth)
 
 
-def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, growth: bool) -> None:
+def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, growth: bool) -> tuple[dict[str, list[float]], float]:
+    """Print what was found; the median milliseconds of ``flat``, ``exact`` and ``index`` in each turn, and the recall of the index."""
     import faiss
 
     vectors, queries = source.rows(rows + _CHANGED, folder / "vectors.npy"), source.queries(count)
@@ -75,10 +76,11 @@ def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, 
         "index": (queries, lambda query: [hit.row for hit in index.find(query, _K).hits]),
     }
     medians: dict[str, list[float]] = {name: [] for name in asked}
+    recall = 0.0
     for turn in range(turns):
         for name, (some, ask) in asked.items():
             times, found = timed(some, ask)
-            recall = np.mean([len(set(rows) & set(best.tolist())) / _K for rows, best in zip(found, truth, strict=False)])
+            recall = float(np.mean([len(set(rows) & set(best.tolist())) / _K for rows, best in zip(found, truth, strict=False)]))
             medians[name].append(float(np.median(times)))
             p95 = np.quantile(times, 0.95)
             print(f"  turn {turn + 1} {name:>5}: p50 {np.median(times):7.2f} ms, p95 {p95:7.2f} ms, recall@{_K} {recall:.4f}", flush=True)
@@ -88,6 +90,7 @@ def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, 
     if growth:
         del flat
         grown(files, vectors, texts, built)
+    return medians, recall
 
 
 def timed(queries: np.ndarray, ask: Callable[[np.ndarray], list[int]]) -> tuple[np.ndarray, list[list[int]]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..base import BENCHMARKS, Bench, Benchmark
+from ..costs import cost_of
 from ..duel import Duel, Round, duel, peer_library, rate
 
 if TYPE_CHECKING:
@@ -13,15 +14,17 @@ if TYPE_CHECKING:
 
     from ...data.progress import Progress
 
-_PEER_BATCH = 64  # faster for it here than its default of 32
+_BATCHES, _TRIED = (16, 32, 64, 128), 1_000  # the peer is measured by the batch size that is its fastest with so many of the texts
 
 
 @BENCHMARKS.register("encode")
 class Encode(Benchmark):
-    """Texts → vectors; the least cosine between both sides' vectors is told beside."""
+    """Texts → vectors. Told beside: the least cosine between both sides' vectors, the peer's batch size, and what the products cost."""
 
     def measure(self, bench: Bench, progress: Progress | None) -> Duel:
         """See :meth:`Benchmark.measure`."""
+        import numpy as np
+
         options, texts = bench.options, bench.texts()
         name, folder = bench.model()
         peer = peer_library().SentenceTransformer(str(folder), device=str(bench.catalog.device))
@@ -36,14 +39,21 @@ class Encode(Benchmark):
 
             return once
 
-        def theirs(_turn: int) -> float:
-            return rate(len(texts), lambda: vectors.update(peer=peer.encode(texts, batch_size=_PEER_BATCH, show_progress_bar=False)))
+        def by_peer(some: list[str], batch_size: int) -> np.ndarray:
+            return np.asarray(peer.encode(some, batch_size=batch_size, show_progress_bar=False))
 
-        peer.encode(texts[:64], batch_size=_PEER_BATCH, show_progress_bar=False)
+        by_peer(texts[:64], 64)
+        some = texts[:: -(-len(texts) // _TRIED)]
+        best = max(_BATCHES, key=lambda size: rate(len(some), lambda: by_peer(some, size)))
+
+        def theirs(_turn: int) -> float:
+            return rate(len(texts), lambda: vectors.update(peer=by_peer(texts, best)))
+
         contestants = {**{precision: ours(precision) for precision in options.precisions}, "peer": theirs}
         found = duel("encode", "texts/s", contestants, options.repeats, progress=progress)
         cosines = {precision: _least_cosine(vectors[precision], vectors["peer"]) for precision in options.precisions}
-        return replace(found, facts={"model": name, "texts": len(texts), "min_cosine": cosines})
+        costs = cost_of(bench.catalog.load_fresh(name), texts)
+        return replace(found, facts={"model": name, "texts": len(texts), "peer_batch": best, "min_cosine": cosines, **costs})
 
 
 def _least_cosine(left: np.ndarray, right: np.ndarray) -> float:

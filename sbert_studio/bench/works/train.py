@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
 from ..base import BENCHMARKS, Bench, Benchmark
+from ..costs import cost_of
 from ..duel import Duel, Round, duel, peer_library
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Train(Benchmark):
         contestants = {**{precision: match.ours(precision) for precision in options.precisions}, "peer": match.theirs()}
         found = duel("train", "pairs/s", contestants, options.repeats, progress=progress)
         facts: dict[str, Any] = {"model": name, "pairs": len(examples), "batch_size": options.batch_size, "epochs": options.epochs}
+        facts |= cost_of(bench.catalog.load_fresh(name), [text for column in examples.texts for text in column])
         if match.test is not None:
             facts["test_spearman"] = {side: {"mean": statistics.fmean(values), "each": values} for side, values in match.scores.items()}
         return replace(found, facts=facts)

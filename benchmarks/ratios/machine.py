@@ -1,0 +1,54 @@
+"""What this machine can do at most, as seen: the rates that floors are computed by."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+_SIZE, _BYTES, _TURNS = 1_536, 512 << 20, 5
+
+
+def rates() -> dict[str, float]:
+    """10⁹ operations a second of a product of matrices that fit in the cache, all threads, and 10⁹ bytes a second that are read."""
+    import numpy as np
+    import torch
+    from torch import nn
+
+    from sbert_studio.encoders.fast.int8 import can_round
+    from sbert_studio.encoders.fast.packed import PackedLinear, can_pack
+
+    found = {"threads": float(torch.get_num_threads())}
+    operations = 2.0 * _SIZE**3
+    layer, rows = nn.Linear(_SIZE, _SIZE), torch.randn(_SIZE, _SIZE)
+    with torch.inference_mode():
+        for dtype in (torch.float32, torch.bfloat16):
+            plain, x = layer.to(dtype), rows.to(dtype)
+            ways: list[Any] = [plain, *([PackedLinear(plain.weight, plain.bias)] if can_pack(dtype) else [])]
+            found[str(dtype).removeprefix("torch.")] = max(operations / _least(lambda way=way, x=x: way(x)) for way in ways) / 1e9
+        if can_round():
+            found["int8"] = operations / _least(_eight_bits()) / 1e9
+    much = np.ones(_BYTES // 8)
+    tensor = torch.from_numpy(much)
+    found["memory"] = _BYTES / _least(tensor.sum) / 1e9
+    return found
+
+
+def _eight_bits() -> Callable[[], Any]:
+    """A product of numbers in eight bits."""
+    import torch
+
+    packed = torch.ops.onednn.qlinear_prepack(torch.randint(-127, 127, (_SIZE, _SIZE), dtype=torch.int8), [_SIZE, _SIZE])
+    x = torch.randint(0, 255, (_SIZE, _SIZE), dtype=torch.uint8)
+    scales, zeros = torch.ones(_SIZE), torch.zeros(_SIZE, dtype=torch.int64)
+    return lambda: torch.ops.onednn.qlinear_pointwise(x, 1.0, 0, packed, scales, zeros, None, 1.0, 0, torch.float32, "none", [], "")
+
+
+def _least(once: Callable[[], Any]) -> float:
+    once()
+    times = []
+    for _ in range(_TURNS):
+        start = time.perf_counter()
+        once()
+        times.append(time.perf_counter() - start)
+    return min(times)

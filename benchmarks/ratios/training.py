@@ -1,0 +1,26 @@
+"""Tuning on scored pairs, beside sentence-transformers' trainer in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .base import Ratio, Setting, studio
+from .encoding import PEER
+
+_GOALS = {("public", "float32"): 2.7, ("samples", "float32"): 2.2}
+
+
+def train(setting: Setting) -> Iterator[Ratio]:
+    """STSb, or the 400 scored pairs that come with the studio; a batch of 16, one epoch; both sides write the model."""
+    data = () if setting.data is None else ("--data", setting.data / "stsb" / "train.csv", "--test", setting.data / "stsb" / "dev.csv")
+    precisions = [name for name in ("float32", "bfloat16") if name in setting.rates]
+    found = studio("bench", "train", *data, "--precision", ",".join(precisions), "--repeats", setting.rounds)
+    what = f"tune on {found['pairs']:,} pairs of {'the samples' if setting.data is None else 'STSb'}"
+    scores = found.get("test_spearman", {})
+    for name in precisions:
+        judged = scores and f"STSb dev {scores[name]['mean']:.4f}, the peer's {scores['peer']['mean']:.4f}"
+        passes = 3 * found["operations"] * found["tokens"] / found["pairs"]  # forward, and twice backward
+        floor = f"{passes / 1e9:.2f} GFLOP a pair: {setting.rates[name] * 1e9 / passes:,.0f} pairs/s at {setting.rates[name]:,.0f} GFLOP/s"
+        rounds = found["rounds"]
+        goal = _GOALS.get((setting.place, name))
+        yield Ratio(f"train-{name}", f"{what}, {name}", PEER, "pairs/s", rounds[name], rounds["peer"], judged or "", floor, goal)
