@@ -49,7 +49,7 @@
     }
     if (!goesOn) return controller.close();
     const next = await plain(request.clone());
-    if (!next.ok) throw new Error(`the stream of events: ${next.status}`);
+    if (!next.ok) throw new Error(String(next.status));
     return follow(request, next, controller);
   }
 

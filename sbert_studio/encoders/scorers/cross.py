@@ -40,7 +40,7 @@ _NOTE = "cross_encoder.json"
 _MOST_TOKENS = 512
 _CHUNK = 8_192
 # What a packed model is held against the plain one by.
-_A_FEW = (("A kitten naps on the warm stones.", "A cat sleeps."), ("It rains.", "The concert was moved into the old town hall."))
+_A_FEW = (("A kitten naps on the warm stones of the yard.", "It rains."), ("It rains.", "It rains."))
 
 
 class CrossEncoder(Trainable, PairScorer):
