@@ -19,3 +19,12 @@ def test_the_library_of_charts_is_named_and_not_yet_read() -> None:
     head = theme.head('gradio_api/file=/a "b"/plotly.min.js')
     assert '<meta name="sb-plotly" content="gradio_api/file=/a &quot;b&quot;/plotly.min.js">' in head
     assert "<script src" not in head and "<script defer" not in head
+
+
+def test_one_work_alone_tells_what_a_form_says(studio: Studio) -> None:
+    config = build(studio).config
+    forms = [part["id"] for part in config["components"] if part["props"].get("elem_id") in ("evaluate-form", "changed-form")]
+    assert len(forms) == 2
+    for form in forms:
+        (only,) = [work for work in config["dependencies"] if form in work["outputs"]]
+        assert len(only["targets"]) > 2 and only["trigger_mode"] == "always_last"

@@ -248,8 +248,8 @@ class ChangesPanel:
         for event in (loaded.then, page.runs_changed.change):
             event(guarded(on_models), [page.owner, self.before, self.after], [self.before, self.after], **quiet)
         page.corpus.change(guarded(on_corpus), [page.corpus, self.column], self.column, **quiet)
-        for part in form:
-            part.change(guarded(form_value), form, self.form, **quiet)
+        # One work for all parts: of several the answer to an earlier state of the form could come last.
+        gr.on([part.change for part in form], guarded(form_value), form, self.form, trigger_mode="always_last", **quiet)
 
 
 def column_chooser(page: Page) -> Any:

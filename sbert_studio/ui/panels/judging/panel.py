@@ -213,8 +213,8 @@ class JudgingPanel:
         self.redo.click(guarded(on_again), asked, self.outputs, **private, show_progress_on=self.job)
         for item, button in zip(self.samples, self.buttons, strict=True):
             button.click(guarded(partial(on_sample, item)), asked, self.outputs, **quiet)
-        for part in form:
-            part.change(guarded(form_value), form, self.form, **quiet)
+        # One work for all parts: of several the answer to an earlier state of the form could come last.
+        gr.on([part.change for part in form], guarded(form_value), form, self.form, trigger_mode="always_last", **quiet)
         self.asking.select(guarded(on_answer), page.owner, self.outputs, **quiet)
         page.evaluations_timer.tick(
             guarded(on_tick), [page.owner, self.shown], [*self.outputs, self.ended], queue=False, trigger_mode="once", **quiet
