@@ -196,6 +196,28 @@ def require_room(target: Path, *sources: Path | None) -> None:
         raise StudioError(f"{target} cannot be written: {error.strerror}", "choose another folder, or make room") from error
 
 
+def require_disk(folder: Path, wanted: int) -> None:
+    """Find out before long work that its result will fit.
+
+    Args:
+        folder: that it goes to, which is there.
+        wanted: bytes.
+
+    Raises:
+        StudioError: it will not.
+    """
+    free = shutil.disk_usage(folder).free
+    if wanted > free:
+        raise StudioError(
+            f"the result needs about {_gigabytes(wanted)}, and the disk of {folder.name or folder} has {_gigabytes(free)} left",
+            "make room, or name a folder on another disk",
+        )
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"
+
+
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``target``; on a clean exit it is flushed to disk and renamed over ``target``."""

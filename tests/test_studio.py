@@ -364,7 +364,7 @@ def test_results_are_plain_json(studio: Studio, corpus: Corpus, tmp_path: Path) 
     results = [
         studio.explore.similarity("cat", "dog"),
         studio.explore.similarity_pairs(pairs),
-        studio.explore.encode(["cat"]),
+        studio.explore.encode_to(studio.read.texts(pairs), studio.workspace.home / "x.npy"),
         studio.explore.search(corpus, "cat", 2),
         studio.explore.mine(corpus, 2),
         studio.read.check(pairs),

@@ -64,11 +64,7 @@ class Corpus:
 
         The rows are those below the header, in order. One that is blank inside the file counts, one that ends it does not.
         """
-        absent = [row for reason in self.account.reasons for row in reason.rows]
-        numbers = np.concatenate([np.asarray(self.lines, dtype=np.int64), np.asarray(absent, dtype=np.int64)])
-        places = np.empty(len(numbers), dtype=np.int64)
-        places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
-        return places[: len(self.lines)], len(numbers)
+        return places_in_file(self.lines, self.account)
 
     def columns(self) -> dict[str, tuple[str, ...]]:
         """The texts and the other columns, in the file's order."""
@@ -125,17 +121,32 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
     Raises:
         StudioError: there is no such column, none holds text, or all its cells are blank.
     """
+    column, kept, notes, account = rows_with_text(table, column)
+    if len(kept) < len(table):
+        table = table.select(kept)
+    texts = tuple(table.column(column))
+    fields = {name: tuple(table.column(name)) for name in table.columns if name != column}
+    place, lines = list(table.columns).index(column), tuple(table.lines.tolist())
+    return Corpus(table.name, texts, fields, lines, digest_texts(texts), notes, column, account, place)
+
+
+def rows_with_text(table: Table, column: str | None = None) -> tuple[str, np.ndarray, tuple[Finding, ...], RowAccount]:
+    """The column of texts (found out if None); which rows have one, (n,) int64 from 0; what to tell of the others; the account of all.
+
+    Raises:
+        StudioError: as :func:`corpus_from_table`.
+    """
     if column is None:
         column = next(iter(text_columns(table)), None) or _only_column(table)
-    texts = table.column(column)
+    texts = table.texts(column)
     silent = unanswered(texts)
     told = np.zeros(len(texts), dtype=bool)
     told[silent.places] = True
-    blank = np.array([not text.strip() for text in texts], dtype=bool)
+    blank = np.fromiter((not text.strip() for text in texts), bool, len(texts))
     kept = np.flatnonzero(~blank & ~told)
     if not len(kept):
         raise StudioError(f"the column {column!r} of {table.name} is blank in every row", "choose another column", table.lines[:1].tolist())
-    whole, notes = table, (*table.notes, *silent.note(column, table.lines))
+    notes = (*table.notes, *silent.note(column, table.lines))
     empty, few = count(int(blank.sum()), "row"), count(int(told.sum()), "row")
     for which, what, why in (
         (blank, f"{empty} without text in {column!r}, left out", "no text"),
@@ -147,13 +158,16 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
     ):
         if which.any():
             notes = (*notes, Finding("warning", what, tuple(table.lines[which].tolist()), left_out=why))
-    if len(kept) < len(table):
-        table = table.select(kept)
-        texts = [texts[index] for index in kept]
-    account = account_of(whole, notes, table.lines)
-    fields = {name: tuple(table.column(name)) for name in table.columns if name != column}
-    place, lines = list(table.columns).index(column), tuple(table.lines.tolist())
-    return Corpus(table.name, tuple(texts), fields, lines, digest_texts(texts), notes, column, account, place)
+    return column, kept, notes, account_of(table, notes, table.lines[kept])
+
+
+def places_in_file(lines: Sequence[int] | np.ndarray, account: RowAccount) -> tuple[np.ndarray, int]:
+    """Where each of the n rows of these numbers stands among those of a file, (n,) int64 from 0, and how many there are."""
+    absent = [row for reason in account.reasons for row in reason.rows]
+    numbers = np.concatenate([np.asarray(lines, dtype=np.int64), np.asarray(absent, dtype=np.int64)])
+    places = np.empty(len(numbers), dtype=np.int64)
+    places[np.argsort(numbers, kind="stable")] = np.arange(len(numbers))
+    return places[: len(lines)], len(numbers)
 
 
 def _only_column(table: Table) -> str:

@@ -14,6 +14,7 @@ from ..workspace import atomic_file
 from .findings import OF_SHEETS, Finding
 from .progress import Progress
 from .questions import Question
+from .text_column import TextColumn
 from .values.cells import cell_text, safe_cell, write_csv, write_rows
 
 __all__ = ["Table", "read_table", "safe_cell", "table_from_columns", "write_csv"]
@@ -54,6 +55,15 @@ class Table:
         self.require(name)
         cells: list[str] = self._data.column(self.columns.index(name)).to_pylist()
         return cells
+
+    def texts(self, name: str) -> TextColumn:
+        """The n cells of a column, made into strings where they are looked at.
+
+        Raises:
+            StudioError: there is no such column.
+        """
+        self.require(name)
+        return TextColumn(self._data.column(self.columns.index(name)))
 
     def require(self, *names: str) -> None:
         """Raise a StudioError that lists the columns there are, unless all of ``names`` are among them."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..data.progress import checkpoint
+from ..workspace import require_disk
 from .engines import ENGINES
 from .folder import JobFolder, Receipt
 from .job import Job
@@ -47,7 +48,7 @@ def carry_out(job: Job, folder: JobFolder, how: How, progress: Progress | None =
     known = folder.receipts(job, verify=True)
     todo = [shard for shard in job.shards if shard.number not in known]
     wanted = sum(shard.rows for shard in todo)
-    folder.require_room(work.bytes_of(wanted))
+    require_disk(folder.path, work.bytes_of(wanted))
     done, start = job.rows - wanted, time.perf_counter()
 
     def tell(rows: int) -> None:

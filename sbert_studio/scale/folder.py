@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -151,23 +150,3 @@ class JobFolder:
                 "give the command that began it once more: it goes on with those that are missing",
             )
         return list(found.values())
-
-    def require_room(self, wanted: int) -> None:
-        """Find out before long work that its result will fit.
-
-        Args:
-            wanted: bytes.
-
-        Raises:
-            StudioError: it will not.
-        """
-        free = shutil.disk_usage(self.path).free
-        if wanted > free:
-            raise StudioError(
-                f"the result needs about {_gigabytes(wanted)}, and the disk of {self.path.name} has {_gigabytes(free)} left",
-                "make room, or name a folder on another disk",
-            )
-
-
-def _gigabytes(size: int) -> str:
-    return f"{size / 1e9:,.1f} GB"

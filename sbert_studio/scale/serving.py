@@ -20,7 +20,7 @@ import numpy as np
 from ..data.progress import checkpoint
 from ..encoders.unit import unit
 from ..errors import StudioError
-from ..workspace import atomic_folder
+from ..workspace import atomic_folder, require_disk
 from .vectors import ShardedVectors
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _build(rows: ShardedVectors, folder: Path, progress: Progress | None) -> Non
     import faiss
     from faiss.contrib.ondisk import merge_ondisk
 
-    rows.folder.require_room(2 * len(rows) * (rows.dim + 8))
+    require_disk(rows.folder.path, 2 * len(rows) * (rows.dim + 8))
     lists = max(1, min(round(4 * math.sqrt(len(rows))), len(rows) // 40))
     drawn = np.sort(np.random.default_rng(12).choice(len(rows), min(len(rows), lists * _SAMPLED), replace=False))
     index = faiss.index_factory(rows.dim, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)

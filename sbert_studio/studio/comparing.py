@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +17,11 @@ from ..encoders.base import finite
 from ..errors import StudioError
 from .languages import HardlyRead, foreign_notes, hardly_read, unknown_notes
 from .part import Part
-from .results import Agreement, Encoded, Gap, PairScore, PairScores, Similarity
+from .results import Agreement, Encoded, FileEncoded, Gap, PairScore, PairScores, Similarity
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
+    from ..data.file_texts import FileTexts
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
@@ -93,6 +94,31 @@ class Comparing(Part):
         if not isinstance(texts, Sequence):
             vectors, account = _aligned(vectors, texts), texts.account
         return Encoded(vectors, len(vectors), vectors.shape[1], seconds, rate, account, self.reading_notes(texts, model), chosen, why)
+
+    def encode_to(
+        self,
+        found: FileTexts,
+        out: Path,
+        model: str | None = None,
+        precision: str = "float32",
+        progress: Progress | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> FileEncoded:
+        """The texts of a file as vectors in the ``.npy`` file ``out``, written as they come; see :mod:`sbert_studio.scale.mapped`.
+
+        Past the cache both ways: a million vectors would take its place twice, and drive out all others.
+
+        Args:
+            tell: told in words what is there already, and what is kept where this is stopped.
+        """
+        from ..scale.mapped import Made, write_vectors
+
+        chosen, why = self.catalog.precision(precision)
+        encoder = self.catalog.load(model or self.settings.default_model, chosen)
+        done = write_vectors(out, Made.of(found, encoder, chosen), found, encoder, progress, tell)
+        nan = tuple(np.setdiff1d(np.arange(found.rows), found.places).tolist())
+        rate, notes = done.encoded / max(done.seconds, 1e-9), self.reading_notes(found.texts, model)
+        return FileEncoded(found.rows, encoder.dim, nan, done.resumed, done.seconds, rate, found.account, notes, chosen, why)
 
     def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, what: str = "The texts") -> tuple[str, ...]:
         """A sentence where the texts are in a language that the model was not trained on."""

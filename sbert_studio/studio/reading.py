@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.evidence.similarity import Similar
     from ..data.examples import Kind, Roles
+    from ..data.file_texts import FileTexts
     from ..data.findings import Finding, Mend
     from ..data.known_sets import Found
     from ..data.progress import Progress
@@ -108,6 +109,12 @@ class Reading(Part):
         from ..data.corpus import corpus_from_table
 
         return corpus_from_table(self.table(path, name, progress), column)
+
+    def texts(self, path: str | Path | Table, column: str | None = None) -> FileTexts:
+        """A column of texts (as :meth:`corpus`) without what stands beside it, for files of very many rows."""
+        from ..data.file_texts import texts_of_table
+
+        return texts_of_table(self.table(path), column)
 
     def known_corpus(self, path: Path, column: str | None = None) -> Corpus:
         """:meth:`corpus` of a file that is asked for again and again, as callers of the API do; it is read anew once it changes."""

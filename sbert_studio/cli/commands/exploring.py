@@ -9,8 +9,8 @@ import typer
 
 from ...errors import StudioError
 from ...scale.job import ROWS
-from ...workspace import atomic_file, require_room
-from ..answers import Answer, Column, Json, Model, number, one_line, progress, progress_in_turn, tell
+from ...workspace import require_room
+from ..answers import Answer, Column, Json, Model, number, one_line, progress, progress_in_turn, say, tell
 from ..sharded import (
     Address,
     Engine,
@@ -85,6 +85,8 @@ def encode(
 ) -> Answer:
     """Turn a column of texts into vectors: one for each row below the header, blank ones too (NaN where there is no text).
 
+    Written to the file as it goes: the same command goes on where it was interrupted.
+
     With --engine, or from a folder of Parquet files, into a folder of shards of id, text and vector, a blank text left out; the same
     command goes on where it was interrupted.
     """
@@ -95,19 +97,16 @@ def encode(
         return encoded_in_shards(shards)
     require_alone(address=address, workers=workers, id=id)
     with open_studio() as studio:
-        corpus = studio.read.corpus(file, column)
+        texts = studio.read.texts(file, column)
         require_room(out, file)
-        with progress("encoding") as show:
-            found = studio.explore.encode(corpus, model, precision, show)
-    import numpy as np
-
+        with progress("encoding", "rows") as show:
+            found = studio.explore.encode_to(texts, out, model, precision, show, say)
     from ...data.findings import count
 
-    with atomic_file(out) as part, part.open("wb") as target:
-        np.save(target, found.vectors, allow_pickle=False)
     tell(found.account, "encoded", found.notes)
     rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
-    words = [f"{found.rows:,} rows as {found.dim}-d vectors in {rate}, written to {out}"]
+    now = f"the last {found.rows - found.resumed:,} of them in {rate}" if found.resumed else f"in {rate}"
+    words = [f"{found.rows:,} rows as {found.dim}-d vectors {now}, written to {out}"]
     if found.why:
         words.append(f"precision {found.precision}: {found.why}")
     if found.account.left_out:

@@ -46,6 +46,7 @@ _WORDS = _listed(
 )
 _LONGEST = 40
 _SHOWN = 4
+_BLOCK = 8_192
 _FRAMES = re.compile(r"[\s(\[{<«\"'“„]*(.*?)[\s)\]}>»\"'”“]*", re.DOTALL)
 _ONE_WORD, _FEW_WORDS = 1.5, 3.0
 
@@ -96,11 +97,13 @@ def unanswered(cells: Sequence[str]) -> Unanswered:
     Where the other texts are single words a sign may be one of them, and where they are of three words or fewer a word such as
     ``none`` may be.
     """
-    found = {cell for cell in set(cells) if cell.strip() and says_nothing(cell)}
+    found: set[str] = set()
+    for start in range(0, len(cells), _BLOCK):  # not the whole column as a set, which would take its memory once more
+        found.update(cell for cell in set(cells[start : start + _BLOCK]) if cell.strip() and says_nothing(cell))
     if not found:
         return Unanswered(np.array([], np.int64), (), np.array([], np.int64), ())
-    words = sorted(count_words(cell) for cell in cells if cell.strip() and cell not in found)
-    typical = words[len(words) // 2] if words else 0.0
+    words = np.sort(np.fromiter((count_words(cell) for cell in cells if cell.strip() and cell not in found), np.float64))
+    typical = words[len(words) // 2] if len(words) else 0.0
     signs = {cell for cell in found if not _keys(cell).isdisjoint(_SIGNS - _WORDS)}
     nothing = set() if typical <= _ONE_WORD else signs if typical <= _FEW_WORDS else found
     times = Counter(cell for cell in cells if cell in found)

@@ -176,7 +176,7 @@ def _marked(filled: Sequence[str], numbers: np.ndarray) -> bool:
 
 def profile_table(table: Table) -> tuple[ColumnProfile, ...]:
     """Look at every column, in the table's order."""
-    return tuple(profile_column(name, table.column(name)) for name in table.columns)
+    return tuple(profile_column(name, table.texts(name)) for name in table.columns)
 
 
 def no_text(table: Table, profiles: Sequence[ColumnProfile], hint: str) -> StudioError:

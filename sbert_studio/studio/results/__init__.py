@@ -3,7 +3,7 @@
 from .alike import KEEPS, AlikeGroup, Duplicates, Keep
 from .changed import CategoryChange, Changes, QueryChange
 from .comparing import Agreement, Gap, PairScore, PairScores, Similarity
-from .finding import ClusterInfo, Encoded, MapView, Mined, MinedPair, SearchResult, Suggestions, TextHit
+from .finding import ClusterInfo, Encoded, FileEncoded, MapView, Mined, MinedPair, SearchResult, Suggestions, TextHit
 from .judged import Evaluation, LeftOut, SuiteHere
 from .sharded import ShardedPair, ShardsEncoded, ShardsMined
 from .tuned import Exported, Forecast, ModelCard, RunView
@@ -19,6 +19,7 @@ __all__ = [
     "Encoded",
     "Evaluation",
     "Exported",
+    "FileEncoded",
     "Forecast",
     "Gap",
     "Keep",

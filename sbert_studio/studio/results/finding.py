@@ -33,13 +33,38 @@ class Encoded:
     precision: str = "float32"
     why: str = ""
 
+
+@dataclass(frozen=True)
+class FileEncoded:
+    """A file's texts as vectors in another file.
+
+    Attributes:
+        rows, dim: the shape of what was written: see :class:`Encoded`.
+        nan: the rows without a vector, from 0, as NumPy counts.
+        resumed: how many rows an earlier call had done.
+        seconds: encoding and writing the others. sentences_per_second: of the texts in them.
+        account, notes, precision, why: see :class:`Encoded`.
+    """
+
+    rows: int
+    dim: int
+    nan: tuple[int, ...]
+    resumed: int
+    seconds: float
+    sentences_per_second: float
+    account: RowAccount
+    notes: tuple[str, ...] = ()
+    precision: str = "float32"
+    why: str = ""
+
     def to_json(self) -> dict[str, Any]:
         """Everything but the vectors; ``nan`` counts the rows without a vector from 0, as NumPy does, ``left_out`` as a spreadsheet."""
         return {
             "rows": self.rows,
             "encoded": self.account.used,
             "left_out": [reason.to_json() for reason in self.account.reasons],
-            "nan": np.flatnonzero(np.isnan(self.vectors[:, 0])).tolist(),
+            "nan": list(self.nan),
+            "resumed": self.resumed,
             "dim": self.dim,
             "seconds": self.seconds,
             "sentences_per_second": self.sentences_per_second,
