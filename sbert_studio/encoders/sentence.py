@@ -27,6 +27,9 @@ from .storage.config import EncoderConfig
 from .storage.saving import save_folder
 from .text_tokens import TextTokens
 from .trainable import Trainable
+from .unpadded.pooling import pooled
+from .unpadded.sequences import Sequences
+from .unpadded.stream import encode_unpadded
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -54,6 +57,7 @@ class SentenceEncoder(Trainable, Encoder):
 
     Attributes:
         elsewhere: who encodes many texts on a GPU that is lent, where there is one.
+        unpads: whether it encodes texts one behind the other, without padding.
     """
 
     kind: ClassVar[str]
@@ -87,6 +91,7 @@ class SentenceEncoder(Trainable, Encoder):
         self._frozen_fingerprint: str | None = None
         self._counted: int | None = None
         self.elsewhere: Elsewhere | None = None
+        self.unpads = False
         if config.projection is not None:
             self.project(config.projection, config.activation)
 
@@ -221,6 +226,8 @@ class SentenceEncoder(Trainable, Encoder):
         self.convert(precision)
         if packed:
             self.pack()
+        elif self.device.type == "cuda":
+            self.unpad()
         return self
 
     def convert(self, precision: str) -> None:
@@ -228,6 +235,9 @@ class SentenceEncoder(Trainable, Encoder):
 
     def pack(self) -> None:
         """Lay the backbone's weights out as the processor's fastest products read them."""
+
+    def unpad(self) -> None:
+        """Encode texts one behind the other, without padding, from now on, where the family can and then says the same."""
 
     @property
     def parameters_count(self) -> int:
@@ -270,6 +280,10 @@ class SentenceEncoder(Trainable, Encoder):
         """
         return self.finished(self.pooling(*self.token_vectors(batch)))
 
+    def unpadded(self, ids: Tensor, of: Sequences) -> Tensor:
+        """Vectors (n, dim) float32 of texts one behind the other, ``ids`` (tokens,), where it :attr:`unpads`."""
+        return self.finished(pooled(self.pooling, self.backbone.unpadded(ids, of), of))
+
     def finished(self, vectors: Tensor) -> Tensor:
         """Pooled vectors (…, hidden_size · modes), projected and normalised: (…, dim) float32."""
         if self.projection is not None:
@@ -292,7 +306,7 @@ class SentenceEncoder(Trainable, Encoder):
             self.eval()
         try:
             with torch.inference_mode():
-                return encode_texts(self, texts, progress, should_stop)
+                return (encode_unpadded if self.unpads else encode_texts)(self, texts, progress, should_stop)
         finally:
             if training:
                 self.train()

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ..data.samples import sample_lines
 from ..workspace import write_json
+from .fast.batching import TokenRows
 from .fast.lengths import capped, length_of_prompt
-from .fast.packing import pack, round_layers
+from .fast.packing import join, pack, round_layers
 from .fast.tokens import Tokens, with_padding
 from .fingerprint import identity_of
 from .lean.base import LeanNetwork
@@ -22,6 +24,7 @@ from .lora.adapter import merged
 from .runtime import quantized
 from .sentence import SentenceEncoder
 from .storage.saving import save_tokenizer
+from .unpadded.stream import batch_of
 
 if TYPE_CHECKING:
     from .storage.config import EncoderConfig
@@ -88,6 +91,13 @@ class TransformerEncoder(SentenceEncoder):
         if self.device.type == "cpu":
             pack(self.backbone, self._a_few)
 
+    def unpad(self) -> None:
+        """Encode texts one behind the other, where the backbone is one of those that read them so and the vectors of a few are the same."""
+        if isinstance(self.backbone, LeanNetwork):
+            with torch.inference_mode():
+                before = self(self.collate(self.tokenize(_A_FEW)))
+            self.unpads = join(self.backbone, before, self._few_unpadded)
+
     def _many(self) -> None:
         """Read texts of many kinds and lengths."""
         for start in range(0, len(lines := sample_lines()), _AT_ONCE):
@@ -98,6 +108,11 @@ class TransformerEncoder(SentenceEncoder):
         batch = self.collate(self.tokenize(_A_FEW))
         with torch.inference_mode():
             return self.token_vectors(batch)[0][batch["attention_mask"].bool()]
+
+    def _few_unpadded(self) -> Tensor:
+        tokens = TokenRows.from_lists([self.tokenize(_A_FEW)])
+        with torch.inference_mode():
+            return self.unpadded(*batch_of(tokens, np.arange(len(tokens)), self.device))
 
     def token_vectors(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
         """The backbone's last hidden states. Without a mask every id is real, and attention takes its faster path."""

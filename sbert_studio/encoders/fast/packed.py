@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..unpadded.sequences import Sequences, attend
+
 _ROWS = 1_024  # about the tokens of a batch, for which the weights are laid out; any other number is computed as well
 
 
@@ -73,32 +75,68 @@ def can_pack(dtype: torch.dtype) -> bool:
     return dtype == torch.float32
 
 
+class JoinedLinear(nn.Module):
+    """What :class:`PackedLinear` says, by weights as they are, on any device.
+
+    Args:
+        weight: (outputs, inputs).
+        bias: (outputs,), or None.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight.detach(), requires_grad=False)
+        self.bias = None if bias is None else nn.Parameter(bias.detach(), requires_grad=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, inputs) → (…, outputs)."""
+        return functional.linear(x, self.weight, self.bias)
+
+    def gelu(self, x: Tensor) -> Tensor:
+        """GELU(x Wᵀ + b), the exact one."""
+        return functional.gelu(self(x))
+
+    def plus(self, x: Tensor, residual: Tensor) -> Tensor:
+        """``residual`` + x Wᵀ + b."""
+        found: Tensor = self(x)
+        return found.add_(residual)
+
+
 class FusedLayer(nn.Module):
     """A layer of BERT (Devlin et al. 2019) and of its kin: queries, keys and values by one product, and what follows a product within it.
 
     Args:
         layer: a layer of the library's, laid out as BERT's; see :func:`fuses`.
+        linear: what its products are computed by.
     """
 
-    def __init__(self, layer: Any) -> None:
+    def __init__(self, layer: Any, linear: type[PackedLinear] | type[JoinedLinear] = PackedLinear) -> None:
         super().__init__()
         attention, of = layer.attention.self, layer.attention.output
         self.heads, self.scale = int(attention.num_attention_heads), float(attention.attention_head_size) ** -0.5
         parts = (attention.query, attention.key, attention.value)
-        self.read = PackedLinear(torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts]))
-        self.write = PackedLinear(of.dense.weight, of.dense.bias)
-        self.up = PackedLinear(layer.intermediate.dense.weight, layer.intermediate.dense.bias)
-        self.down = PackedLinear(layer.output.dense.weight, layer.output.dense.bias)
+        self.read = linear(torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts]))
+        self.write = linear(of.dense.weight, of.dense.bias)
+        self.up = linear(layer.intermediate.dense.weight, layer.intermediate.dense.bias)
+        self.down = linear(layer.output.dense.weight, layer.output.dense.bias)
         self.after_attention, self.after_feed_forward = of.LayerNorm, layer.output.LayerNorm
 
-    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
-        """(b, t, d) → (b, t, d); the mask as PyTorch's attention takes it, None: every token is real."""
-        rows, length, width = hidden.shape
-        queries, keys, values = self.read(hidden).view(rows, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-        mixed = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=attention_mask, scale=self.scale)
-        hidden = self.after_attention(self.write.plus(mixed.transpose(1, 2).reshape(rows, length, width), hidden))
-        found: Tensor = self.after_feed_forward(self.down.plus(self.up.gelu(hidden), hidden))
-        return found
+    def forward(self, hidden: Tensor, attention_mask: Tensor | Sequences | None = None, *_: Any, **__: Any) -> Tensor:
+        """(b, t, d) → (b, t, d); the mask as PyTorch's attention takes it, None: every token is real.
+
+        Of texts one behind the other (tokens, d) → (tokens, d), with :class:`Sequences` in the mask's place.
+        """
+        if isinstance(attention_mask, Sequences):
+            queries, keys, values = self.read(hidden).view(len(hidden), 3, self.heads, -1).unbind(1)
+            mixed = attend(queries, keys, values, attention_mask, scale=self.scale).reshape(hidden.shape)
+        else:
+            rows, length, width = hidden.shape
+            queries, keys, values = self.read(hidden).view(rows, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+            found = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=attention_mask, scale=self.scale)
+            mixed = found.transpose(1, 2).reshape(rows, length, width)
+        hidden = self.after_attention(self.write.plus(mixed, hidden))
+        ended: Tensor = self.after_feed_forward(self.down.plus(self.up.gelu(hidden), hidden))
+        return ended
 
 
 def fuses(layer: Any, config: Any) -> bool:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .int8 import Int8Layer, Int8Linear, can_round, watched
-from .packed import FusedLayer, PackedLinear, can_pack, fuses
+from .packed import FusedLayer, JoinedLinear, PackedLinear, can_pack, fuses
 
 log = logging.getLogger(__name__)
 # How far what it says with packed weights may lie from what it said before, as a part of the largest number.
@@ -45,6 +45,31 @@ def pack(network: Any, said: Callable[[], Tensor]) -> bool:
         if _alike(before, said, _TOLERANCE[dtype]):
             return True
         _put(old)
+    return False
+
+
+def join(network: Any, before: Tensor, said: Callable[[], Tensor]) -> bool:
+    """Put fused layers into ``network``, where they fit, which compute by its weights as they are.
+
+    Where it fails with them, or then says something else than ``before``, it is left as it was.
+
+    Args:
+        network: for inference only, on any device.
+        before: what was said of a few texts.
+        said: what is said of them with texts one behind the other.
+
+    Returns:
+        Whether the same is said so, with such layers or without.
+    """
+    dtype = next((parameter.dtype for parameter in network.parameters() if parameter.is_floating_point()), None)
+    if dtype not in _TOLERANCE:
+        return False
+    config = getattr(network, "config", None)
+    places = [(holder, name, child) for holder in network.modules() for name, child in holder.named_children() if fuses(child, config)]
+    for fused in (True, False):
+        _put([(holder, name, FusedLayer(layer, JoinedLinear)) for holder, name, layer in places] if fused else places)
+        if _alike(before, said, _TOLERANCE[dtype]):
+            return True
     return False
 
 

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..unpadded.sequences import Sequences
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"gelu": functional.gelu, "relu": functional.relu, "tanh": torch.tanh}
 NETWORKS: dict[str, type[LeanNetwork]] = {}
 """By the ``model_type`` of ``config.json``."""
@@ -56,6 +58,10 @@ class LeanNetwork(nn.Module):
     @abstractmethod
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> SimpleNamespace:
         """Vectors (b, t, hidden) of the tokens (b, t), as ``last_hidden_state``; ``attention_mask`` (b, t) is 0 where one is padding."""
+
+    @abstractmethod
+    def unpadded(self, ids: Tensor, of: Sequences) -> Tensor:
+        """Vectors (tokens, hidden) of the tokens (tokens,) of texts one behind the other."""
 
     def save_pretrained(self, folder: Path) -> None:
         """Write the weights and the settings as the library does, by the library."""

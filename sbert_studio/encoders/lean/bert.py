@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ..unpadded.sequences import Sequences, attend
 from .base import ACTIVATIONS, NETWORKS, LeanNetwork, attended, table
 
 
@@ -21,9 +22,17 @@ class _Embeddings(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
 
     def forward(self, ids: Tensor, positions: Tensor | None) -> Tensor:
-        tokens = self.word_embeddings(ids) + self.token_type_embeddings.weight[0]
+        tokens = self.word_embeddings(ids) + self.token_type_embeddings.weight.select(0, 0)
         places = self.position_embeddings.weight[: ids.shape[1]] if positions is None else self.position_embeddings(positions)
         return self.LayerNorm(tokens + places)  # type: ignore[no-any-return]
+
+    def unpadded(self, ids: Tensor, of: Sequences) -> Tensor:
+        """(tokens,) → (tokens, d) of texts one behind the other."""
+        return _Embeddings.forward(self, ids, self.places(ids, of))
+
+    def places(self, ids: Tensor, of: Sequences) -> Tensor:
+        """The position of each token, (tokens,)."""
+        return of.places
 
 
 class _Counted(_Embeddings):
@@ -37,6 +46,13 @@ class _Counted(_Embeddings):
         real = ids.ne(self.padding_idx).int()
         return super().forward(ids, (torch.cumsum(real, dim=1).type_as(real) * real).long() + self.padding_idx)
 
+    def places(self, ids: Tensor, of: Sequences) -> Tensor:
+        """The position of each token, (tokens,)."""
+        real = ids.ne(self.padding_idx).long()
+        counted = real.cumsum(0)
+        before = (counted - real).index_select(0, of.begins)  # of each text
+        return (counted - before.index_select(0, of.rows)) * real + self.padding_idx
+
 
 class _Heads(nn.Module):
     def __init__(self, config: Any) -> None:
@@ -45,7 +61,11 @@ class _Heads(nn.Module):
         self.attention_head_size = config.hidden_size // config.num_attention_heads
         self.query, self.key, self.value = (nn.Linear(config.hidden_size, config.hidden_size) for _ in range(3))
 
-    def forward(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor | Sequences | None) -> Tensor:
+        if isinstance(mask, Sequences):
+            flat = (len(hidden), -1, self.attention_head_size)
+            query, key, value = (part(hidden).view(flat) for part in (self.query, self.key, self.value))
+            return attend(query, key, value, mask, scale=self.attention_head_size**-0.5).reshape(hidden.shape)
         shape = (*hidden.shape[:-1], -1, self.attention_head_size)
         query, key, value = (part(hidden).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value))
         found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=self.attention_head_size**-0.5)
@@ -70,7 +90,7 @@ class _Attention(nn.Module):
         self.self = _Heads(config)
         self.output = _Added(config.hidden_size, config)
 
-    def forward(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor | Sequences | None) -> Tensor:
         return self.output(self.self(hidden, mask), hidden)  # type: ignore[no-any-return]
 
 
@@ -91,7 +111,7 @@ class _Layer(nn.Module):
         self.intermediate = _Intermediate(config)
         self.output = _Added(config.intermediate_size, config)
 
-    def forward(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor | Sequences | None) -> Tensor:
         found = self.attention(hidden, mask)
         return self.output(self.intermediate(found), found)  # type: ignore[no-any-return]
 
@@ -120,6 +140,13 @@ class Bert(LeanNetwork):
         for layer in self.encoder.layer:
             hidden = layer(hidden, mask)
         return SimpleNamespace(last_hidden_state=hidden)
+
+    def unpadded(self, ids: Tensor, of: Sequences) -> Tensor:
+        """See :meth:`LeanNetwork.unpadded`."""
+        hidden: Tensor = self.embeddings.unpadded(ids, of)
+        for layer in self.encoder.layer:
+            hidden = layer(hidden, of)
+        return hidden
 
 
 class Roberta(Bert):

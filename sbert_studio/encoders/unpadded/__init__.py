@@ -1,0 +1,1 @@
+"""The tokens of a batch one behind the other, without padding: how a GPU computes with them."""
