@@ -192,6 +192,7 @@ def map(
     out: Annotated[Path, typer.Option(metavar="map.html", help="Where the page goes; it needs no network.")],
     clusters: Annotated[str, typer.Option(metavar="auto|N", help="How many clusters.")] = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Draw the same map every time; slower.")] = None,
+    layout: Annotated[str, typer.Option(help="Who lays it out: studio, or umap-learn, which is slower.")] = "studio",
     column: Column = None,
     model: Model = None,
     json: Json = False,
@@ -201,11 +202,12 @@ def map(
     from ...explore.maps.projection import ProjectionParams
     from ...ui.panels.mapping.saving import map_html
 
+    params = ProjectionParams(seed=-1 if seed is None else seed, layout=layout)
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
         require_room(out, file)
         with progress("drawing", "steps") as show:
-            view = studio.explore.map(corpus, ProjectionParams(seed=-1 if seed is None else seed), grouping, model, show)
+            view = studio.explore.map(corpus, params, grouping, model, show)
     map_html(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
     tell(view.account, "drawn", view.notes)
     found = [[number(cluster.size), cluster.label] for cluster in view.clusters]

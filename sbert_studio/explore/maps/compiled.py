@@ -6,26 +6,34 @@ import contextlib
 import functools
 import os
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 
 def kernels(cache: Path) -> Any:
-    """The module of the compiled loops; numba keeps their code beside it, or in ``cache`` where it may not write there.
-
-    Numba asks where as it meets the functions, so this must come before their import.
-    """
-    _choose_folder(cache)
-    _only_a_cache()
+    """The module of the compiled loops; numba keeps their code beside it, or in ``cache`` where it may not write there."""
+    keep_compiled(cache)
     from . import kernels as found
 
     return found
 
 
-def _choose_folder(cache: Path) -> None:
+def keep_compiled(cache: Path, *packages: str) -> None:
+    """Have numba keep what it compiles beside its source, here and in ``packages``, or in ``cache`` where it may not write there.
+
+    Numba asks where as it meets the functions, so this must come before their import.
+    """
+    _choose_folder(cache, *packages)
+    _only_a_cache()
+
+
+def _choose_folder(cache: Path, *packages: str) -> None:
     import numba
 
-    if not numba.config.CACHE_DIR and not os.access(Path(__file__).parent, os.W_OK):
+    found = [spec for spec in map(find_spec, packages) if spec is not None]
+    homes = [str(Path(__file__).parent), *(folder for spec in found for folder in spec.submodule_search_locations or ())]
+    if not numba.config.CACHE_DIR and not all(os.access(folder, os.W_OK) for folder in homes):
         numba.config.CACHE_DIR = str(cache) if os.access(cache, os.W_OK) else tempfile.mkdtemp(prefix="sbert-studio-numba-")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...registry import setting
 from ...workspace import Workspace, digest_texts
 from ..arrays import KeyLocks, keep_below, load_array, store_array
 from ..settings_key import KeyedSettings
-from . import layout
+from . import layout, reference
 
 if TYPE_CHECKING:
     from ...data.progress import Progress
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 1 << 30
 _LOCKS = KeyLocks()
+LAYOUTS = ("studio", "umap-learn")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class ProjectionParams(KeyedSettings):
     min_dist: float = setting(0.1, "how close points may lie: small packs alike texts tightly", min=0.0, max=0.99, step=0.01)
     metric: str = setting("cosine", "what near means: cosine compares directions only", choices=("cosine", "euclidean"))
     seed: int = setting(-1, "-1 draws another map each time; 0 and more make the same map again", min=-1, step=1)
+    layout: str = setting(
+        "studio", "who lays it out: studio is several times as fast, umap-learn is the library of UMAP's authors", choices=LAYOUTS
+    )
 
 
 _USUAL = ProjectionParams()
@@ -66,7 +70,8 @@ def project(
     """Lay vectors out by UMAP, or take the layout from disk where these settings were used before.
 
     A map at other than the usual neighbours and least distance grows out of the one at those, which is made first where it is not there:
-    who moves a slider sees the same map change, and whichever way they came, the same settings draw the same map.
+    who moves a slider sees the same map change, and whichever way they came, the same settings draw the same map. One by umap-learn is
+    always laid out from its own beginning.
 
     Args:
         vectors: (n, d).
@@ -81,21 +86,24 @@ def project(
     with _LOCKS[str(path)]:
         xy = load_array(path, shape)
         if xy is None:
+            own = params.layout == "studio"
             usual = replace(params, n_neighbors=_USUAL.n_neighbors, min_dist=_USUAL.min_dist)
-            if start is None and params != usual and params.seed >= 0:
+            if own and start is None and params != usual and params.seed >= 0:
                 start = project(vectors, usual, key_base, workspace, progress, kept=kept)
-            xy = layout.layout(
-                vectors,
-                workspace.cache("numba"),
-                dimensions=params.dimensions,
-                n_neighbors=params.n_neighbors,
-                min_dist=params.min_dist,
-                metric=params.metric,
-                seed=params.seed,
-                start=None if start is None else start.xy,
-                near=None if kept is None else kept.of(vectors, key_base, params.metric),
-                progress=progress,
-            )
+            asked: dict[str, Any] = {
+                "dimensions": params.dimensions,
+                "n_neighbors": params.n_neighbors,
+                "min_dist": params.min_dist,
+                "metric": params.metric,
+                "seed": params.seed,
+                "start": None if start is None else start.xy,
+                "progress": progress,
+            }
+            if own:
+                near = None if kept is None else kept.of(vectors, key_base, params.metric)
+                xy = layout.layout(vectors, workspace.cache("numba"), near=near, **asked)
+            else:
+                xy = reference.by_umap_learn(vectors, workspace.cache("numba"), **asked)
             xy.flags.writeable = False
             if store_array(path, xy):
                 keep_below(path.parent, _MAX_BYTES, path)

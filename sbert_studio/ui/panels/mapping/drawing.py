@@ -24,11 +24,13 @@ _PHASES = {
 }
 
 
-def projection_params(dimensions: str, neighbours: int, distance: float) -> ProjectionParams:
+def projection_params(dimensions: str, neighbours: int, distance: float, layout: str = "studio") -> ProjectionParams:
     """The settings of UMAP from the controls; the seed is fixed, so that a map looks the same tomorrow."""
     from ....explore.maps.projection import ProjectionParams
 
-    return ProjectionParams(n_neighbors=int(neighbours), min_dist=float(distance), dimensions=3 if dimensions == "3-D" else 2, seed=12)
+    return ProjectionParams(
+        n_neighbors=int(neighbours), min_dist=float(distance), dimensions=3 if dimensions == "3-D" else 2, seed=12, layout=layout
+    )
 
 
 def cluster_params(method: str, count: int, threshold: float) -> ClusterParams:

@@ -29,6 +29,7 @@ _METHODS = [
     ("As many as I say (k-means)", "kmeans"),
     ("Joined while alike (agglomerative)", "agglomerative"),
 ]
+_LAYOUTS = [("Studio", "studio"), ("umap-learn", "umap-learn")]
 _QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
 
@@ -87,7 +88,7 @@ def build(page: Page, tab: str) -> None:
         button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
         cancel_button("map")
         picked, afresh, settings, (method, count, threshold) = _settings(page)
-    dimensions, neighbours, distance = settings
+    dimensions, neighbours, distance, by = settings
     shown = _map_view(page)
     remarks = view("note", elem_id="map-notes")
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as saves:
@@ -105,11 +106,12 @@ def build(page: Page, tab: str) -> None:
         d: str,
         n: int,
         m: float,
+        by: str,
         how: str,
         number: int,
         least: float,
     ) -> Any:
-        layout, groups = projection_params(d, n, m), cluster_params(how, number, least)
+        layout, groups = projection_params(d, n, m, by), cluster_params(how, number, least)
         key, drawn = draw(page, key, model, layout, groups, PROGRESS, colour, owner, standing)
         return key, drawn, shown_map(page, drawn), noted(page, drawn), gr.update(visible=True)
 
@@ -145,7 +147,7 @@ def build(page: Page, tab: str) -> None:
         there = handover.on_map(page.maps.get(map_key), rows.rows)
         return key, map_key, shown_map(page, str(map_key), {"rows": there, "title": rows.title}), notes, saves
 
-    inputs = [page.owner, page.corpus, page.model, dimensions, neighbours, distance, method, count, threshold]
+    inputs = [page.owner, page.corpus, page.model, dimensions, neighbours, distance, by, method, count, threshold]
     outputs = [page.corpus, map_key, shown, remarks, saves]
     drawing = {"outputs": outputs, "show_progress_on": shown, "concurrency_limit": 2, "concurrency_id": "map"}
     long_work(button.click, "map", on_draw, [map_key, *inputs], **drawing)
@@ -153,7 +155,7 @@ def build(page: Page, tab: str) -> None:
     long_work(afresh.click, "map", on_afresh, inputs, **drawing)
     page.corpus.change(guarded(partial(is_edited, page)), page.corpus, afresh, **_QUIET)
     long_work(page.arrived.change, "map", on_arrive, [page.arrived, map_key, *inputs], **drawing)
-    for event in (dimensions.input, neighbours.release, distance.release, method.input, count.release, threshold.release):
+    for event in (dimensions.input, neighbours.release, distance.release, by.input, method.input, count.release, threshold.release):
         long_work(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
     method.change(_method_controls, method, [count, threshold], queue=False, **_QUIET)
     # A hand may be quicker than the answers: each of its clicks counts, one after the other.
@@ -176,11 +178,14 @@ def _settings(page: Page) -> tuple[Any, Any, tuple[Any, ...], tuple[Any, ...]]:
                 2, 100, 15, step=1, label="Neighbours", info="Few: fine detail. Many: the broad picture.", elem_id="map-neighbours"
             )
             distance = gr.Slider(0.0, 0.99, 0.1, step=0.01, label="Least distance", info="Small: tight clumps.", elem_id="map-distance")
+            by = gr.Radio(
+                _LAYOUTS, value="studio", label="Layout by", info="umap-learn is by UMAP's authors, and slower.", elem_id="map-layout"
+            )
         with gr.Column(min_width=220):
             method = gr.Dropdown(_METHODS, value="auto", label="Clusters", elem_id="map-method")
             count = gr.Slider(2, 60, 10, step=1, label="How many", visible=False, elem_id="map-count")
             threshold = gr.Slider(0.1, 0.95, 0.5, step=0.05, label="Least mean cosine", visible=False, elem_id="map-threshold")
-    return picked, afresh, (dimensions, neighbours, distance), (method, count, threshold)
+    return picked, afresh, (dimensions, neighbours, distance, by), (method, count, threshold)
 
 
 def _method_controls(how: str) -> tuple[Any, Any]:
