@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..errors import DiskFull, StudioError, is_disk_full
@@ -64,10 +65,10 @@ class Checkpoints:
         """
         target = self.at(state.step)
         with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
-            write_tensors(part / MODEL, tensors.encoder)
-            write_tensors(part / OBJECTIVE, tensors.objective)
-            write_tensors(part / OPTIMISER, tensors.optimiser)
-            write_state(part / STATE, state)
+            files = {MODEL: tensors.encoder, OBJECTIVE: tensors.objective, OPTIMISER: tensors.optimiser}
+            with ThreadPoolExecutor(2, "checkpoint") as pool:  # one is digested while the other is written
+                digests = list(pool.map(lambda name: write_tensors(part / name, files[name]), files))
+            write_state(part / STATE, state, dict(zip(files, digests, strict=True)))
         older = [path for path in self._all() if path < target and (path / OPTIMISER).is_file()]
         whole = {target, *older[-1:]}
         best = {self.at(state.best), *(self.at(read_state(path).best) for path in older[-1:] if not flaw_of(path, weights_only=False))}

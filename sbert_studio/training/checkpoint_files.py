@@ -82,18 +82,18 @@ def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
     return Tensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser)
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write one file of tensors, down to the disk."""
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
+    """Write one file of tensors, down to the disk; its digest."""
     from safetensors.torch import save_file
 
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
     flush(path)
+    return digest_of(path)
 
 
-def write_state(path: Path, state: State) -> None:
-    """Write the state beside the files of tensors, whose digests it holds: the last of a checkpoint's files."""
-    digests = {name: digest_of(path.with_name(name)) for name in (MODEL, OBJECTIVE, OPTIMISER)}
-    values = {"state": asdict(state), "files": digests}
+def write_state(path: Path, state: State, digests: Mapping[str, str]) -> None:
+    """Write the state beside the files of tensors, whose ``digests`` it holds by their names: the last of a checkpoint's files."""
+    values = {"state": asdict(state), "files": dict(digests)}
     path.write_text(json.dumps({**values, "sha256": _digest(values)}, ensure_ascii=False, indent=1), encoding="utf-8")
     flush(path)
 

@@ -277,6 +277,16 @@ def test_what_it_costs_elsewhere_is_measured_before_and_after(tmp_path: Path, pr
     assert "everyday pairs" in (outcome.model / "README.md").read_text()
 
 
+def test_an_untuned_model_is_asked_once(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(general, "_SAID", {})
+    asked: list[object] = []
+    plain = general.alike
+    monkeypatch.setattr(general, "alike", lambda encoder, *columns: asked.append(encoder) or plain(encoder, *columns))
+    first, again, other = (general.GeneralProbe.of(encoder) for encoder in (tiny_encoder(), tiny_encoder(), tiny_encoder(seed=5)))
+    assert first is not None and again is not None and first.untuned == again.untuned
+    assert len(asked) == 2 and other is not None and other.untuned != first.untuned
+
+
 def test_the_written_pairs_are_many_and_graded() -> None:
     parts = {part.language: part for part in general._pairs()}
     assert len(parts["en"].scores) >= 120

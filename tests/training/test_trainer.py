@@ -255,11 +255,11 @@ def test_a_full_disk_ends_the_run_with_the_last_good_checkpoint_intact(tmp_path:
 
     real, written = checkpoint.write_tensors, iter(range(1000))
 
-    def fill(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    def fill(path: Path, tensors: dict[str, torch.Tensor]) -> str:
         if next(written) == 4:  # the second file of the second checkpoint
             path.write_bytes(b"half")
             raise OSError(errno.ENOSPC, "No space left on device")
-        real(path, tensors)
+        return real(path, tensors)
 
     spec, examples = small_spec(checkpoint_every=3), scored_pairs()
     with monkeypatch.context() as patch:

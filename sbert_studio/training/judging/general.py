@@ -6,6 +6,8 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 PAIRS = ASSETS / "probe" / "general.csv"
 # A language counts where the untuned model gets so much of it right, or where it is the one that the model knows best.
 _KNOWN, _LEAST = 0.6, 0.2
+_MODELS = 32  # of which is remembered what they say untuned, some kilobytes each
+_LOCK = Lock()
+_SAID: dict[tuple[str, Path], Sequence[np.ndarray]] = {}
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class GeneralProbe:
         """The probe for an untuned encoder; none for a cross-encoder, whose head is new, or where no language is known to the model."""
         if encoder.blank or not PAIRS.is_file():
             return None
-        found = [(part, part.scored(encoder)) for part in _pairs()]
+        found = list(zip(_pairs(), _said_untuned(encoder), strict=True))
         scores = [spearman(scored, part.scores) for part, scored in found]
         known = [both for both, score in zip(found, scores, strict=True) if score >= _KNOWN or score == max(scores) >= _LEAST]
         return cls(*zip(*known, strict=True)) if known else None
@@ -75,6 +80,20 @@ class GeneralProbe:
             "languages": scores,
         }
         return found, resampled
+
+
+def _said_untuned(encoder: Trainable) -> Sequence[np.ndarray]:
+    """What an untuned encoder says of the pairs of each part; a model that is tuned again and again is asked once."""
+    model = getattr(encoder, "fingerprint", None)
+    if model is None:
+        return [part.scored(encoder) for part in _pairs()]
+    if (said := _SAID.get((model, PAIRS))) is None:
+        said = [part.scored(encoder) for part in _pairs()]
+        with _LOCK:
+            while len(_SAID) >= _MODELS:
+                _SAID.pop(next(iter(_SAID)))
+            _SAID[model, PAIRS] = said
+    return said
 
 
 @lru_cache(maxsize=1)
