@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ratios.base import Ratio, Setting, Work
+from ratios.base import HEAD, Ratio, Setting, Work
 from ratios.encoding import cached, encode, mixed
 from ratios.exploring import draw, mine, search
 from ratios.machine import rates
@@ -28,7 +28,6 @@ from ratios.training import train
 WORKS: Mapping[str, Work] = {work.__name__: work for work in (encode, mixed, cached, train, search, mine, draw, start)}
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SHARE = 0.85
-_HEAD = "| work | peer | ours | ratio | rounds | asked for | how equal | floor |\n|---|---|---|---|---|---|---|---|"
 _PLACES = {"public": "On public sets", "samples": "On the samples that come with the studio"}
 _BEGIN, _END = "<!-- measured -->", "<!-- /measured -->"
 
@@ -86,7 +85,7 @@ def rendered(page: str, claims: Mapping[str, Any]) -> str:
     for place, title in _PLACES.items():
         if place in claims:
             lines = [Ratio(**ratio).line() for ratio in claims[place]["ratios"].values()]
-            tables.append("\n".join([f"### {title}", "", on(claims[place]["machine"]), "", _HEAD, *lines]))
+            tables.append("\n".join([f"### {title}", "", on(claims[place]["machine"]), "", HEAD, *lines]))
     return f"{before}{_BEGIN}\n\n" + "\n\n".join(tables) + f"\n\n{_END}{rest.split(_END)[1]}"
 
 

@@ -69,6 +69,8 @@ class Setting:
         data: the folder of the public sets; ``None``: the samples that come with the studio.
         rounds: turns.
         scratch: a folder to write to.
+        peer: the precision of the peer's networks.
+        batch_size: of training.
         rates: of this machine: 10⁹ operations a second in ``float32``, ``bfloat16`` and ``int8``, 10⁹ bytes a second by ``memory``.
     """
 
@@ -76,6 +78,8 @@ class Setting:
     rounds: int
     scratch: Path
     rates: Mapping[str, float]
+    peer: str = "float32"
+    batch_size: int = 16
 
     @property
     def place(self) -> str:
@@ -84,6 +88,8 @@ class Setting:
 
 
 Work = Callable[[Setting], Iterator[Ratio]]
+HEAD = "| work | peer | ours | ratio | rounds | asked for | how equal | floor |\n|---|---|---|---|---|---|---|---|"
+"""Above the lines of a table."""
 
 
 def number(value: float) -> str:

@@ -25,7 +25,7 @@ def encode(setting: Setting) -> Iterator[Ratio]:
     count = _FEW if setting.data is None else _TEXTS
     data = () if setting.data is None else ("--data", setting.data / "stsb" / "train.csv")
     precisions = ",".join(name for name in _GOALS if name in setting.rates)
-    found = studio("bench", "encode", *data, "--limit", count, "--precision", precisions, "--repeats", setting.rounds)
+    found = studio("bench", "encode", *data, "--limit", count, "--precision", precisions, *_sides(setting))
     what = f"encode {found['texts']:,} {'texts of the samples' if setting.data is None else 'sentences of STSb'}"
     tokens = found["tokens"]
     for name in precisions.split(","):
@@ -43,17 +43,18 @@ def mixed(setting: Setting) -> Iterator[Ratio]:
     path = setting.scratch / "mixed.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["text"], *([text] for text in paragraphs(setting.data))])
-    found = studio("bench", "encode", "--data", path, "--repeats", setting.rounds)
-    seconds = statistics.median(found["texts"] / rate for rate in found["rounds"]["float32"])
+    precision = "float32" if setting.peer == "float32" else "bfloat16"
+    found = studio("bench", "encode", "--data", path, "--precision", precision, *_sides(setting))
+    seconds = statistics.median(found["texts"] / rate for rate in found["rounds"][precision])
     yield Ratio(
-        "encode-mixed",
-        f"encode {found['texts']:,} texts of 5 to {_MOST_TOKENS} tokens, {found['tokens'] / found['texts']:.0f} on average, float32",
+        f"encode-mixed-{precision}",
+        f"encode {found['texts']:,} texts of 5 to {_MOST_TOKENS} tokens, {found['tokens'] / found['texts']:.0f} on average, {precision}",
         PEER,
         "texts/s",
-        found["rounds"]["float32"],
+        found["rounds"][precision],
         found["rounds"]["peer"],
-        f"least cosine {found['min_cosine']['float32']:.6f}; the peer's batch of {found['peer_batch']}",
-        products(found["operations"] * found["tokens"], setting, "float32", seconds),
+        f"least cosine {found['min_cosine'][precision]:.6f}; the peer's batch of {found['peer_batch']}",
+        products(found["operations"] * found["tokens"], setting, precision, seconds),
         2.0 if setting.data else None,
     )
 
@@ -102,6 +103,10 @@ def products(operations: float, setting: Setting, precision: str, seconds: float
     """What so many operations would take at this machine's rate in ``precision``, and the share of what was taken."""
     floor = operations / setting.rates[precision] / 1e9
     return f"{operations / 1e9:,.0f} GFLOP: {floor:.2f} s at {setting.rates[precision]:,.0f} GFLOP/s, {floor / seconds:.0%} of ours"
+
+
+def _sides(setting: Setting) -> tuple[object, ...]:
+    return "--repeats", setting.rounds, "--peer-precision", setting.peer
 
 
 def _of(data: Path | None, every: Sequence[str]) -> Sequence[str]:

@@ -10,6 +10,8 @@ import mining
 import searching
 from drawn import Drawn
 
+from sbert_studio.explore.maps.layout import EPOCHS, EPOCHS_OF_MANY, MANY
+
 from .base import Ratio, Setting
 from .encoding import PEER
 
@@ -66,6 +68,6 @@ def draw(setting: Setting) -> Iterator[Ratio]:
 
 def _moves(rows: int) -> Mapping[str, float]:
     """At most: an epoch moves both ends of each of 15 edges a row, and one end for each of five rows drawn; two numbers each."""
-    epochs = 500 if rows <= 10_000 else 200
+    epochs = EPOCHS if rows <= MANY else EPOCHS_OF_MANY
     updates = float(epochs) * rows * 15 * (2 + 5)
     return {"updates": updates, "bytes": updates * 2 * 4 * 2}

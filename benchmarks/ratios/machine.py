@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 _SIZE, _BYTES, _TURNS = 1_536, 512 << 20, 5
+_SIZE_OF_A_GPU = 8_192
 
 
 def rates() -> dict[str, float]:
@@ -31,6 +32,22 @@ def rates() -> dict[str, float]:
     much = np.ones(_BYTES // 8)
     tensor = torch.from_numpy(much)
     found["memory"] = _BYTES / _least(tensor.sum) / 1e9
+    return found
+
+
+def rates_of_gpu() -> dict[str, float]:
+    """The same of a GPU, without eight bits."""
+    import torch
+
+    def seconds(once: Callable[[], Any]) -> float:
+        return _least(lambda: (once(), torch.cuda.synchronize()))
+
+    found: dict[str, float] = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        left = torch.randn(_SIZE_OF_A_GPU, _SIZE_OF_A_GPU, device="cuda", dtype=dtype)
+        found[str(dtype).removeprefix("torch.")] = 2.0 * _SIZE_OF_A_GPU**3 / seconds(lambda left=left: left @ left) / 1e9
+    much = torch.ones(_BYTES, device="cuda", dtype=torch.uint8)
+    found["memory"] = 2 * _BYTES / seconds(much.clone) / 1e9  # read, and written
     return found
 
 

@@ -31,7 +31,7 @@ class BenchOptions:
         test: pairs with a score on which both sides' trained models are judged.
         limit: rows at most.
         repeats: rounds; of ``train``, each with the next seed.
-        precision: ours, or several with commas between them; the peer's is float32.
+        precision: ours, or several with commas between them. peer_precision: ``float32`` or ``bfloat16``.
         batch_size, epochs, learning_rate, seed: of ``train``, on both sides.
         model: ``None`` is the default model.
     """
@@ -48,6 +48,11 @@ class BenchOptions:
     learning_rate: float = 2e-5
     seed: int = 12
     model: str | None = None
+    peer_precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        if self.peer_precision not in ("float32", "bfloat16"):
+            raise StudioError(f"the peer has no precision {self.peer_precision!r}", "choose float32 or bfloat16")
 
     @property
     def precisions(self) -> list[str]:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from .fast.batching import TokenRows, unique_texts
+from .unpadded.copies import sent
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -68,11 +69,12 @@ class _Rows:
 
     def names(self, rows: np.ndarray, views: int, device: torch.device) -> list[Tensor]:
         """For each column (each view of it) the (b,) ids of its texts."""
-        return [torch.from_numpy(self.ids[column, rows]).to(device) for column in range(len(self.ids)) for _ in range(views)]
+        columns = sent(self.ids[:, rows], device)
+        return [columns.select(0, column) for column in range(len(self.ids)) for _ in range(views)]
 
     def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
         """The (b,) targets of ``rows``."""
-        return None if self.targets is None else self.targets[torch.from_numpy(rows)].to(device, non_blocking=True)
+        return None if self.targets is None else sent(self.targets[torch.from_numpy(rows)].numpy(), device)
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,9 @@ class TextRows(_Rows):
     def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
         """One padded batch of all columns of ``rows``, column after column, each ``views`` times: for a single forward pass."""
         ids, mask = self.tokens.padded(np.repeat(self.ids[:, rows], views, axis=0).ravel(), self.pad)
-        inputs = {"input_ids": torch.from_numpy(ids).to(device, non_blocking=True)}
+        inputs = {"input_ids": sent(ids, device)}
         if mask is not None:
-            inputs["attention_mask"] = torch.from_numpy(mask).to(device, non_blocking=True)
+            inputs["attention_mask"] = sent(mask, device)
         return inputs
 
 
@@ -142,7 +144,7 @@ class PairRows(_Rows):
         arrays = {"input_ids": ids, "token_type_ids": self.segments.padded(places, 0)[0]}
         if mask is not None:
             arrays["attention_mask"] = mask
-        return {name: torch.from_numpy(array).to(device, non_blocking=True) for name, array in arrays.items()}
+        return {name: sent(array, device) for name, array in arrays.items()}
 
 
 def _targets(examples: Examples) -> Tensor | None:

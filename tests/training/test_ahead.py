@@ -10,7 +10,10 @@ import pytest
 import torch
 
 from sbert_studio.encoders.rows import TextRows
+from sbert_studio.training.events import Saved, Step
+from sbert_studio.training.loop import loop
 from sbert_studio.training.loop.ahead import Ahead
+from sbert_studio.training.loop.throughput import Throughput
 from sbert_studio.training.trainer import train
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder, weights
@@ -65,3 +68,25 @@ def test_a_training_prepares_each_batch_but_the_first_beside_the_one_before(
     threads, plain = tune(tmp_path / "plain")
     assert not any("next-batch" in name for name in threads)
     assert all(torch.equal(ahead[name], value) for name, value in plain.items())
+
+
+def test_steps_that_are_queued_ahead_of_their_losses_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: a step's loss is looked at once four more are queued, and all before what is judged, written or ended."""
+    monkeypatch.setattr(Throughput, "shows", lambda _: True)
+
+    def tune(folder: Path) -> tuple[Told, dict[str, torch.Tensor]]:
+        told = Told()
+        train(small_spec(epochs=2, checkpoint_every=3), scored_pairs(64), told, never, encoder=tiny_encoder(), folder=folder)
+        return told, weights(folder / "model")
+
+    plain, expected = tune(tmp_path / "plain")
+    monkeypatch.setattr(loop, "steps_ahead", lambda _: 4)
+    ahead, found = tune(tmp_path / "ahead")
+    assert all(torch.equal(found[name], value) for name, value in expected.items())
+    assert [(step.step, step.loss) for step in ahead.of(Step)] == [(step.step, step.loss) for step in plain.of(Step)]
+    assert [type(event) for event in ahead if not isinstance(event, Step)] == [
+        type(event) for event in plain if not isinstance(event, Step)
+    ]
+    for saved in ahead.of(Saved):
+        before = ahead[: ahead.index(saved)]
+        assert Told(before).of(Step)[-1].step == saved.step, "all that a checkpoint holds was looked at"

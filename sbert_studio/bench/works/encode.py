@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
     from ...data.progress import Progress
 
-_BATCHES, _TRIED = (16, 32, 64, 128), 1_000  # the peer is measured by the batch size that is its fastest with so many of the texts
+# The peer is measured by the batch size that is its fastest with so many of the texts.
+_BATCHES, _OF_A_GPU, _TRIED = (16, 32, 64, 128), (64, 128, 256, 512, 1_024, 2_048), 1_000
 
 
 @BENCHMARKS.register("encode")
 class Encode(Benchmark):
-    """Texts → vectors. Told beside: the least cosine between both sides' vectors, the peer's batch size, and what the products cost."""
+    """Texts → vectors.
+
+    Told beside: the least cosine of ours and the peer's in float32, the peer's batch size, and what the products cost.
+    """
 
     def measure(self, bench: Bench, progress: Progress | None) -> Duel:
         """See :meth:`Benchmark.measure`."""
@@ -27,7 +31,8 @@ class Encode(Benchmark):
 
         options, texts = bench.options, bench.texts()
         name, folder = bench.model()
-        peer = peer_library().SentenceTransformer(str(folder), device=str(bench.catalog.device))
+        device, library = bench.catalog.device, peer_library()
+        peer = library.SentenceTransformer(str(folder), device=str(device), model_kwargs={"dtype": options.peer_precision})
         vectors: dict[str, np.ndarray] = {}
 
         def ours(precision: str) -> Round:
@@ -43,17 +48,22 @@ class Encode(Benchmark):
             return np.asarray(peer.encode(some, batch_size=batch_size, show_progress_bar=False))
 
         by_peer(texts[:64], 64)
-        some = texts[:: -(-len(texts) // _TRIED)]
-        best = max(_BATCHES, key=lambda size: rate(len(some), lambda: by_peer(some, size)))
+        some = texts if device.type == "cuda" else texts[:: -(-len(texts) // _TRIED)]
+        best = max(_OF_A_GPU if device.type == "cuda" else _BATCHES, key=lambda size: rate(len(some), lambda: by_peer(some, size)))
 
         def theirs(_turn: int) -> float:
             return rate(len(texts), lambda: vectors.update(peer=by_peer(texts, best)))
 
         contestants = {**{precision: ours(precision) for precision in options.precisions}, "peer": theirs}
-        found = duel("encode", "texts/s", contestants, options.repeats, progress=progress)
-        cosines = {precision: _least_cosine(vectors[precision], vectors["peer"]) for precision in options.precisions}
+        if options.peer_precision != "float32":
+            whole = library.SentenceTransformer(str(folder), device=str(device))
+            exact = np.asarray(whole.encode(texts, batch_size=best, show_progress_bar=False))
+        measured = duel("encode", "texts/s", contestants, options.repeats, progress=progress)
+        if options.peer_precision == "float32":
+            exact = vectors["peer"]
+        cosines = {side: _least_cosine(found, exact) for side, found in vectors.items() if side != "peer" or found is not exact}
         costs = cost_of(bench.catalog.load_fresh(name), texts)
-        return replace(found, facts={"model": name, "texts": len(texts), "peer_batch": best, "min_cosine": cosines, **costs})
+        return replace(measured, facts={"model": name, "texts": len(texts), "peer_batch": best, "min_cosine": cosines, **costs})
 
 
 def _least_cosine(left: np.ndarray, right: np.ndarray) -> float:

@@ -91,7 +91,7 @@ class _Match:
         return once
 
     def theirs(self) -> Round:
-        """The peer's trainer, in float32."""
+        """The peer's trainer."""
         options, library, device = self.bench.options, peer_library(), str(self.bench.catalog.device)
         data = peer_library("datasets").Dataset.from_dict(_columns(self.examples))
 
@@ -113,7 +113,8 @@ class _Match:
                     report_to="none",
                     disable_tqdm=True,
                     use_cpu=device == "cpu",
-                    dataloader_pin_memory=False,
+                    bf16=options.peer_precision == "bfloat16",
+                    dataloader_pin_memory=device != "cpu",
                 )
                 loss = peer_library("sentence_transformers.losses").CosineSimilarityLoss(model)
                 trainer = library.SentenceTransformerTrainer(model=model, args=arguments, train_dataset=data, loss=loss)

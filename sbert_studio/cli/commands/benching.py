@@ -20,7 +20,8 @@ def bench(
     test: Annotated[Path | None, typer.Option(metavar="FILE", help="train: judge both sides' models on these scored pairs.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Use this many rows at most.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How often each side is measured, in turn; train takes the next seed each time.")] = 2,
-    precision: Annotated[str, typer.Option(help="Ours, or several with commas between; the peer's stays float32.")] = "float32",
+    precision: Annotated[str, typer.Option(help="Ours, or several with commas between.")] = "float32",
+    peer_precision: Annotated[str, typer.Option(help="The peer's: float32 or bfloat16.")] = "float32",
     batch_size: Annotated[int, typer.Option(min=1, help="Rows a training step, on both sides.")] = 16,
     epochs: Annotated[float, typer.Option(help="train: how often each row is seen, on both sides.")] = 1.0,
     lr: Annotated[float, typer.Option(help="train: the highest learning rate, on both sides.")] = 2e-5,
@@ -32,8 +33,9 @@ def bench(
     from ...bench.base import BenchOptions
 
     options = BenchOptions(
-        work, peer, data, test, limit, repeats, precision, batch_size=batch_size, epochs=epochs, learning_rate=lr, seed=seed, model=model
-    )
+        work, peer, data, test, limit, repeats, precision, batch_size, epochs, learning_rate=lr, seed=seed, model=model,
+        peer_precision=peer_precision,
+    )  # fmt: skip
     with open_studio() as studio, progress(f"bench {work}", "rounds") as show:
         found = studio.bench.run(options, show)
     return Answer(found.to_json(), [[name, value] for name, value in found.to_json().items()])

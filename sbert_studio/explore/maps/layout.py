@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 METHOD = 2  # of laying out: what another made, and is kept, is not taken for it
 FEW = 12  # rows below which a neighbourhood graph says nothing
-_MANY = 20_000  # rows from which on fewer epochs do
-_EPOCHS, EPOCHS_OF_MANY = 300, 200
+MANY = 20_000  # rows from which on fewer epochs do
+EPOCHS, EPOCHS_OF_MANY = 300, 200
 _ONWARDS = 0.5  # the rate, and the part of the epochs, of a layout that grows out of another
 _SIDE, _NOISE = 10.0, 1e-3  # of the square in which points begin
 
@@ -61,7 +61,7 @@ def layout(
     plain = found.points[:, :dimensions]
     if np.ptp(found.points, axis=0).max() < 1e-6:
         return np.zeros((rows, dimensions), np.float32)
-    epochs, grown = _EPOCHS if rows <= _MANY else EPOCHS_OF_MANY, start is not None and bool(np.ptp(start))
+    epochs, grown = EPOCHS if rows <= MANY else EPOCHS_OF_MANY, start is not None and bool(np.ptp(start))
     made = descend(
         np.asarray(start) if grown else _begin(plain, max(seed, 0)),
         fuzzy_union(found.rows[:, :count], found.distances[:, :count], cache),

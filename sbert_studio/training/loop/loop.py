@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -12,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ...data.questions import Question
+from ...encoders.unpadded.copies import Fetched
 from ...errors import StudioError
 from ..checkpoint import Checkpoints
 from ..checkpoint_files import State, Tensors, read_state, read_tensors
@@ -27,6 +28,7 @@ from .steps import Steps
 from .throughput import Throughput
 
 _BAD_IN_A_ROW = 5
+_AHEAD = 4
 _SECONDS_BETWEEN = 90.0
 # A checkpoint may take one part in this many of the time between two of them.
 _PATIENCE = 30
@@ -36,11 +38,11 @@ _SEEDS_DIFFER = 0.003
 
 @dataclass(frozen=True)
 class _Taken:
-    """A step that was queued, whose loss and gradient length are on their way to the host."""
+    """A step of so many rows that was queued, whose loss and gradient length are on their way to the host."""
 
     step: int
-    values: Tensor
-    ready: torch.cuda.Event | None
+    rows: int
+    values: Fetched
 
 
 class Loop:
@@ -73,7 +75,8 @@ class Loop:
         self._pace = Throughput(state.rows, state.seconds)
         self._began = time.perf_counter() - state.total_seconds
         self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN
-        self._taken: _Taken | None = None
+        self._taken: deque[_Taken] = deque()
+        self._ahead = steps_ahead(parts.processes.device)
 
     def resume(self) -> None:
         """Take up weights and optimiser from the newest checkpoint, whose state this loop was given; until then the model is untuned."""
@@ -109,27 +112,25 @@ class Loop:
             self._steps.close()
 
     def _run(self, should_stop: Callable[[], bool]) -> str:
+        self._pace.begin()
         for batch, following in _with_next(self._schedule.batches(self.state.step)):
             if self._processes.any(should_stop()):
                 self._settle()
                 self._end_early()
                 return "stopped"
-            self._pace.begin()
             step = self.state.step
             if self._soup.begins(step):
                 self._optimiser.forget()
             loss, notice = self._steps.backward(batch, step, following)
             norm = self._optimiser.step(step, loss)
-            self._pace.end(len(batch))
             if notice:
                 self._parts.say(Notice(notice))
-            self._settle()
-            self._taken = self._fetch(step, loss, norm)
+            self._taken.append(_Taken(step, len(batch), Fetched.of(torch.stack([loss.float(), norm.float()]))))
             self.state = replace(self.state, step=step + 1, micro_batch=self._steps.micro_batch)
-            if self._processes.device.type == "cpu":
-                self._settle()
+            self._settle(self._ahead)
             self._soup.ended(step + 1)
-            self._keep()
+            if self._keep():
+                self._pace.begin()
             if self.question is not None:
                 return "asks"
         self._settle()
@@ -145,20 +146,23 @@ class Loop:
         if self._judge is not None and not self._known and not accepted(self._parts.spec, OPPOSITE):
             self.question = below_chance(self._parts.encoder, [self._judge.dev], [self.state.before])
 
-    def _keep(self) -> None:
-        """Judge, and write a checkpoint, where the one or the other is due."""
-        due = self._due()
-        if self.state.step in self._schedule.evaluations:
-            self._parts.show_pins(self.state.step)
-        judged = self._judge is not None and self.state.step in self._schedule.evaluations
-        if not (due or judged):
-            return
+    def _keep(self) -> bool:
+        """Judge, and write a checkpoint, where the one or the other is due; whether anything was."""
+        due, marked = self._due(), self.state.step in self._schedule.evaluations
+        if not (due or marked):
+            return False
         self._settle()
+        if marked:
+            self._parts.show_pins(self.state.step)
+        judged = self._judge is not None and marked
+        if not (due or judged):
+            return True
         better = self._evaluate() if judged else False
         if self.question is not None:
             self.state = replace(self.state, alarm=self.question.to_json())
         if due or self.question is not None or (better and self._parts.marks is None):
             self._save()
+        return True
 
     def _end_early(self) -> None:
         """Stop: the best and the last are kept; a run that was never judged is judged now.
@@ -233,31 +237,24 @@ class Loop:
                     parameter.copy_(stored[name])
         return tensors
 
-    def _fetch(self, step: int, loss: Tensor, norm: Tensor) -> _Taken:
-        """Send loss and gradient length to the host without waiting: on a GPU they are read when the next step is queued."""
-        values = torch.stack([loss.float(), norm.float()])
-        if values.device.type != "cuda":
-            return _Taken(step, values.cpu(), None)
-        host, ready = values.to("cpu", non_blocking=True), torch.cuda.Event()  # type: ignore[no-untyped-call]
-        ready.record()
-        return _Taken(step, host, ready)
+    def _settle(self, ahead: int = 0) -> None:
+        """Look at the losses of the steps that were queued, up to the last ``ahead`` of them."""
+        while len(self._taken) > ahead:
+            taken = self._taken.popleft()
+            loss, norm = taken.values.array().tolist()
+            self._pace.end(taken.rows)
+            self._look(taken.step, loss, norm)
 
-    def _settle(self) -> None:
-        """Look at the last step's loss: count it if it was bad, tell of it if it is time to."""
-        if self._taken is None:
-            return
-        taken, self._taken = self._taken, None
-        if taken.ready is not None:
-            taken.ready.synchronize()
-        loss, norm = taken.values.tolist()
-        done = taken.step + 1
+    def _look(self, step: int, loss: float, norm: float) -> None:
+        """Count a step if it was bad, tell of it if it is time to."""
+        done = step + 1
         if not (math.isfinite(loss) and math.isfinite(norm)):
             self._skipped(done, loss)
             return
         self.state = replace(self.state, bad=0)
         ends = done in (1, self._schedule.steps)
         if self._pace.shows() or ends:
-            steps, epoch, rate = self._schedule.steps, self._schedule.epoch_of(done), self._optimiser.rate(taken.step)
+            steps, epoch, rate = self._schedule.steps, self._schedule.epoch_of(done), self._optimiser.rate(step)
             self._parts.say(Step(done, steps, epoch, loss, rate, self._pace.rate, self._left(done), norm, done, steps))
 
     def _left(self, done: int) -> float:
@@ -275,6 +272,11 @@ class Loop:
                 f"lower the learning rate (it is {self._parts.spec.learning_rate:g}), or choose precision float32",
             )
         self._parts.say(Notice(f"the {what} of step {step} was not a finite number; the step was skipped"))
+
+
+def steps_ahead(device: torch.device) -> int:
+    """How many steps are given to a device before it has said what came of the first: a GPU never waits for the host."""
+    return _AHEAD if device.type == "cuda" else 0
 
 
 def _with_next(batches: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:

@@ -28,12 +28,13 @@ class Throughput:
         self._shown = 0.0
 
     def begin(self) -> None:
-        """A step begins."""
+        """The steps begin, or go on after something else."""
         self._start = time.perf_counter()
 
     def end(self, rows: int) -> None:
-        """A step of ``rows`` rows has ended."""
-        took = time.perf_counter() - self._start
+        """A step of ``rows`` rows has ended, and the next one begins."""
+        now = time.perf_counter()
+        took, self._start = now - self._start, now
         self.rows, self.seconds = self.rows + rows, self.seconds + took
         self._recent.append((rows, took))
 
