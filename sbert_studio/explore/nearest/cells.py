@@ -21,6 +21,7 @@ _BLOCK = 8192
 _PER_CELL = 40  # rows of the sample for each cell
 _ROWS_A_CELL = 4  # times the root of the rows: as many cells
 _SEED = 12
+_BY_CELLS = 1  # the cells of one query are shared out among the threads, where FAISS by itself shares out queries
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,9 @@ class Cells:
         """Open a file that :meth:`write` wrote, mapped where the system can: next to nothing of it is in memory."""
         import faiss
 
-        return cls(faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC), trained)
+        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        index.parallel_mode = _BY_CELLS
+        return cls(index, trained)
 
     def _take(self, vectors: np.ndarray, rows: np.ndarray) -> None:
         for start in range(0, len(rows), _BLOCK):
@@ -135,6 +138,6 @@ def _empty(centres: np.ndarray) -> Any:
     quantizer: Any = faiss.IndexFlatIP(width)
     quantizer.add(centres)
     index: Any = faiss.IndexIVFScalarQuantizer(quantizer, width, count, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
-    index.own_fields = True
+    index.own_fields, index.parallel_mode = True, _BY_CELLS
     quantizer.this.disown()
     return index
