@@ -7,8 +7,9 @@ import gc
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Hashable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -142,6 +143,33 @@ def give_back() -> None:
         trim(0)
 
 
+def unread(addresses: Collection[int]) -> None:
+    """Let go of what was read of the files that are mapped to these addresses: what is asked for again is read again (Linux).
+
+    Of a table of words a text needs a few rows; all of it was looked at once, to tell the model from others. Pages that were written to
+    are of this process alone: a mapping that has such stays as it is. Nobody may write to the others meanwhile.
+    """
+    advise = getattr(_c_library(), "madvise", None)
+    if advise is None:
+        return
+    with suppress(OSError, ValueError):
+        for start, size in _clean_mappings():
+            if any(start <= address < start + size for address in addresses):
+                advise(ctypes.c_void_p(start), ctypes.c_size_t(size), _NOT_NEEDED)
+
+
+def _clean_mappings() -> Iterator[tuple[int, int]]:
+    """Where each mapping of a file begins, and how long it is; those that nothing was written to."""
+    start = size = 0
+    for line in Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace").splitlines():
+        words = line.split(maxsplit=5)
+        if "-" in words[0] and not words[0].endswith(":"):
+            low, high = (int(part, 16) for part in words[0].split("-"))
+            start, size = (low, high - low) if len(words) == 6 and words[5].startswith("/") else (0, 0)
+        elif words[0] == "Anonymous:" and size and words[1] == "0":
+            yield start, size
+
+
 @contextmanager
 def starting() -> Iterator[Callable[[], None]]:
     """Look for no cycles while a program that runs for long starts: what it reads in stays, and looking took a tenth of that time.
@@ -179,6 +207,7 @@ def keep_little() -> None:
 
 
 _ARENAS, _MAPPED_FROM, _TRIMMED_FROM = -8, -3, -1
+_NOT_NEEDED = 4  # MADV_DONTNEED
 
 
 def _c_library() -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tiny_studio import sentences, studio_at, write_model
 
-from sbert_studio.caches import LruCache, bytes_of
+from sbert_studio.caches import LruCache, bytes_of, unread
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.studio.keeping import Keeper
 
@@ -124,6 +124,30 @@ print((resident() - before) >> 20)
 """
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
     assert int(found.stdout) < 40, found.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_what_was_read_of_a_mapped_file_is_let_go_and_what_was_written_stays(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(8_000_000, dtype=np.float32))
+    read, changed, other = (np.load(tmp_path / "a.npy", mmap_mode=mode) for mode in ("r", "c", "r"))
+    whole = float(read.sum())
+    changed += 1
+    before = other.sum() and _mapped(tmp_path / "a.npy")
+    unread([read.ctypes.data, changed.ctypes.data])
+    after = _mapped(tmp_path / "a.npy")
+    assert 30 << 20 < before - after < 34 << 20, "of the three mappings one was let go"
+    assert float(read.sum()) == whole and changed[7] == 8.0
+
+
+def _mapped(path: Path) -> int:
+    """Bytes of a file that are in this process's memory."""
+    lines, found, ours = Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines(), 0, False
+    for line in lines:
+        if not line.split()[0].endswith(":"):
+            ours = line.endswith(str(path))
+        elif line.startswith("Rss:") and ours:
+            found += int(line.split()[1]) << 10
+    return found
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")

@@ -52,10 +52,10 @@ def draw(setting: Setting) -> Iterator[Ratio]:
     if setting.data is None:
         vectors = Drawn.around(None).rows(_MINED // 2)
         texts = [f"text {row}" for row in range(len(vectors))]
-        mapping.peer(vectors)  # compiles, with its search for neighbours, which fewer rows do without
         mapping.warm_up(mapping.Workspace(setting.scratch / "compiled"))
     else:
         vectors, texts = mapping.bank(setting.data)
+    mapping.peer(vectors)  # compiles, its search for neighbours as well, which few rows do without
     clock = mapping.compare("map", vectors, texts, setting.rounds, with_peer=True)
     told = "trustworthiness {:.4f}, the peer's {:.4f}".format(
         *(statistics.median(clock.kept[name]) for name in (mapping.OURS, mapping.PEER))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ..caches import LruCache
+from ..caches import LruCache, unread
 from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..wordvectors.pretrained import PACKAGED, is_installed
@@ -246,7 +246,13 @@ class Catalog:
 
     def _kept(self, folder: Path, how: str, read: Callable[[], Kind]) -> Kind:
         """What ``read`` gives, from memory where it is resident."""
-        return cast(Kind, self._models.get((str(folder), folder_stamp(folder), how), read, checkpoint))
+
+        def made() -> Kind:
+            found: Any = read()
+            unread([tensor.data_ptr() for tensor in (*found.parameters(), *found.buffers())])
+            return cast(Kind, found)
+
+        return cast(Kind, self._models.get((str(folder), folder_stamp(folder), how), made, checkpoint))
 
     def _packs(self, precision: str) -> bool:
         """Whether a model that stays on this processor multiplies faster by packed weights."""

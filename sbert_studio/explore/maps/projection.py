@@ -35,9 +35,7 @@ class ProjectionParams(KeyedSettings):
     min_dist: float = setting(0.1, "how close points may lie: small packs alike texts tightly", min=0.0, max=0.99, step=0.01)
     metric: str = setting("cosine", "what near means: cosine compares directions only", choices=("cosine", "euclidean"))
     seed: int = setting(-1, "-1 draws another map each time; 0 and more make the same map again", min=-1, step=1)
-    layout: str = setting(
-        "studio", "who lays it out: studio is several times as fast, umap-learn is the library of UMAP's authors", choices=LAYOUTS
-    )
+    layout: str = setting("studio", "who lays it out: studio is faster, umap-learn is the library of UMAP's authors", choices=LAYOUTS)
 
 
 _USUAL = ProjectionParams()
