@@ -119,7 +119,7 @@ class Cells:
         """Open a file that :meth:`write` wrote, mapped where the system can: next to nothing of it is in memory."""
         import faiss
 
-        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
         index.parallel_mode = _BY_CELLS
         return cls(index, trained)
 
