@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sbert_studio.settings import wait_without_spinning
+from sbert_studio.settings import choose_waiting
 
-wait_without_spinning()
+choose_waiting()
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 

@@ -18,7 +18,7 @@ from typer.exceptions import Abort, TyperException
 
 from .. import __version__
 from ..errors import StudioError, is_disk_full
-from ..settings import wait_without_spinning
+from ..settings import choose_waiting
 from ..studio.tuning.questions import Unanswered
 from .answers import Answer, say, write
 from .commands import benching, checking, exploring, fitting, judging, leaderboard, running, serving, tuning
@@ -58,9 +58,10 @@ def _root(version: bool = typer.Option(False, "--version", callback=_version, is
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code: 0 done, 2 the user can mend it, 1 a bug; 130 or 143 where it was told to end."""
-    wait_without_spinning()
+    given = sys.argv[1:] if arguments is None else arguments
+    choose_waiting(given[0] if given else "")
     with _tidied_when_terminated() as asked:
-        code = run(sys.argv[1:] if arguments is None else arguments)
+        code = run(given)
     sys.exit(TERMINATED if code == INTERRUPTED and asked() else code)
 
 
