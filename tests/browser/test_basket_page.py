@@ -23,7 +23,7 @@ def pairs_gather_by_thumbs(visitor: Visitor) -> None:
     page.click("#basket-open button")
     if visitor.text("#basket-open .sb-badge") != "0":  # what another test has left: the visitors of one machine are one
         page.locator("#basket-list").get_by_role("button", name="Empty it").click()
-        page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '0'")
+        page.wait_for_function("document.querySelector('#basket-open .sb-badge')?.innerText === '0'")
     page.keyboard.press("Escape")
     visitor.tab("Search")
     visitor.upload("search-file", "messages.csv", corpus_csv())
@@ -36,30 +36,30 @@ def pairs_gather_by_thumbs(visitor: Visitor) -> None:
         rows.nth(place).get_by_role("button", name="Belong together", exact=True).click()
     for place in range(6, 9):
         rows.nth(place).get_by_role("button", name="Do not belong together").click()
-    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '9'")
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge')?.innerText === '9'")
     visitor.see("#search-hits tbody tr:first-child [data-says=together][aria-pressed=true]")
     rows.nth(5).get_by_role("button", name="Belong together", exact=True).click()  # once more: taken back
-    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '8'")
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge')?.innerText === '8'")
 
 
 def kept_over_a_reload_mended_and_trained_on(visitor: Visitor, tmp_path: Path) -> None:
     """The drawer after a reload: a pair flipped, edited, all gone and back, saved; and Fine-tune opened with them."""
     page = visitor.page
     visitor.reload()
-    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '8'")
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge')?.innerText === '8'")
     page.click("#basket-open button")
     visitor.see("#basket-list .sb-pair")
     assert "5 belong together, 3 do not" in visitor.text("#basket-list")
     page.locator("#basket-list .sb-flip").first.click()
-    page.wait_for_function("document.querySelector('#basket-list').innerText.includes('6 belong together, 2 do not')")
+    page.wait_for_function("document.querySelector('#basket-list')?.innerText.includes('6 belong together, 2 do not')")
     page.locator("#basket-list .sb-pair").first.get_by_role("button", name="Edit").click()
     page.locator("#basket-list textarea").first.fill("<b>the machine ate it</b>")
     page.locator("#basket-list").get_by_role("button", name="Save").click()
-    page.wait_for_function("document.querySelector('#basket-list .sb-pair').innerText.includes('<b>the machine ate it</b>')")
+    page.wait_for_function("document.querySelector('#basket-list .sb-pair')?.innerText.includes('<b>the machine ate it</b>')")
     page.locator("#basket-list").get_by_role("button", name="Empty it").click()
-    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '0'")
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge')?.innerText === '0'")
     page.locator("#basket-list").get_by_role("button", name="Undo").click()
-    page.wait_for_function("document.querySelector('#basket-open .sb-badge').innerText === '8'")
+    page.wait_for_function("document.querySelector('#basket-open .sb-badge')?.innerText === '8'")
     with page.expect_download() as download:
         page.click("#basket-save")
     download.value.save_as(tmp_path / "pairs.csv")
@@ -71,7 +71,7 @@ def kept_over_a_reload_mended_and_trained_on(visitor: Visitor, tmp_path: Path) -
     page.set_viewport_size({"width": 1280, "height": 900})
     page.click("#basket-train")
     visitor.see("#tune-preview .sb-caption:visible")
-    page.wait_for_function("document.querySelector('#tune-preview').innerText.includes('my pairs.csv · 8 rows')")
+    page.wait_for_function("document.querySelector('#tune-preview')?.innerText.includes('my pairs.csv · 8 rows')")
     assert "tab=fine-tune" in page.url
     assert "Pairs with a label" in page.input_value("#tune-kind input")
     page.keyboard.press("Escape")
@@ -97,5 +97,5 @@ def pairs_worth_labelling_are_suggested(visitor: Visitor) -> None:
     visitor.see("#basket-suggestions .sb-pair")
     assert "these lie nearest to it" in visitor.text("#basket-suggestions")
     page.locator("#basket-suggestions .sb-pair").first.get_by_role("button", name="Do not belong together").click()
-    page.wait_for_function(f"document.querySelector('#basket-open .sb-badge').innerText === '{held + 1}'")
+    page.wait_for_function(f"document.querySelector('#basket-open .sb-badge')?.innerText === '{held + 1}'")
     visitor.see("#basket-suggestions .sb-pair:first-child [data-says=apart][aria-pressed=true]")

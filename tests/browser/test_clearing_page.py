@@ -27,7 +27,7 @@ def test_near_duplicates_are_cleared_away(visit: Callable[..., Visitor], tmp_pat
         visitor.choose("#corpus", "A file of your own…")
     asked.value.set_files({"name": "requests.csv", "mimeType": "text/csv", "buffer": lines.encode()})
     visitor.see("#search-summary dl")
-    page.wait_for_function("document.querySelector('#corpus input').value === 'requests.csv'")
+    page.wait_for_function("document.querySelector('#corpus input')?.value === 'requests.csv'")
     page.get_by_role("tab", name="Near-duplicates").click()
     page.click("#alike-go")
     visitor.see("#alike-view .sb-alike-group")
@@ -42,7 +42,7 @@ def test_near_duplicates_are_cleared_away(visit: Callable[..., Visitor], tmp_pat
     slider.focus()
     slider.press("Home")  # 0.8
     page.wait_for_function("document.querySelectorAll('#alike-view .sb-alike-group').length === 2")
-    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count').innerText === '0.800: 2 groups, 3 texts go, 4 stay'")
+    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count')?.innerText === '0.800: 2 groups, 3 texts go, 4 stay'")
     assert page.evaluate("document.activeElement.type") == "range", "the hand stays on the slider"
     first = page.locator("#alike-view .sb-alike-group").first
     assert "different categories" in first.inner_text()
@@ -56,8 +56,8 @@ def test_near_duplicates_are_cleared_away(visit: Callable[..., Visitor], tmp_pat
         }).observe(root, { childList: true });
         root.querySelector('input[aria-label="Keep row 4"]').click();
     }""")
-    page.wait_for_function("document.querySelector('#alike-view .sb-stays').innerText.includes('row 4')")
-    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count').innerText === '0.800: 2 groups, 2 texts go, 5 stay'")
+    page.wait_for_function("document.querySelector('#alike-view .sb-stays')?.innerText.includes('row 4')")
+    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count')?.innerText === '0.800: 2 groups, 2 texts go, 5 stay'")
 
     first.get_by_role("button", name="Belong together", exact=True).last.click()
     visitor.see("#alike-view [data-says=together][aria-pressed=true]")
@@ -78,4 +78,4 @@ def test_near_duplicates_are_cleared_away(visit: Callable[..., Visitor], tmp_pat
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing is cut off on a phone"
     page.set_viewport_size({"width": 1280, "height": 900})
     page.click("#alike-use")
-    page.wait_for_function("document.querySelector('#search-summary').innerText.match(/Texts\\s*5/)")
+    page.wait_for_function("document.querySelector('#search-summary')?.innerText.match(/Texts\\s*5/)")

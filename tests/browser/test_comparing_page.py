@@ -25,7 +25,7 @@ def test_two_texts_word_by_word_and_a_matrix_that_fits(visit: Callable[..., Visi
     assert page.locator("#similarity-words .sb-word.sb-chosen").all_inner_texts() == ["parcel", "package"]
     assert page.locator("#similarity-words path").count() == 1
     page.keyboard.press("Tab")
-    page.wait_for_function("!document.querySelector('#similarity-words .sb-words-told').innerText.includes('“parcel” is')")
+    page.wait_for_function("document.querySelector('#similarity-words .sb-words-told')?.innerText.includes('“parcel” is') === false")
     page.locator("#similarity-gauge").get_by_role("button", name="Belong together", exact=True).click()
     visitor.see("#similarity-gauge [data-says=together][aria-pressed=true]")
 

@@ -32,8 +32,8 @@ def it_comes_back_and_is_done_again(visitor: Visitor) -> None:
     visitor.reload()
     visitor.tab("Evaluate")
     page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
-    page.wait_for_function("document.querySelector('#evaluate-file').innerText.includes('small')")
-    page.wait_for_function("document.querySelector('#evaluate-models').innerText.includes('glove-6B-50d')")
+    page.wait_for_function("document.querySelector('#evaluate-file')?.innerText.includes('small')")
+    page.wait_for_function("document.querySelector('#evaluate-models')?.innerText.includes('glove-6B-50d')")
     # Its parts come back one after the other; once they are there, the form says again what the result was made of.
     page.wait_for_function("!document.querySelector('#evaluate-said .sb-made-stale')")
     page.wait_for_timeout(1500)  # what changes by itself has changed
@@ -53,7 +53,7 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
     visitor.tab("Evaluate")
     visitor.judge("all-MiniLM-L6-v2", "glove-6B-50d")
     visitor.upload("evaluate-file", "small pairs.csv", pairs_csv())
-    page.wait_for_function("document.querySelector('#evaluate-file').innerText.includes('small')")
+    page.wait_for_function("document.querySelector('#evaluate-file')?.innerText.includes('small')")
     page.click("#evaluate-go")
     page.wait_for_function("document.querySelector('#evaluate-scores')?.innerText.includes('glove-6B-50d')")  # not an earlier result
     page.wait_for_function("document.querySelectorAll('#evaluate-scores tbody tr').length === 2")
@@ -85,7 +85,7 @@ def test_two_models_are_judged_compared_sorted_and_downloaded(visit: Callable[..
     visitor.see("#evaluate-known")
     visitor.see("#evaluate-said .sb-made-stale")
     assert "something else is chosen now" in visitor.text("#evaluate-said .sb-made")
-    page.wait_for_function("document.querySelector('#board-table').innerText.includes('small pairs.csv')")
+    page.wait_for_function("document.querySelector('#board-table')?.innerText.includes('small pairs.csv')")
     visitor.choose("#board-set", "small pairs.csv")
     page.wait_for_function("document.querySelectorAll('#board-table tbody tr').length === 2")
     visitor.see("#board-chart .main-svg .scatterlayer .point")

@@ -31,7 +31,7 @@ def test_the_first_sample_ends_in_a_clear_gain_that_is_seen_and_said(visit: Call
     assert "eaten by the machine" in visitor.text("#tune-pins")
     visitor.see("#tune-pins .sb-pin-line", timeout=LONG)  # judged again: there is a line from before to now
     visitor.see("#tune-run .sb-finished", timeout=LONG)
-    page.wait_for_function("document.querySelector('#tune-pins').innerText.includes('by the model that is kept')")
+    page.wait_for_function("document.querySelector('#tune-pins')?.innerText.includes('by the model that is kept')")
     pinned = visitor.text("#tune-pins .sb-view")  # without how long Gradio waited for it
     assert re.search(r"0\.\d{3} → 0\.\d{3}", pinned) and "among 240 texts of the file" in pinned
     assert page.locator("#tune-pins .sb-pin-nearest li").count() == 5
@@ -46,7 +46,7 @@ def test_the_first_sample_ends_in_a_clear_gain_that_is_seen_and_said(visit: Call
     page.set_viewport_size({"width": 1280, "height": 900})
     first.get_by_role("button").click()
     page.wait_for_selector("#similarity-compare:visible")
-    page.wait_for_function("(text) => document.querySelector('#similarity-a textarea').value === text", arg=wrong)
+    page.wait_for_function("(text) => document.querySelector('#similarity-a textarea')?.value === text", arg=wrong)
     visitor.see("#similarity-gauge .sb-big")
 
     visitor.reload()  # whoever looks later finds the same

@@ -175,7 +175,7 @@ def chosen_by_typing(page: Page) -> None:
             break
         page.keyboard.press("Escape")
     option.click()
-    page.wait_for_function("document.querySelector('#tune-objective input').value === 'Cosine regression + CoSENT'")
+    page.wait_for_function("document.querySelector('#tune-objective input')?.value === 'Cosine regression + CoSENT'")
     assert shown(page, "#tune-objective") == "余弦回归 + CoSENT"
     page.wait_for_function("document.querySelector('#tune-command')?.innerText.includes('--objective cosine+cosent')")
 

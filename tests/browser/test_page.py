@@ -42,7 +42,7 @@ def test_every_tab_does_something_on_the_first_click_and_an_upload_is_searched(v
     visitor.tab("Evaluate")
     visitor.judge("all-MiniLM-L6-v2")
     page.click("#evaluate-go")
-    page.wait_for_function("document.querySelector('#evaluate-scores').innerText.includes('all-MiniLM-L6-v2')")
+    page.wait_for_function("document.querySelector('#evaluate-scores')?.innerText.includes('all-MiniLM-L6-v2')")
     visitor.tab("Models")
     page.locator("#models-cards .sb-card").first.click()
     visitor.see("#models-facts dl")

@@ -21,12 +21,12 @@ def test_what_was_seen_comes_back(visit: Callable[..., Visitor]) -> None:
     visitor.tab("Search")
     visitor.upload("search-file", "messages.csv", corpus_csv())
     page.wait_for_function("location.search.includes('corpus=file')")
-    page.wait_for_function("document.querySelector('#corpus input').value === 'messages.csv'")
+    page.wait_for_function("document.querySelector('#corpus input')?.value === 'messages.csv'")
     page.wait_for_function("document.querySelectorAll('#search-hits tbody tr').length === 10")
     visitor.fill("#search-query", "the ATM took my card")
     page.click("#search-go")
     page.wait_for_function("location.search.includes('q=the')")
-    page.wait_for_function("document.querySelector('#search-hits tbody tr').innerText.includes('card')")
+    page.wait_for_function("document.querySelector('#search-hits tbody tr')?.innerText.includes('card')")
     first = visitor.text("#search-hits tbody tr:first-child .sb-main")
     assert "all-MiniLM-L6-v2 · messages.csv" in visitor.text("#search-hits .sb-made")
     link = page.url
@@ -40,7 +40,7 @@ def test_what_was_seen_comes_back(visit: Callable[..., Visitor]) -> None:
     page.go_back()
     page.wait_for_selector("#search-go:visible")
     assert address(visitor)["tab"] == "search"
-    page.wait_for_function("document.querySelector('#search-hits tbody tr').innerText.includes('card')")
+    page.wait_for_function("document.querySelector('#search-hits tbody tr')?.innerText.includes('card')")
     page.go_forward()
     page.go_forward()
     page.wait_for_selector("#map-view [data-drawn]:visible")
@@ -49,9 +49,9 @@ def test_what_was_seen_comes_back(visit: Callable[..., Visitor]) -> None:
     page.wait_for_selector("#search-hits tbody tr:visible")
     assert visitor.text("#search-hits tbody tr:first-child .sb-main") == first
     assert page.input_value("#search-query textarea, #search-query input") == "the ATM took my card"
-    page.wait_for_function("document.querySelector('#corpus input').value === 'messages.csv'")
+    page.wait_for_function("document.querySelector('#corpus input')?.value === 'messages.csv'")
     page.click("#search-forget")
-    page.wait_for_function("document.querySelector('#corpus input').value === 'Support requests'")
+    page.wait_for_function("document.querySelector('#corpus input')?.value === 'Support requests'")
     page.wait_for_selector("#search-forget", state="hidden")
     visitor.forgive()
 
@@ -111,7 +111,7 @@ def test_a_click_made_while_a_link_is_followed_stands_and_steps_of_a_slider_are_
         page.keyboard.press("ArrowLeft")
     page.wait_for_function("location.search.includes('alike=0.925')")
     assert page.evaluate("history.length") == before + 1
-    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count').innerText.startsWith('0.925')")
+    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count')?.innerText.startsWith('0.925')")
     visitor.forgive()
 
 
@@ -135,8 +135,8 @@ def test_the_form_of_a_training_comes_back(visit: Callable[..., Visitor]) -> Non
     visitor.tab("Fine-tune")
     visitor.see("#tune-preview tbody tr")
     assert "cats and dogs.csv" in visitor.text("#tune-preview .sb-caption")
-    page.wait_for_function("document.querySelector('#tune-epochs input').value === '7'")
-    page.wait_for_function("document.querySelector('#tune-name input, #tune-name textarea').value === 'Cats'")
+    page.wait_for_function("document.querySelector('#tune-epochs input')?.value === '7'")
+    page.wait_for_function("document.querySelector('#tune-name input, #tune-name textarea')?.value === 'Cats'")
 
 
 def test_the_part_of_a_tab_and_what_was_done_there_come_back(visit: Callable[..., Visitor]) -> None:
@@ -163,14 +163,14 @@ def test_the_part_of_a_tab_and_what_was_done_there_come_back(visit: Callable[...
 
     page.reload()
     visitor.see("#alike-view [aria-pressed=true]")
-    page.wait_for_function("(said) => document.querySelector('#alike-view .sb-alike-count').innerText === said", arg=said)
+    page.wait_for_function("(said) => document.querySelector('#alike-view .sb-alike-count')?.innerText === said", arg=said)
     link = f"{visitor.url}/?tab=evaluate&view=changed&from=all-MiniLM-L6-v2&to=glove-6B-50d"
     page.go_back()
     page.wait_for_function("location.search.includes('alike=0.950')")
-    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count').innerText.startsWith('0.950')")
+    page.wait_for_function("document.querySelector('#alike-view .sb-alike-count')?.innerText.startsWith('0.950')")
     page.goto(link)
     visitor.see("#changed-go")
-    page.wait_for_function("document.querySelector('#changed-after input').value === 'glove-6B-50d'")
+    page.wait_for_function("document.querySelector('#changed-after input')?.value === 'glove-6B-50d'")
     page.wait_for_selector("#changed-view .sb-made", timeout=120_000)
     # What was asked of one corpus is no part of the address of another.
     visitor.choose("#corpus", "Questions")

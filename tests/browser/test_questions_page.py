@@ -39,6 +39,6 @@ def test_a_question_stands_above_start_and_one_click_answers_it(visit: Callable[
     assert "question is open" in visitor.text(".toast-body").lower()
     page.locator("#tune-questions button", has_text="the other way round").click()
     page.wait_for_function("!document.querySelector('#tune-questions .sb-view:not([hidden])')")
-    page.wait_for_function("document.querySelector('#tune-command').innerText.includes('--order')")
+    page.wait_for_function("document.querySelector('#tune-command')?.innerText.includes('--order')")
     page.click("#tune-start")
     visitor.see("#tune-run .sb-finished, #tune-run .sb-asks", timeout=LONG)

@@ -46,7 +46,7 @@ def test_hostile_cells_columns_and_names_are_text_in_search_and_map(visit: Calla
     visitor.see("#search-summary dl")
     visitor.fill("#search-query", HOSTILE[0])
     page.click("#search-go")
-    page.wait_for_function("document.querySelector('#search-hits').innerText.includes('<img src=x onerror=alert(1)> number')")
+    page.wait_for_function("document.querySelector('#search-hits')?.innerText.includes('<img src=x onerror=alert(1)> number')")
     shown = visitor.text("#search-hits")
     assert "${alert(3)}" in shown
     assert "<img src=x onerror=alert(2)>" in shown
@@ -55,7 +55,7 @@ def test_hostile_cells_columns_and_names_are_text_in_search_and_map(visit: Calla
     page.click("#map-draw")
     visitor.see("#map-view [data-drawn]")
     page.select_option("#map-view .sb-map-colour", index=1)
-    page.wait_for_function("document.querySelector('#map-view .sb-legend').innerText.includes('number')")
+    page.wait_for_function("document.querySelector('#map-view .sb-legend')?.innerText.includes('number')")
     none_ran(visitor)
 
 
@@ -75,7 +75,7 @@ def test_hostile_training_files_and_texts_are_text_in_fine_tune_and_similarity(v
     page.get_by_role("tab", name="Several sentences").click()
     visitor.fill("#matrix-lines", "\n".join(HOSTILE))
     page.click("#matrix-compare")
-    page.wait_for_function("document.querySelector('#matrix-view').innerText.includes('${alert(1)}')")
+    page.wait_for_function("document.querySelector('#matrix-view')?.innerText.includes('${alert(1)}')")
     page.get_by_role("tab", name="A file of pairs").click()
     visitor.upload("pairs-file", NAME, "only <img src=x onerror=alert(6)>\nx\n${alert(7)}\n")
     visitor.see(".toast-body")
@@ -93,6 +93,6 @@ def test_two_visitors_do_not_see_each_others_corpus(visit: Callable[..., Visitor
         visitor.see("#search-hits tbody tr")
         visitor.fill("#search-query", f"{own} {other}")
         visitor.page.click("#search-go")
-        visitor.page.wait_for_function(f"document.querySelector('#search-hits').innerText.includes('{own}')")
+        visitor.page.wait_for_function(f"document.querySelector('#search-hits')?.innerText.includes('{own}')")
         page_text = visitor.text("body")
         assert other not in page_text.replace(f"{own} {other}", "")

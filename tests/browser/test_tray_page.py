@@ -27,7 +27,7 @@ def test_what_is_under_way_stands_in_the_header_and_is_stopped_there(visit: Call
     visitor.upload("map-file", "long.csv", long_corpus())
     visitor.see("#tray .sb-tray-button.sb-live")
     page.click(".sb-tray-button")
-    page.wait_for_function("/Map[^]* · [\\d,]+ of 12,000/.test(document.querySelector('#tray-list').innerText)")
+    page.wait_for_function("/Map[^]* · [\\d,]+ of 12,000/.test(document.querySelector('#tray-list')?.innerText)")
     page.wait_for_function("/^\\d+% Map – SBERT Studio$/.test(document.title)")
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the header fits a phone"
@@ -54,7 +54,7 @@ def test_what_is_under_way_stands_in_the_header_and_is_stopped_there(visit: Call
     visitor.see("#tray .sb-tray-button.sb-live", timeout=LONG)
     page.click(".sb-tray-button")
     page.wait_for_function(
-        "/In the tray[^]*step [\\d,]+ of [\\d,]+[^]*rows a second/.test(document.querySelector('#tray-list').innerText)", timeout=LONG
+        "/In the tray[^]*step [\\d,]+ of [\\d,]+[^]*rows a second/.test(document.querySelector('#tray-list')?.innerText)", timeout=LONG
     )
     page.get_by_role("button", name="In the tray", exact=True).click()
     page.wait_for_selector("#tune-stop:visible")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sbert_studio.encoders.base import Encoder
 from sbert_studio.workspace import Workspace
@@ -43,6 +44,15 @@ class CountingEncoder(Encoder):
 
     def describe(self) -> dict[str, Any]:
         return {"name": self.name}
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    """Those of OpenMP, which numba sets for the thread that starts it: here, the one that later tests train in as well."""
+    before = torch.get_num_threads()
+    yield
+    if torch.get_num_threads() != before:
+        torch.set_num_threads(before)
 
 
 @pytest.fixture

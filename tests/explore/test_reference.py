@@ -1,13 +1,15 @@
-"""The layout by umap-learn: its own numbers, heard stops, and nothing changed for whoever computes afterwards."""
+"""The layout by umap-learn: its own numbers, heard stops, and nothing changed for whoever else computes."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
-import torch
 from umap import UMAP
 
 from sbert_studio.data.progress import StoppedError, stoppable
@@ -41,12 +43,36 @@ def test_few_rows_and_equal_rows_are_laid_out_without_it(vectors: np.ndarray, tm
     assert same.shape == (40, 3) and not same.any()
 
 
-def test_it_stops_when_asked_and_draws_again_and_leaves_the_threads_alone(vectors: np.ndarray, tmp_path: Path) -> None:
-    threads = torch.get_num_threads(), numba.get_num_threads()
+def test_it_stops_when_asked_and_draws_again(vectors: np.ndarray, tmp_path: Path) -> None:
     seen: list[int] = []
     with pytest.raises(StoppedError), stoppable(lambda: bool(seen)):
         by_umap_learn(vectors, tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1, seed=12, progress=lambda done, _: seen.append(done))
     assert seen
     again = by_umap_learn(vectors, tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1, seed=12)
     assert np.isfinite(again).all()
-    assert (torch.get_num_threads(), numba.get_num_threads()) == threads
+
+
+def test_it_leaves_everyones_threads_alone(tmp_path: Path) -> None:
+    """In a process of its own, where numba has not started yet: it would set the threads of whoever starts it, training or not."""
+    source = f"""
+        import threading, numpy as np, torch
+        from pathlib import Path
+        from sbert_studio.explore.maps.reference import by_umap_learn
+
+        found = []
+        def map_and_count():
+            by_umap_learn(np.random.default_rng(0).normal(size=(60, 4)).astype("f"), Path({str(tmp_path)!r}), dimensions=2, n_neighbors=5,
+                          min_dist=0.1)
+            found.append(torch.get_num_threads())
+        before = torch.get_num_threads()
+        for _ in range(2):
+            thread = threading.Thread(target=map_and_count)
+            thread.start()
+            thread.join()
+        later = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+        later.start()
+        later.join()
+        assert [*found, torch.get_num_threads()] == [before] * 4, (before, found, torch.get_num_threads())
+    """
+    environment = {**os.environ, "OMP_NUM_THREADS": "3", "NUMBA_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", textwrap.dedent(source)], check=True, timeout=240, env=environment)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import io
 import re
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,41 +64,37 @@ def by_umap_learn(
         keep_compiled(cache, "umap", "pynndescent")
         from umap import UMAP
 
-        with _same_threads_after(), _bars_let_go_on_failure(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what umap-learn falls back to, it says to programmers
-            checkpoint()
-            found = UMAP(
-                n_neighbors=min(n_neighbors, len(space) - 1),
-                n_components=dimensions,
-                min_dist=min_dist,
-                metric=metric,
-                init="spectral" if start is None or not np.ptp(start) else np.array(start, np.float32),
-                random_state=seed if seed >= 0 else None,
-                n_jobs=1 if seed >= 0 else -1,
-                tqdm_kwds={"file": _Epochs(progress), "disable": False, "mininterval": 0.2, "bar_format": "{n_fmt}/{total_fmt}"},
-            ).fit_transform(space)
+        def fit() -> np.ndarray:
+            with _bars_let_go_on_failure(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what umap-learn falls back to, it says to programmers
+                checkpoint()
+                return np.asarray(
+                    UMAP(
+                        n_neighbors=min(n_neighbors, len(space) - 1),
+                        n_components=dimensions,
+                        min_dist=min_dist,
+                        metric=metric,
+                        init="spectral" if start is None or not np.ptp(start) else np.array(start, np.float32),
+                        random_state=seed if seed >= 0 else None,
+                        n_jobs=1 if seed >= 0 else -1,
+                        tqdm_kwds={"file": _Epochs(progress), "disable": False, "mininterval": 0.2, "bar_format": "{n_fmt}/{total_fmt}"},
+                    ).fit_transform(space)
+                )
+
+        made = _aside(fit)
     finally:
         _ONE_AT_A_TIME.release()
-    made = np.asarray(found)
     return np.ascontiguousarray(made if np.isfinite(made).all() else principal_components(space, dimensions), np.float32)
 
 
-@contextlib.contextmanager
-def _same_threads_after() -> Iterator[None]:
-    """Leave torch and numba with as many threads as they had.
+def _aside(work: Callable[[], np.ndarray]) -> np.ndarray:
+    """What ``work`` returns, or raises, in a thread of its own.
 
-    Numba, as it starts, sets those of torch as well; umap-learn sets one of numba's for a seeded map, and does not set it back where
-    that is stopped.
+    Numba, as it starts, sets how many threads OpenMP has for whoever started it; umap-learn sets one of numba's for a seeded map, and
+    does not set it back where that is stopped. Both end with the thread, and no training beside this adds in another order.
     """
-    import numba
-    import torch
-
-    threads, of_numba = torch.get_num_threads(), numba.get_num_threads()
-    try:
-        yield
-    finally:
-        numba.set_num_threads(of_numba)
-        torch.set_num_threads(threads)
+    with ThreadPoolExecutor(1, "umap-learn") as pool:
+        return pool.submit(contextvars.copy_context().run, work).result()
 
 
 @contextlib.contextmanager
