@@ -20,7 +20,7 @@ class Ratio:
         key: names it, whatever it is measured on.
         what: the work, for a table.
         peer: whom it was measured beside.
-        unit: of ``ours`` and ``theirs``: ``s`` is a time, anything else a rate.
+        unit: of ``ours`` and ``theirs``: ``s`` is a time and ``MiB`` is memory, of which less is better, anything else a rate.
         ours, theirs: a number a round, by turns.
         quality: how equal the results are.
         floor: what the work takes in operations or bytes, and how many seconds that would be at this machine's rates.
@@ -39,9 +39,9 @@ class Ratio:
 
     @property
     def rounds(self) -> list[float]:
-        """How many times as fast as the peer, round by round."""
+        """How many times as fast as the peer, or how many times as much memory the peer takes, round by round."""
         pairs = zip(self.ours, self.theirs, strict=True)
-        return [theirs / ours if self.unit == "s" else ours / theirs for ours, theirs in pairs]
+        return [theirs / ours if self.unit in ("s", "MiB") else ours / theirs for ours, theirs in pairs]
 
     @property
     def median(self) -> float:

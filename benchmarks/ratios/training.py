@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import training_memory
+
 from .base import Ratio, Setting, studio
 from .encoding import PEER
 
@@ -35,3 +37,12 @@ def train(setting: Setting) -> Iterator[Ratio]:
             floor,
             goal,
         )
+
+
+def memory(setting: Setting) -> Iterator[Ratio]:
+    """The most memory of a process that tunes, everything in it; a process for each side and round."""
+    precisions = [name for name in ("float32", "bfloat16") if name in setting.rates]
+    found = training_memory.peaks(setting.data, setting.rounds, [*precisions, "peer"])
+    what = f"the most memory while tuning on {'the samples' if setting.data is None else '1,000 pairs of STSb'}, a batch of 16"
+    for name in precisions:
+        yield Ratio(f"memory-{name}", f"{what}, {name}", PEER, "MiB", found[name], found["peer"], goal=1.0)

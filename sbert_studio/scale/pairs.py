@@ -1,69 +1,59 @@
-"""The best pairs between blocks of rows: exact, in the memory of two blocks."""
+"""The best pairs between two blocks of rows: the scan that one matrix is looked through by, in the memory of two blocks."""
 
 from __future__ import annotations
 
 import numpy as np
 
-_MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
-_TALL = 1_024  # rows whose products with a block are looked at together: 34 MB beside 8,192 others
-_AT_ONCE = 16_384  # candidates ranked in double precision at once
+from ..explore.mining.best import Best
+from ..explore.mining.closest import unit_rows
+from ..explore.mining.scan import Scan, tiles, tiles_between
+from ..explore.products import exact_products
 
 
-class BestPairs:
-    """The ``top`` pairs of rows with the largest cosine, equal cosines by row numbers.
-
-    Single precision finds the candidates, double precision ranks them, so that a pair has the same score in whichever block it stands.
+def look_between(best: Best, rows: np.ndarray, first: int, others: np.ndarray, second: int) -> None:
+    """Let every pair of a row of one block and a row of another, or of the same one, enter as far as it belongs.
 
     Args:
-        top: how many are kept.
+        best: of pairs by the numbers that rows have among all blocks.
+        rows, others: (n, d) and (m, d) float32, of any length.
+        first, second: the numbers of the blocks' first rows; the second block is the first one, or a later one.
+
+    Raises:
+        StoppedError: the work was asked to end.
     """
+    same = first == second
+    both = rows if same else np.concatenate([rows, others])
 
-    def __init__(self, top: int) -> None:
-        self._top = top
-        self._a = self._b = np.empty(0, np.int64)
-        self._scores = np.empty(0)
+    def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return exact_products(both, a, b)
 
-    def between(self, rows: np.ndarray, exact: np.ndarray, first: int, others: np.ndarray, exact_others: np.ndarray, second: int) -> None:
-        """Look at every pair of a row of one block and a row of another, or of the same one.
+    looked = tiles(len(rows)) if same else tiles_between(slice(0, len(rows)), slice(len(rows), len(both)))
+    for _ in Scan(unit_rows(both), None, exact, _Numbered(best, first, second, len(rows))).over(looked):
+        pass
 
-        Args:
-            rows, others: (n, d) and (m, d) float32, of length one; ``exact``, ``exact_others``: as they were before.
-            first, second: the numbers of the blocks' first rows; the second block is the first one, or a later one.
-        """
-        for start in range(0, len(rows), _TALL):
-            products = rows[start : start + _TALL] @ others.T
-            if first == second:
-                products[np.arange(products.shape[1])[None, :] <= np.arange(start, start + len(products))[:, None]] = -np.inf
-            floor = max(self._floor, _kth(products, self._top)) - _MARGIN
-            a, b = np.divmod(np.flatnonzero(products >= max(floor, -3.0)), products.shape[1])
-            for part in range(0, len(a), _AT_ONCE):
-                left, right = a[part : part + _AT_ONCE] + start, b[part : part + _AT_ONCE]
-                self.add(left + first, right + second, _cosines(exact[left], exact_others[right]))
 
-    def add(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray) -> None:
-        """Take in further pairs, (m,) each."""
-        a, b, scores = np.concatenate([self._a, a]), np.concatenate([self._b, b]), np.concatenate([self._scores, scores])
-        order = np.lexsort((b, a, -scores))[: self._top]
-        self._a, self._b, self._scores = a[order], b[order], scores[order]
+class _Numbered(Best):
+    """The best pairs, told of rows by their numbers in two blocks, of which the first has ``count`` rows."""
 
-    def found(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows a < b of each pair, and its cosine, the best pair first."""
-        return self._a, self._b, self._scores
+    def __init__(self, best: Best, first: int, second: int, count: int) -> None:
+        super().__init__(best.count, 1.0)
+        self._best, self._starts, self._rows = best, (first, second - count), count
 
     @property
-    def _floor(self) -> float:
-        return float(self._scores[-1]) if len(self._scores) == self._top else -np.inf
+    def full(self) -> bool:
+        return self._best.full
 
+    @property
+    def floor(self) -> float:
+        return self._best.floor
 
-def _kth(products: np.ndarray, count: int) -> float:
-    """The ``count``-th largest cell, or -inf where there are not so many."""
-    cells = products.ravel()
-    return float(np.partition(cells, len(cells) - count)[len(cells) - count]) if len(cells) > count else -np.inf
+    @property
+    def last(self) -> int | None:
+        last = self._best.last
+        return None if last is None else last - self._starts[0]
 
+    def add(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray) -> None:
+        self._best.add(self._among_all(a), self._among_all(b), scores)
 
-def _cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    u, v = left.astype(np.float64), right.astype(np.float64)
-    scale = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
-    dot = np.einsum("nd,nd->n", u, v)
-    found: np.ndarray = np.clip(np.round(np.divide(dot, scale, out=np.zeros_like(dot), where=scale > 0), 12), -1, 1)
-    return found
+    def _among_all(self, rows: np.ndarray) -> np.ndarray:
+        return rows + np.where(rows < self._rows, *self._starts)

@@ -114,9 +114,9 @@ class Scaling(Part):
         Raises:
             StudioError: the folder holds no vectors, or not all of them yet.
         """
+        from ..explore.mining.best import Best
         from ..scale.carrying import carry_out
         from ..scale.folder import JobFolder
-        from ..scale.pairs import BestPairs
         from ..scale.sources import find_sources, read_rows
         from ..scale.vectors import ShardedVectors
 
@@ -130,11 +130,11 @@ class Scaling(Part):
         job = Job("mine", sources, {"of": found.key, "top": top, "dim": found.dim, "threads": threads}, largest)
         folder, start = JobFolder(found.folder.path / f"pairs-{top}"), time.perf_counter()
         done = carry_out(job, folder, how, progress)
-        best = BestPairs(top)
+        best = Best(top, 1.0)
         for receipt in done.receipts:
             part = read_rows(folder.shard(receipt.number), 0, receipt.rows, ["a", "b", "score"])
             best.add(*(part.column(name).to_numpy() for name in ("a", "b", "score")))
-        a, b, scores = best.found()
+        a, b, scores = best.columns()
         left, right = found.told(a), found.told(b)
         pairs = (ShardedPair(*one, *other, float(score)) for one, other, score in zip(left, right, scores, strict=True))
         return ShardsMined(tuple(pairs), len(found), done.resumed, time.perf_counter() - start)

@@ -35,8 +35,8 @@ class Train(Benchmark):
         """See :meth:`Benchmark.measure`."""
         options = bench.options
         name, folder = bench.model()
-        examples = _pairs(bench, options.data, options.limit)
-        match = _Match(bench, name, folder, examples, None if options.test is None else _pairs(bench, options.test, None))
+        examples = pairs_of(bench, options.data, options.limit)
+        match = Match(bench, name, folder, examples, None if options.test is None else pairs_of(bench, options.test, None))
         contestants = {**{precision: match.ours(precision) for precision in options.precisions}, "peer": match.theirs()}
         found = duel("train", "pairs/s", contestants, options.repeats, progress=progress)
         facts: dict[str, Any] = {"model": name, "pairs": len(examples), "batch_size": options.batch_size, "epochs": options.epochs}
@@ -47,8 +47,14 @@ class Train(Benchmark):
 
 
 @dataclass(frozen=True)
-class _Match:
-    """What both sides train on, and the test scores of what they trained."""
+class Match:
+    """Both sides' rounds: what they train on, and the test scores of what they trained.
+
+    Attributes:
+        name, folder: of the model that each round starts from.
+        examples: scored pairs; test: those on which the trained models are judged, if any.
+        scores: by side, a Spearman correlation a round.
+    """
 
     bench: Bench
     name: str
@@ -131,7 +137,12 @@ class _Match:
         return len(self.examples) * self.bench.options.epochs / (time.perf_counter() - start)
 
 
-def _pairs(bench: Bench, path: Path | None, limit: int | None) -> Examples:
+def pairs_of(bench: Bench, path: Path | None, limit: int | None) -> Examples:
+    """The scored pairs of a file, or of the bundled samples, ``limit`` of them at most, at even distances.
+
+    Raises:
+        StudioError: they have no scores.
+    """
     from ...data.examples import build_examples, detect_roles
     from ...data.samples import sample
 

@@ -61,4 +61,8 @@ class Best:
 
     def pairs(self) -> list[Pair]:
         """All of them, best first."""
-        return [Pair(int(a), int(b), float(score)) for a, b, score in zip(self._a, self._b, self._scores, strict=True)]
+        return [Pair(int(a), int(b), float(score)) for a, b, score in zip(*self.columns(), strict=True)]
+
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows a < b of each pair, and its score, best first."""
+        return self._a, self._b, self._scores

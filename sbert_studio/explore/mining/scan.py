@@ -58,7 +58,7 @@ def top_pairs(
     """
     scan = Scan(rows, others, exact, Best(top, highest), margin=margin, eight=eight)
     total, done = len(rows) * (len(rows) - 1) // 2, 0
-    with closing(scan.over(_tiles(len(rows)))) as looked:
+    with closing(scan.over(tiles(len(rows)))) as looked:
         for left, right in looked:
             if right.stop < len(rows):
                 continue
@@ -73,12 +73,24 @@ def top_pairs(
     return scan.best.pairs()
 
 
-def _tiles(count: int) -> Iterator[tuple[slice, slice]]:
-    """The tiles on the diagonal and above it, by rows."""
-    parts = [slice(start, min(start + TILE, count)) for start in range(0, count, TILE)]
+def tiles(count: int) -> Iterator[tuple[slice, slice]]:
+    """The tiles on the diagonal of ``count`` rows and above it, by rows."""
+    parts = _parts(slice(0, count))
     for place, left in enumerate(parts):
         for right in parts[place:]:
             yield left, right
+
+
+def tiles_between(rows: slice, others: slice) -> Iterator[tuple[slice, slice]]:
+    """The tiles of some rows with others that come later, by rows."""
+    later = _parts(others)
+    for left in _parts(rows):
+        for right in later:
+            yield left, right
+
+
+def _parts(rows: slice) -> list[slice]:
+    return [slice(start, min(start + TILE, rows.stop)) for start in range(rows.start, rows.stop, TILE)]
 
 
 class Scan:

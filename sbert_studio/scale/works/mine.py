@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from ...data.progress import checkpoint
-from ...encoders.unit import unit
+from ...explore.mining.best import Best
 from ..job import Shard
-from ..pairs import BestPairs
+from ..pairs import look_between
 from ..sources import read_rows
 from .base import WORKS, Do, Work
 
@@ -29,14 +29,13 @@ class Mine(Work):
         import pyarrow as pa
 
         vectors = self._vectors(shard)
-        rows, best = unit(vectors), BestPairs(int(self.job.settings["top"]))
+        best = Best(int(self.job.settings["top"]), 1.0)
         later = self.job.shards[shard.number :]
         for place, other in enumerate(later):
             checkpoint()
-            others = vectors if other is shard or other.number == shard.number else self._vectors(other)
-            best.between(rows, vectors, shard.first, unit(others), others, other.first)
+            look_between(best, vectors, shard.first, vectors if other.number == shard.number else self._vectors(other), other.first)
             tell(shard.rows * (place + 1) // len(later))
-        a, b, scores = best.found()
+        a, b, scores = best.columns()
         self.folder.keep(self.job, shard, pa.table({"a": a, "b": b, "score": scores}), 0, {})
 
     def _vectors(self, shard: Shard) -> np.ndarray:
