@@ -17,7 +17,7 @@ from .job import Job, Shard
 MANIFEST = "manifest.json"
 _SHARDS, _RECEIPTS = "shards", "receipts"
 _STALE = 600  # seconds after which a half-written file belongs to a process that died: a shard is written in less than one
-_GROUP = 512  # rows of a row group: few are unpacked to look one up
+_GROUP = 128  # rows of a row group: to look one up all of its group is unpacked
 
 
 @dataclass(frozen=True)

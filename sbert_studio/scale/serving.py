@@ -30,7 +30,7 @@ _EXACT = 20_000  # rows: 31 MB of 384 dimensions, looked through in a few millis
 _SAMPLED = 64  # vectors a list from which its centre is learned
 _PART = 200_000  # rows whose lists are made in memory before they are joined on disk: 77 MB of 384 dimensions
 _LOOKED_AT = 48  # lists a query looks into
-_AGAIN = 8  # times as many as are asked for are ranked again by their whole vectors
+_AGAIN = 4  # times as many as are asked for are ranked again by their whole vectors
 _INDEX, _LISTS = "ivf.faiss", "lists.bin"
 
 
@@ -100,7 +100,7 @@ def _approximate(folder: Path) -> Callable[[np.ndarray, int], np.ndarray]:
 @contextmanager
 def _no_words() -> Iterator[None]:
     """Within this, what FAISS prints of its files goes to stderr: stdout is for answers."""
-    library, kept = ctypes.CDLL(None), os.dup(1)
+    library, kept = ctypes.CDLL(None if os.name == "posix" else "msvcrt"), os.dup(1)
     library.fflush(None)
     os.dup2(2, 1)
     try:

@@ -55,16 +55,8 @@ def prepare(
         )
     if encoder.device.type == "cpu" and processes.count == 1:
         quicken(encoder.adaptable)
-        _take_in(encoder)
     encoder.train()
     return objective.to(encoder.device).train()
-
-
-def _take_in(encoder: Trainable) -> None:
-    """Have the weights that are tuned in memory of their own: of a mapped file the first step would fetch them a page at a time."""
-    for parameter in encoder.parameters():
-        if parameter.requires_grad:
-            parameter.data = parameter.data.clone()
 
 
 def reshape(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = None) -> None:

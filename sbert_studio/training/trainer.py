@@ -154,7 +154,7 @@ def train(
     asks = bool(state.alarm) and not accepted(spec, FORGETS)
     state = state if asks else replace(state, alarm={})
     parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks, pins)
-    blend = Blend(parts.learning()[0], assignment.weights)
+    blend = Blend(parts.learning()[0], assignment.weights, aside=encoder.device.type == "cpu" and processes.count == 1)
     precision = resolve_precision(spec.precision, processes.device)
     schedule = Schedule.plan(batches_for(objective, rows, spec, processes.count), spec.epochs, spec.evaluations_per_epoch, spec.soup).until(
         assignment.share
@@ -212,6 +212,7 @@ def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, ass
     if reached != "asks":
         if parts.marks is None:
             loop.restore_best()
+        loop.release()
         parts.encoder.eval()
         if parts.judge is not None or parts.general is not None:
             blends = not unblended(parts.spec) and (parts.judge is not None or assignment.verdict is not None)

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ...caches import unread
 from ..spec import TrainSpec
 
 MARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -29,12 +30,21 @@ class Blend:
     Args:
         learning: an encoder's parameters that learn, by name.
         untuned: the untuned weights, where ``learning`` does not have them now.
+        aside: parameters on the CPU get memory of their own for what they will become, and what they have now is kept as it is: mapped
+            from a file, it takes no memory until it is asked for, and no step has to fetch it a page at a time.
     """
 
-    def __init__(self, learning: Mapping[str, nn.Parameter], untuned: Mapping[str, Tensor] | None = None) -> None:
+    def __init__(self, learning: Mapping[str, nn.Parameter], untuned: Mapping[str, Tensor] | None = None, *, aside: bool = False) -> None:
         self._learning = dict(learning)
         source: Mapping[str, Tensor] = learning if untuned is None else untuned
-        self._untuned = {name: source[name].detach().to("cpu", copy=True) for name in learning if _UP not in name and _DOWN not in name}
+        self._untuned = {
+            name: source[name].detach().to("cpu", copy=not aside) for name in learning if _UP not in name and _DOWN not in name
+        }
+        if aside:
+            before = [parameter.data for parameter in self._learning.values()]
+            for parameter in self._learning.values():
+                parameter.data = parameter.data.clone()
+            unread([tensor.data_ptr() for tensor in before])
         self._tuned: dict[str, Tensor] = {}
 
     def between(self, tuned: Mapping[str, Tensor] | None = None) -> None:

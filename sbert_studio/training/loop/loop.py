@@ -91,6 +91,10 @@ class Loop:
         if self.state.best not in (-1, self.state.step):
             self._restore(self._parts.checkpoints.at(self.state.best), weights_only=True)
 
+    def release(self) -> None:
+        """Give back what only steps need: moments of the optimiser, of which checkpoints hold the last, and the mean of rounds."""
+        del self._optimiser, self._soup, self._steps
+
     def run(self, should_stop: Callable[[], bool]) -> str:
         """Take all steps that are left.
 
