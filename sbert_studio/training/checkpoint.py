@@ -24,6 +24,8 @@ _PREFIX, _COPY = "step-", "best-"
 class Checkpoints:
     """``checkpoints/step-<n>/`` below a run's folder: the newest two, whole, and the best of each, without its optimiser.
 
+    That of the last step has no optimiser either: nothing is left for it to do.
+
     A checkpoint is written under a name of its own before an older one is removed, so at no moment is there none; the one before
     the newest stays, to go on from where the newest is found damaged. The best weights, which nothing could replace once later steps
     have been taken, have a copy: ``checkpoints/best-<n>/``.
@@ -65,7 +67,7 @@ class Checkpoints:
         """
         target = self.at(state.step)
         with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
-            files = {MODEL: tensors.encoder, OBJECTIVE: tensors.objective, OPTIMISER: tensors.optimiser}
+            files = {MODEL: tensors.encoder, OBJECTIVE: tensors.objective} | ({OPTIMISER: tensors.optimiser} if tensors.optimiser else {})
             with ThreadPoolExecutor(2, "checkpoint") as pool:  # one is digested while the other is written
                 digests = list(pool.map(lambda name: write_tensors(part / name, files[name]), files))
             write_state(part / STATE, state, dict(zip(files, digests, strict=True)))

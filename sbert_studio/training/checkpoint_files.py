@@ -52,7 +52,7 @@ class State:
 
 @dataclass(frozen=True)
 class Tensors:
-    """What is tuned: the encoder's and the objective's weights by name, and the optimiser's state of them."""
+    """What is tuned: the encoder's and the objective's weights by name, and the optimiser's state of them, none after the last step."""
 
     encoder: Mapping[str, Tensor]
     objective: Mapping[str, Tensor]
@@ -78,7 +78,7 @@ def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
 
     if flaw := flaw_of(path, weights_only=weights_only):
         raise StudioError(f"a checkpoint of the run is damaged ({flaw})", "resume the run: it goes on from what is whole")
-    optimiser = {} if weights_only else load_file(path / OPTIMISER)
+    optimiser = {} if weights_only or not _has_optimiser(_read(path)[1]) else load_file(path / OPTIMISER)
     return Tensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser)
 
 
@@ -104,7 +104,7 @@ def flaw_of(path: Path, *, weights_only: bool) -> str:
         _, digests = _read(path)
     except StudioError:
         return f"{STATE} is missing or damaged"
-    for name in (MODEL, OBJECTIVE) if weights_only else (MODEL, OBJECTIVE, OPTIMISER):
+    for name in (MODEL, OBJECTIVE) if weights_only or not _has_optimiser(digests) else (MODEL, OBJECTIVE, OPTIMISER):
         file = path / name
         try:
             if digests is None and cut_short(file):
@@ -133,6 +133,11 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, str] | None]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StudioError(f"the checkpoint's {STATE} is damaged", "resume the run: it goes on from what is whole") from error
     return values["state"], values["files"]
+
+
+def _has_optimiser(digests: Mapping[str, str] | None) -> bool:
+    """Whether an optimiser's state was written: there is none where no step is left to take."""
+    return digests is None or OPTIMISER in digests
 
 
 def _digest(values: Mapping[str, Any]) -> str:

@@ -227,6 +227,33 @@ def test_a_checkpoint_of_an_older_version_is_read(tmp_path: Path) -> None:
     assert "cut short" in checkpoints.mend()[0]
 
 
+@pytest.mark.parametrize("harm", [None, flip])
+def test_the_last_checkpoint_has_no_optimiser_and_is_gone_on_from(
+    tmp_path: Path, whole: dict[str, torch.Tensor], monkeypatch: pytest.MonkeyPatch, harm: Callable[[Path], None] | None
+) -> None:
+    class Died(Exception):
+        pass
+
+    def die(*_given: object) -> None:
+        raise Died
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sbert_studio.training.trainer.export", die)
+        with pytest.raises(Died):
+            train(SPEC, scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
+    newest = Checkpoints(tmp_path).newest()
+    assert newest is not None and not (newest / "optimiser.safetensors").exists()
+    assert read_tensors(newest).optimiser == {}
+    if harm is not None:
+        harm(newest / "encoder.safetensors")
+    told = Told()
+    train(SPEC, scored_pairs(), told, never, encoder=tiny_encoder(), folder=tmp_path, resume=True)
+    started = told.of(Started)[0]
+    assert (started.step == started.steps) is (harm is None)
+    for key, weight in weights(tmp_path / "model").items():
+        assert torch.equal(weight, whole[key]), key
+
+
 def test_damaged_weights_are_refused_when_they_are_read(tmp_path: Path) -> None:
     checkpoints, some = Checkpoints(tmp_path), {"w": torch.ones(3)}
     path = checkpoints.write(State("i", 10, 10), Tensors(some, some, some))

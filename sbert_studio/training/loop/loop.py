@@ -226,8 +226,8 @@ class Loop:
         if self._judge is None:
             self.state = replace(self.state, best=self.state.step)
         if self._processes.main:
-            encoder, objective = self._learning
-            path = self._parts.checkpoints.write(self.state, Tensors(encoder, objective, self._optimiser.tensors() | self._soup.tensors()))
+            going_on = {} if self.state.step == self._schedule.steps else self._optimiser.tensors() | self._soup.tensors()
+            path = self._parts.checkpoints.write(self.state, Tensors(*self._learning, going_on))
             self._parts.say(Saved(self.state.step, str(path)))
         self._processes.wait()
         self._saved_at = time.perf_counter()
