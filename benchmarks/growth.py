@@ -5,10 +5,11 @@ Each point is measured in a process of its own, whose most memory it is; what it
 (`base`). Texts are sentences of the public sets in DATA, recombined beyond the 55,000 that these hold; from `--encoded` rows on texts are
 not encoded, for it would take hours. Search, mine and map are given synthetic vectors, drawn around those of real sentences
 (benchmarks/drawn.py), mapped from a file. Writes growth.json after each point and goes on where it stopped; then growth.svg, a chart of
-both, with the exponents b of the fits cost = a · rows ** b (least squares of logarithms, from 10,000 rows on). Memory is fitted less its
-base.
+both, and the table of PERFORMANCE.md where there is one, with the exponents b of the fits cost = a · rows ** b (least squares of
+logarithms, from 10,000 rows on). Memory is fitted less its base.
 
-A search is by the index that the studio makes: exact below fifty thousand rows, else its time holds no building, which is told as `built`.
+A search is by the index that the studio makes: exact below fifty thousand rows, else its time holds no building, which is told as `built`;
+its memory does, and what was read of the mapped vectors, which the system takes back where it is wanted.
 """
 
 from __future__ import annotations
@@ -26,16 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from growth_chart import Point, Points, chart, exponents, table
 
 from sbert_studio.workspace import write_json
 
 _ROWS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-_FITTED_FROM = 10_000
 _QUERIES = 50
-_COLOURS = {"encode": "#4f7df3", "search": "#2fa36b", "mine": "#d9822b", "map": "#b455c9"}
-_INK = "#808080"  # readable on light and on dark
-_WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 400, 300, 62, 60, 92
-Point = dict[str, Any]
+_BEGIN, _END = "<!-- growth -->", "<!-- /growth -->"
 
 
 def encode(data: Path, _vectors: Path, rows: int) -> Point:
@@ -60,17 +58,20 @@ def search(_data: Path, vectors: Path, rows: int) -> Point:
 
     found = np.load(vectors, mmap_mode="r")[:rows]
     queries = np.load(vectors.with_name("queries.npy"))
-    index, start = SemanticIndex(found), time.perf_counter()
+    Cells.of(found[:1000])  # imports what an index needs, whether there will be one or not
+    base, start = _peak(), time.perf_counter()
+    index = SemanticIndex(found)
     if rows >= LARGE:
         index.approximate = measured(Cells.of(found), index.exact)
-    built, base = time.perf_counter() - start, _peak()
+    built = time.perf_counter() - start
     index.find(queries[0])
     seconds = []
     for query in queries:
         start = time.perf_counter()
         index.find(query)
         seconds.append(time.perf_counter() - start)
-    return {"seconds": statistics.median(seconds), "built": built, "base": base, "memory": _peak()}
+    indexed = index.approximate is not None
+    return {"seconds": statistics.median(seconds), "built": built, "base": base, "memory": _peak(), "indexed": indexed}
 
 
 def mine(_data: Path, vectors: Path, rows: int) -> Point:
@@ -80,8 +81,11 @@ def mine(_data: Path, vectors: Path, rows: int) -> Point:
 
     found = np.load(vectors, mmap_mode="r")[:rows]
     most_similar_pairs(found[:1000])
-    timed = _timed(lambda: most_similar_pairs(found) if rows < EXACT_BELOW else nearly_most_similar_pairs(found))
-    return {**timed, "exact": rows < EXACT_BELOW}
+    if rows < EXACT_BELOW:
+        return _timed(lambda: most_similar_pairs(found))
+    recalls = list[float]()
+    timed = _timed(lambda: recalls.append(nearly_most_similar_pairs(found)[1].share))
+    return {**timed, "recall": recalls[0]}
 
 
 def map(_data: Path, vectors: Path, rows: int) -> Point:
@@ -110,7 +114,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="forget what was measured before")
     given = parser.parse_args()
     kept = given.out / "growth.json"
-    points: dict[str, dict[str, Point]] = json.loads(kept.read_text())["points"] if kept.exists() and not given.again else {}
+    points: Points = json.loads(kept.read_text())["points"] if kept.exists() and not given.again else {}
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         vectors = Path(folder) / "vectors.npy"
@@ -130,75 +134,16 @@ def main() -> int:
                 _write(kept, points)
     _write(kept, points)
     (given.out / "growth.svg").write_text(chart(points), encoding="utf-8")
+    page = given.out / "PERFORMANCE.md"
+    if page.is_file():
+        before, rest = page.read_text(encoding="utf-8").split(_BEGIN)
+        page.write_text(f"{before}{_BEGIN}\n\n{table(points)}\n\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
     return int(failed)
 
 
-def exponent(rows: list[int], costs: list[float]) -> float | None:
-    """b of cost = a · rows ** b; none where fewer than two points can be fitted."""
-    used = [(count, cost) for count, cost in zip(rows, costs, strict=True) if count >= _FITTED_FROM and cost > 0]
-    return float(np.polyfit(*np.log(np.array(used)).T, 1)[0]) if len(used) > 1 else None
-
-
-def chart(points: dict[str, dict[str, Point]]) -> str:
-    """An SVG of two panels, time and memory against rows, both axes logarithmic."""
-    panels = [("seconds", 1.0, "seconds"), ("memory", 2.0**20, "MiB at most")]
-    drawn = "".join(_panel(points, which, unit, title, _LEFT + at * (_WIDTH + _GAP)) for at, (which, unit, title) in enumerate(panels))
-    wide, high = _LEFT + 2 * _WIDTH + _GAP + 46, _TOP + _HEIGHT + 54
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="13" fill="{_INK}">\n'
-        f"<title>Time and memory against rows</title>\n{drawn}</svg>\n"
-    )
-
-
-def _panel(points: dict[str, dict[str, Point]], which: str, unit: float, title: str, left: int) -> str:
-    values = [point[which] / unit for found in points.values() for point in found.values()]
-    if not values:
-        return ""
-    low, high = np.floor(np.log10(min(values))), max(np.ceil(np.log10(max(values))), np.floor(np.log10(min(values))) + 1)
-    every = [int(rows) for found in points.values() for rows in found]
-    first, last = np.floor(np.log10(min(every))), max(np.ceil(np.log10(max(every))), np.floor(np.log10(min(every))) + 1)
-
-    def x(rows: float) -> float:
-        return float(left + (np.log10(rows) - first) / (last - first) * _WIDTH)
-
-    def y(value: float) -> float:
-        return float(_TOP + _HEIGHT - (np.log10(value) - low) / (high - low) * _HEIGHT)
-
-    lines = [f'<text x="{left}" y="{_TOP - 44}" font-weight="bold">{title}</text>']
-    for power in range(int(low), int(high) + 1):
-        at = y(10.0**power)
-        lines.append(f'<line x1="{left}" x2="{left + _WIDTH}" y1="{at:.1f}" y2="{at:.1f}" stroke="{_INK}" stroke-opacity=".3"/>')
-        lines.append(f'<text x="{left - 8}" y="{at + 4:.1f}" text-anchor="end">{10.0**power:,.10g}</text>')
-    for power in range(int(first), int(last) + 1):
-        at = x(10.0**power)
-        lines.append(f'<text x="{at:.1f}" y="{_TOP + _HEIGHT + 20}" text-anchor="middle">{10**power:,}</text>')
-    lines.append(f'<text x="{left + _WIDTH / 2}" y="{_TOP + _HEIGHT + 42}" text-anchor="middle">rows</text>')
-    for place, (work, found) in enumerate(points.items()):
-        rows = sorted(int(count) for count in found)
-        costs = [found[str(count)][which] / unit for count in rows]
-        fitted = exponent(rows, _costs(found, which))
-        name = work if fitted is None else f"{work}  b = {fitted:.2f}"
-        path = " ".join(f"{x(count):.1f},{y(cost):.1f}" for count, cost in zip(rows, costs, strict=True))
-        places, colour = list(zip(rows, costs, strict=True)), _COLOURS.get(work, _INK)
-        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
-        lines += [f'<circle cx="{x(count):.1f}" cy="{y(cost):.1f}" r="3.5" fill="{colour}"/>' for count, cost in places]
-        lines.append(f'<text x="{left + 10 + place % 2 * 190}" y="{_TOP - 26 + place // 2 * 17}" fill="{colour}">{name}</text>')
-    return "\n".join(lines) + "\n"
-
-
-def _costs(found: dict[str, Point], which: str) -> list[float]:
-    """By rising rows; of memory, what the work itself took."""
-    ordered = [found[count] for count in sorted(found, key=int)]
-    return [point[which] - point["base"] * (which == "memory") for point in ordered]
-
-
-def _write(path: Path, points: dict[str, dict[str, Point]]) -> None:
-    fits = {
-        work: {which: exponent(sorted(int(count) for count in found), _costs(found, which)) for which in ("seconds", "memory")}
-        for work, found in points.items()
-    }
+def _write(path: Path, points: Points) -> None:
     about = "seconds; memory and base in bytes; vectors drawn around real ones for search, mine and map; texts recombined for encode"
-    write_json(path, {"about": about, "exponents": fits, "points": points})
+    write_json(path, {"about": about, "exponents": exponents(points), "points": points})
 
 
 def _draw(data: Path, vectors: Path, rows: int) -> Point:

@@ -19,13 +19,16 @@ from pathlib import Path
 from typing import Any
 
 from ratios.base import HEAD, Ratio, Setting, Work
+from ratios.earlier import before
 from ratios.encoding import cached, encode, mixed
-from ratios.exploring import draw, mine, search
+from ratios.exploring import draw, million, mine, search
 from ratios.machine import rates
 from ratios.starting import start
 from ratios.training import memory, train
 
-WORKS: Mapping[str, Work] = {work.__name__: work for work in (encode, mixed, cached, train, memory, search, mine, draw, start)}
+WORKS: Mapping[str, Work] = {
+    work.__name__: work for work in (encode, mixed, cached, train, memory, search, mine, draw, start, million, before)
+}
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SHARE = 0.85
 _PLACES = {"public": "On public sets", "samples": "On the samples that come with the studio"}

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,25 @@ from sbert_studio.workspace import Workspace, digest_texts
 
 _K, _FINGERPRINT, _ROOM = 10, "0123456789abcdef", 8 << 30
 _CHANGED = 10
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What was found of one size.
+
+    Attributes:
+        medians, late: ``flat``, ``exact`` and ``index`` → the median and the 95th percentile of a query in each turn, in ms.
+        recall: of the index, of the ten nearest.
+        built, opened: seconds to make the index, and to open it in a new process.
+        share: of the index's file in the bytes of the vectors.
+    """
+
+    recall: float
+    built: float
+    opened: float
+    share: float
+    medians: dict[str, list[float]] = field(default_factory=dict)
+    late: dict[str, list[float]] = field(default_factory=dict)
 
 
 def main() -> None:
@@ -44,8 +64,8 @@ def main() -> None:
             one_size(source, rows, asked.turns, asked.queries, Path(folder), growth=not asked.no_growth)
 
 
-def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, growth: bool) -> tuple[dict[str, list[float]], float]:
-    """Print what was found; the median milliseconds of ``flat``, ``exact`` and ``index`` in each turn, and the recall of the index."""
+def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, growth: bool) -> Searched:
+    """Print what was found, and return it."""
     import faiss
 
     vectors, queries = source.rows(rows + _CHANGED, folder / "vectors.npy"), source.queries(count)
@@ -76,21 +96,23 @@ def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, 
         "index": (queries, lambda query: [hit.row for hit in index.find(query, _K).hits]),
     }
     medians: dict[str, list[float]] = {name: [] for name in asked}
+    late: dict[str, list[float]] = {name: [] for name in asked}
     recall = 0.0
     for turn in range(turns):
         for name, (some, ask) in asked.items():
             times, found = timed(some, ask)
             recall = float(np.mean([len(set(rows) & set(best.tolist())) / _K for rows, best in zip(found, truth, strict=False)]))
             medians[name].append(float(np.median(times)))
-            p95 = np.quantile(times, 0.95)
-            print(f"  turn {turn + 1} {name:>5}: p50 {np.median(times):7.2f} ms, p95 {p95:7.2f} ms, recall@{_K} {recall:.4f}", flush=True)
+            late[name].append(float(np.quantile(times, 0.95)))
+            told = f"p50 {medians[name][-1]:7.2f} ms, p95 {late[name][-1]:7.2f} ms, recall@{_K} {recall:.4f}"
+            print(f"  turn {turn + 1} {name:>5}: {told}", flush=True)
     for name in ("exact", "index"):
         ratios = [flat_time / ours for flat_time, ours in zip(medians["flat"], medians[name], strict=True)]
         print(f"  {name}: {statistics.median(ratios):.2f} × as fast as flat ({min(ratios):.2f} to {max(ratios):.2f})")
     if growth:
         del flat
         grown(files, vectors, texts, built)
-    return medians, recall
+    return Searched(recall, built, seconds, share, medians, late)
 
 
 def timed(queries: np.ndarray, ask: Callable[[np.ndarray], list[int]]) -> tuple[np.ndarray, list[list[int]]]:

@@ -1,13 +1,14 @@
-"""Search, closest pairs and the map, beside FAISS, sentence-transformers and umap-learn; vectors are given."""
+"""Search, closest pairs and the map, beside FAISS, bm25s, sentence-transformers and umap-learn; vectors are given."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import mapping
 import mining
 import searching
+import words_search
 from drawn import Drawn
 
 from sbert_studio.explore.maps.layout import EPOCHS, EPOCHS_OF_MANY, MANY
@@ -15,7 +16,7 @@ from sbert_studio.explore.maps.layout import EPOCHS, EPOCHS_OF_MANY, MANY
 from .base import Ratio, Setting
 from .encoding import PEER
 
-_SEARCHED, _MINED, _QUERIES = 100_000, 10_000, 300
+_SEARCHED, _MANY, _MINED, _QUERIES, _WORDED = 100_000, 1_000_000, 10_000, 300, 200
 
 
 def search(setting: Setting) -> Iterator[Ratio]:
@@ -23,16 +24,51 @@ def search(setting: Setting) -> Iterator[Ratio]:
     source = Drawn.around(setting.data)
     folder = setting.scratch / "search"
     folder.mkdir()
-    medians, recall = searching.one_size(source, _SEARCHED, setting.rounds, _QUERIES, folder, growth=False)
-    size = _SEARCHED * source.real.shape[1] * 4
-    floor = f"{size / 1e6:.0f} MB read: {size / setting.rates['memory'] / 1e6:.1f} ms at {setting.rates['memory']:.0f} GB/s"
-    seconds = {name: [value / 1000 for value in values] for name, values in medians.items()}
+    found = searching.one_size(source, _SEARCHED, setting.rounds, _QUERIES, folder, growth=False)
+    floor = _floor(_SEARCHED, source, setting)
     what = f"the ten nearest of {_SEARCHED:,} vectors"
-    yield Ratio("search-exact", f"{what}, exact", "FAISS flat", "s", seconds["exact"], seconds["flat"], "recall 1", floor, 1.0)
+    flat, exact, index = (_seconds(found.medians[name]) for name in ("flat", "exact", "index"))
+    yield Ratio("search-exact", f"{what}, exact", "FAISS flat", "s", exact, flat, "recall 1", floor, 1.0)
     if setting.data is None:
         return  # around so few sentences the ten nearest lie in too many cells: the index itself says that it is no use
-    told = f"recall@10 {recall:.4f}"
-    yield Ratio("search-index", f"{what}, by the index", "FAISS flat", "s", seconds["index"], seconds["flat"], told, floor, 10.0)
+    yield Ratio("search-index", f"{what}, by the index", "FAISS flat", "s", index, flat, f"recall@10 {found.recall:.4f}", floor, 10.0)
+
+
+def million(setting: Setting) -> Iterator[Ratio]:
+    """A million rows: by the index, by words, and by both. There are too few samples to draw so many around them."""
+    if setting.data is None:
+        return
+    source, folder = Drawn.around(setting.data), setting.scratch / "million"
+    folder.mkdir()
+    found = searching.one_size(source, _MANY, setting.rounds, _QUERIES, folder, growth=False)
+    floor = _floor(_MANY, source, setting)
+    what = f"the ten nearest of {_MANY:,} vectors"
+    flat = _seconds(found.medians["flat"])
+    yield Ratio("million-exact", f"{what}, exact", "FAISS flat", "s", _seconds(found.medians["exact"]), flat, "recall 1", floor, 1.0)
+    size = f"{found.share:.0%} of the vectors' bytes"
+    told = f"recall@10 {found.recall:.4f}; {size}; built in {found.built:.0f} s, opened in {found.opened:.2f} s"
+    index = _seconds(found.medians["index"])
+    yield Ratio("million-index", f"{what}, by the index", "FAISS flat", "s", index, flat, told, floor, 10.0)
+    late, of_flat = _seconds(found.late["index"]), _seconds(found.late["flat"])
+    yield Ratio("million-index-late", f"{what}, by the index, 95th percentile", "FAISS flat", "s", late, of_flat, told, floor)
+    words = words_search.compare(setting.data, _MANY, _WORDED, setting.rounds)
+    what, same = f"the ten best of {_MANY:,} texts by words", f"{words.same:.2f} of the ten best the same"
+    sides = [_seconds(words.medians[name]) for name in ("ours", "peer")]
+    yield Ratio("million-words", what, "bm25s", "s", sides[0], sides[1], same)
+    sides = [_seconds(words.late[name]) for name in ("ours", "peer")]
+    yield Ratio("million-words-late", f"{what}, 95th percentile", "bm25s", "s", sides[0], sides[1], same)
+    both = [_seconds(words.late[name]) for name in ("both", "peer")]
+    what = f"{what} and by meaning, the query encoded, 95th percentile"
+    yield Ratio("million-both-late", what, "bm25s, by words alone", "s", both[0], both[1])
+
+
+def _floor(rows: int, source: Drawn, setting: Setting) -> str:
+    size = rows * source.real.shape[1] * 4
+    return f"{size / 1e6:,.0f} MB read: {size / setting.rates['memory'] / 1e6:.1f} ms at {setting.rates['memory']:.0f} GB/s"
+
+
+def _seconds(milliseconds: Sequence[float]) -> list[float]:
+    return [value / 1000 for value in milliseconds]
 
 
 def mine(setting: Setting) -> Iterator[Ratio]:
