@@ -7,10 +7,10 @@ import gc
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 _WAIT = 0.25  # seconds between two questions whether what is waited for is still wanted
@@ -149,25 +149,57 @@ def unread(addresses: Collection[int]) -> None:
     Of a table of words a text needs a few rows; all of it was looked at once, to tell the model from others. Pages that were written to
     are of this process alone: a mapping that has such stays as it is. Nobody may write to the others meanwhile.
     """
+    _let_go(found for found in _mappings() if any(found.start <= address < found.start + found.size for address in addresses))
+
+
+def unread_below(folder: Path, beyond: int) -> None:
+    """Let go of what was read of all files below ``folder`` that are mapped, where that is more than ``beyond`` bytes (Linux).
+
+    The vectors of each corpus that was asked for stay mapped as long as it is known, and what a search read of them counts as this
+    process's memory. It is read again from the system's cache of files, or the disk, where it is asked for.
+    """
+    below = f"{folder.resolve()}/"
+    found = [mapping for mapping in _mappings() if mapping.path.startswith(below)]
+    if sum(mapping.resident for mapping in found) > beyond:
+        _let_go(found)
+
+
+class _Mapping(NamedTuple):
+    """A file that is mapped: where and over how many bytes, how many of them are in memory, and whether any was written to."""
+
+    start: int
+    size: int
+    path: str
+    resident: int
+    written: bool
+
+
+def _let_go(mappings: Iterable[_Mapping]) -> None:
     advise = getattr(_c_library(), "madvise", None)
     if advise is None:
         return
     with suppress(OSError, ValueError):
-        for start, size in _clean_mappings():
-            if any(start <= address < start + size for address in addresses):
-                advise(ctypes.c_void_p(start), ctypes.c_size_t(size), _NOT_NEEDED)
+        for found in mappings:
+            if not found.written:
+                advise(ctypes.c_void_p(found.start), ctypes.c_size_t(found.size), _NOT_NEEDED)
 
 
-def _clean_mappings() -> Iterator[tuple[int, int]]:
-    """Where each mapping of a file begins, and how long it is; those that nothing was written to."""
-    start = size = 0
-    for line in Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace").splitlines():
-        words = line.split(maxsplit=5)
-        if "-" in words[0] and not words[0].endswith(":"):
-            low, high = (int(part, 16) for part in words[0].split("-"))
-            start, size = (low, high - low) if len(words) == 6 and words[5].startswith("/") else (0, 0)
-        elif words[0] == "Anonymous:" and size and words[1] == "0":
-            yield start, size
+def _mappings() -> Iterator[_Mapping]:
+    """Each file that is mapped; none where the system does not tell."""
+    if sys.platform != "linux":
+        return
+    with suppress(OSError, ValueError):
+        start = size = resident = 0
+        path = ""
+        for line in Path("/proc/self/smaps").read_text(encoding="utf-8", errors="replace").splitlines():
+            words = line.split(maxsplit=5)
+            if "-" in words[0] and not words[0].endswith(":"):
+                low, high = (int(part, 16) for part in words[0].split("-"))
+                start, size, path = low, high - low, words[5] if len(words) == 6 and words[5].startswith("/") else ""
+            elif words[0] == "Rss:":
+                resident = int(words[1]) << 10
+            elif words[0] == "Anonymous:" and path:
+                yield _Mapping(start, size, path, resident, words[1] != "0")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from tiny_studio import sentences, studio_at, write_model
 
-from sbert_studio.caches import LruCache, bytes_of, unread
+from sbert_studio.caches import LruCache, bytes_of, unread, unread_below
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.studio.keeping import Keeper
 
@@ -137,6 +137,21 @@ def test_what_was_read_of_a_mapped_file_is_let_go_and_what_was_written_stays(tmp
     after = _mapped(tmp_path / "a.npy")
     assert 30 << 20 < before - after < 34 << 20, "of the three mappings one was let go"
     assert float(read.sum()) == whole and changed[7] == 8.0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_what_was_read_of_mapped_files_below_a_folder_is_let_go_where_it_is_much(tmp_path: Path) -> None:
+    for name in ("home/vectors/a b.npy", "home/vectors/c.npy", "homes/d.npy"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        np.save(tmp_path / name, np.arange(4_000_000, dtype=np.float32))
+    arrays = {path: np.load(path, mmap_mode="r") for path in sorted(tmp_path.rglob("*.npy"))}
+    sums = {path: float(array.sum()) for path, array in arrays.items()}
+    assert all(_mapped(path) > 15 << 20 for path in arrays)
+    unread_below(tmp_path / "home", 40 << 20)
+    assert all(_mapped(path) > 15 << 20 for path in arrays), "it is less than that"
+    unread_below(tmp_path / "home", 20 << 20)
+    assert [_mapped(path) > 15 << 20 for path in arrays] == [False, False, True]
+    assert {path: float(array.sum()) for path, array in arrays.items()} == sums
 
 
 def _mapped(path: Path) -> int:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..caches import give_back
+from ..caches import give_back, unread_below
 from ..errors import StudioError, plainly
 from ..runs.records.record import Run
 from ..workspace import Workspace, write_json
@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 _EVERY = 15.0
 _NOTICE = timedelta(days=1)
 _GROWN = 64 << 20
+_READ = 8  # the share of the memory of caches beyond which what was read of mapped vectors is let go
 
 
 class Keeper:
@@ -115,6 +116,7 @@ class Keeper:
         finally:
             if (self._trained and not busy) or resident_bytes() > self._resident + _GROWN:
                 give_back()
+                unread_below(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _READ)
                 self._resident = resident_bytes()
             self._trained = busy
 
