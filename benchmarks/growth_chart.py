@@ -11,15 +11,29 @@ Points = dict[str, dict[str, Point]]
 _FITTED_FROM = 10_000
 _COLOURS = {"encode": "#4f7df3", "search": "#2fa36b", "mine": "#d9822b", "map": "#b455c9"}
 _INK = "#808080"  # readable on light and on dark
-_WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 400, 300, 62, 60, 92
+_WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 400, 300, 62, 108, 92
 
 
-def exponents(points: Points) -> dict[str, dict[str, float | None]]:
-    """Work → ``seconds`` and ``memory`` → b of cost = a · rows ** b."""
+def exponents(points: Points) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Work → way of doing it → ``seconds`` and ``memory`` → b of cost = a · rows ** b."""
     return {
-        work: {which: exponent(sorted(int(count) for count in found), _costs(found, which)) for which in ("seconds", "memory")}
+        work: {
+            way: {
+                which: exponent([rows for rows, _ in some], _costs([point for _, point in some], which)) for which in ("seconds", "memory")
+            }
+            for way, some in _ways(found).items()
+        }
         for work, found in points.items()
     }
+
+
+def _ways(found: dict[str, Point]) -> dict[str, list[tuple[int, Point]]]:
+    """The points of each way of doing a work, by rising rows: what is exact for few rows and not for many grows differently."""
+    ways: dict[str, list[tuple[int, Point]]] = {}
+    for rows in sorted(int(count) for count in found):
+        point = found[str(rows)]
+        ways.setdefault(point.get("way", ""), []).append((rows, point))
+    return ways
 
 
 def table(points: Points) -> str:
@@ -29,9 +43,13 @@ def table(points: Points) -> str:
     for work, found in points.items():
         fits = exponents(points)[work]
         cells = [_cell(found.get(str(count))) for count in rows]
-        told = ", ".join("–" if fit is None else f"{fit:.2f}" for fit in fits.values())
+        told = "; ".join(f"{way} {', '.join(_shown(fit) for fit in by.values())}".strip() for way, by in fits.items())
         lines.append(f"| {work} | {' | '.join(cells)} | {told} |")
     return "\n".join(lines)
+
+
+def _shown(fit: float | None) -> str:
+    return "–" if fit is None else f"{fit:.2f}"
 
 
 def _cell(point: Point | None) -> str:
@@ -73,7 +91,7 @@ def _panel(points: Points, which: str, unit: float, title: str, left: int) -> st
     def y(value: float) -> float:
         return float(_TOP + _HEIGHT - (np.log10(value) - low) / (high - low) * _HEIGHT)
 
-    lines = [f'<text x="{left}" y="{_TOP - 44}" font-weight="bold">{title}</text>']
+    lines = [f'<text x="{left}" y="{_TOP - 92}" font-weight="bold">{title}</text>']
     for power in range(int(low), int(high) + 1):
         at = y(10.0**power)
         lines.append(f'<line x1="{left}" x2="{left + _WIDTH}" y1="{at:.1f}" y2="{at:.1f}" stroke="{_INK}" stroke-opacity=".3"/>')
@@ -83,20 +101,19 @@ def _panel(points: Points, which: str, unit: float, title: str, left: int) -> st
         at = x(10.0**power)
         lines.append(f'<text x="{at:.1f}" y="{_TOP + _HEIGHT + 20}" text-anchor="middle">{10**power:,}</text>')
     lines.append(f'<text x="{left + _WIDTH / 2}" y="{_TOP + _HEIGHT + 42}" text-anchor="middle">rows</text>')
+    fits = exponents(points)
     for place, (work, found) in enumerate(points.items()):
         rows = sorted(int(count) for count in found)
         costs = [found[str(count)][which] / unit for count in rows]
-        fitted = exponent(rows, _costs(found, which))
-        name = work if fitted is None else f"{work}  b = {fitted:.2f}"
+        name = f"{work}: " + ", ".join(f"{way} b = {_shown(by[which])}".strip() for way, by in fits[work].items())
         path = " ".join(f"{x(count):.1f},{y(cost):.1f}" for count, cost in zip(rows, costs, strict=True))
         places, colour = list(zip(rows, costs, strict=True)), _COLOURS.get(work, _INK)
         lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
         lines += [f'<circle cx="{x(count):.1f}" cy="{y(cost):.1f}" r="3.5" fill="{colour}"/>' for count, cost in places]
-        lines.append(f'<text x="{left + 10 + place % 2 * 190}" y="{_TOP - 26 + place // 2 * 17}" fill="{colour}">{name}</text>')
+        lines.append(f'<text x="{left + 10}" y="{_TOP - 72 + place * 17}" fill="{colour}">{name}</text>')
     return "\n".join(lines) + "\n"
 
 
-def _costs(found: dict[str, Point], which: str) -> list[float]:
-    """By rising rows; of memory, what the work itself took."""
-    ordered = [found[count] for count in sorted(found, key=int)]
-    return [point[which] - point["base"] * (which == "memory") for point in ordered]
+def _costs(found: list[Point], which: str) -> list[float]:
+    """Of memory, what the work itself took."""
+    return [point[which] - point["base"] * (which == "memory") for point in found]

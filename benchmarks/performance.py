@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--guard", action="store_true")
     asked = parser.parse_args(arguments)
-    names = [name for name in asked.given if name in WORKS] or list(WORKS)
+    names = [name for name in WORKS if name in asked.given] or list(WORKS)
     data = next((Path(name) for name in asked.given if name not in WORKS), None)
     if data is not None and not data.is_dir():
         parser.error(f"{data} is neither a folder nor one of {', '.join(WORKS)}")
@@ -53,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.guard:
         return guard(found, claims.get(setting.place, {}).get("ratios", {}))
     place = claims.setdefault(setting.place, {"ratios": {}})
-    place["machine"] = {"processor": processor(), "rates": dict(setting.rates)}
+    if "machine" not in place or names == list(WORKS):
+        place["machine"] = {"processor": processor(), "rates": dict(setting.rates)}
     place["ratios"] |= {ratio.key: ratio.to_json() for ratio in found}
     (DOCS / "performance.json").write_text(json.dumps(claims, indent=1) + "\n", encoding="utf-8")
     page = DOCS / "PERFORMANCE.md"

@@ -37,12 +37,14 @@ class Searched:
 
     Attributes:
         medians, late: ``flat``, ``exact`` and ``index`` → the median and the 95th percentile of a query in each turn, in ms.
-        recall: of the index, of the ten nearest.
+        recall: of the exact search and of the index, of the ten nearest.
+        read: bytes that a query reads in the index: the centres of all cells, and as many cells as it looks into.
         built, opened: seconds to make the index, and to open it in a new process.
         share: of the index's file in the bytes of the vectors.
     """
 
-    recall: float
+    recall: dict[str, float]
+    read: float
     built: float
     opened: float
     share: float
@@ -97,14 +99,14 @@ def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, 
     }
     medians: dict[str, list[float]] = {name: [] for name in asked}
     late: dict[str, list[float]] = {name: [] for name in asked}
-    recall = 0.0
+    recall: dict[str, float] = {}
     for turn in range(turns):
         for name, (some, ask) in asked.items():
             times, found = timed(some, ask)
-            recall = float(np.mean([len(set(rows) & set(best.tolist())) / _K for rows, best in zip(found, truth, strict=False)]))
+            recall[name] = float(np.mean([len(set(rows) & set(best.tolist())) / _K for rows, best in zip(found, truth, strict=False)]))
             medians[name].append(float(np.median(times)))
             late[name].append(float(np.quantile(times, 0.95)))
-            told = f"p50 {medians[name][-1]:7.2f} ms, p95 {late[name][-1]:7.2f} ms, recall@{_K} {recall:.4f}"
+            told = f"p50 {medians[name][-1]:7.2f} ms, p95 {late[name][-1]:7.2f} ms, recall@{_K} {recall[name]:.4f}"
             print(f"  turn {turn + 1} {name:>5}: {told}", flush=True)
     for name in ("exact", "index"):
         ratios = [flat_time / ours for flat_time, ours in zip(medians["flat"], medians[name], strict=True)]
@@ -112,7 +114,9 @@ def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, 
     if growth:
         del flat
         grown(files, vectors, texts, built)
-    return Searched(recall, built, seconds, share, medians, late)
+    cells, reach = index.approximate.cells.count, index.approximate.reach(_K)
+    probes = cells if reach is None else reach.probes
+    return Searched(recall, vectors.shape[1] * (4 * cells + rows * probes / cells), built, seconds, share, medians, late)
 
 
 def timed(queries: np.ndarray, ask: Callable[[np.ndarray], list[int]]) -> tuple[np.ndarray, list[list[int]]]:

@@ -18,7 +18,7 @@ POINTS = {
     "mine": {
         str(rows): {"seconds": 1e-9 * rows**1.5, "memory": (100 + rows / 1000) * MIB, "base": 100 * MIB} for rows in (1000, 10_000, 100_000)
     },
-    "search": {"1000": {"seconds": 0.00007, "memory": 41 * MIB, "base": 40 * MIB}},
+    "search": {"1000": {"seconds": 0.00007, "memory": 41 * MIB, "base": 40 * MIB, "way": "exact"}},
 }
 
 
@@ -26,8 +26,15 @@ def test_the_exponent_is_that_of_the_cost_from_ten_thousand_rows_on() -> None:
     assert growth_chart.exponent([1000, 10_000, 100_000, 1_000_000], [77.0, 1.0, 10.0, 100.0]) == pytest.approx(1.0)
     assert growth_chart.exponent([1000, 10_000], [1.0, 2.0]) is None
     fits = growth_chart.exponents(POINTS)
-    assert fits["mine"] == {"seconds": pytest.approx(1.5), "memory": pytest.approx(1.0)}, "memory is fitted less its base"
-    assert fits["search"] == {"seconds": None, "memory": None}
+    assert fits["mine"][""] == {"seconds": pytest.approx(1.5), "memory": pytest.approx(1.0)}, "memory is fitted less its base"
+    assert fits["search"]["exact"] == {"seconds": None, "memory": None}
+
+
+def test_ways_of_one_work_are_fitted_apart() -> None:
+    costs = {10_000: ("exact", 1.0), 20_000: ("exact", 4.0), 100_000: ("by the index", 2.0), 200_000: ("by the index", 2.0)}
+    points = {str(rows): {"seconds": cost, "memory": cost, "base": 0.0, "way": way} for rows, (way, cost) in costs.items()}
+    fits = growth_chart.exponents({"search": points})["search"]
+    assert [fits[way]["seconds"] for way in ("exact", "by the index")] == [pytest.approx(2.0), pytest.approx(0.0)]
 
 
 def test_the_table_tells_time_and_memory_beyond_the_base() -> None:
@@ -35,7 +42,7 @@ def test_the_table_tells_time_and_memory_beyond_the_base() -> None:
         "| work | 1,000 | 10,000 | 100,000 | b of time, of memory |",
         "|---|---|---|---|---|",
         "| mine | 0.032 ms, 1 MiB | 1 ms, 10 MiB | 32 ms, 100 MiB | 1.50, 1.00 |",
-        "| search | 0.07 ms, 1 MiB | – | – | –, – |",
+        "| search | 0.07 ms, 1 MiB | – | – | exact –, – |",
     ]
     with_recall = {"mine": {"300000": {"seconds": 6.056, "memory": 2 * MIB, "base": MIB, "recall": 0.98765}}}
     assert "| 6.06 s, 1 MiB, recall 0.988 |" in growth_chart.table(with_recall)

@@ -25,13 +25,15 @@ def search(setting: Setting) -> Iterator[Ratio]:
     folder = setting.scratch / "search"
     folder.mkdir()
     found = searching.one_size(source, _SEARCHED, setting.rounds, _QUERIES, folder, growth=False)
-    floor = _floor(_SEARCHED, source, setting)
+    floor = _floor(4.0 * _SEARCHED * source.real.shape[1], setting)
     what = f"the ten nearest of {_SEARCHED:,} vectors"
     flat, exact, index = (_seconds(found.medians[name]) for name in ("flat", "exact", "index"))
-    yield Ratio("search-exact", f"{what}, exact", "FAISS flat", "s", exact, flat, "recall 1", floor, 1.0)
+    yield Ratio("search-exact", f"{what}, exact", "FAISS flat", "s", exact, flat, _recall(found, "exact"), floor, 1.0)
     if setting.data is None:
         return  # around so few sentences the ten nearest lie in too many cells: the index itself says that it is no use
-    yield Ratio("search-index", f"{what}, by the index", "FAISS flat", "s", index, flat, f"recall@10 {found.recall:.4f}", floor, 10.0)
+    yield Ratio(
+        "search-index", f"{what}, by the index", "FAISS flat", "s", index, flat, _recall(found, "index"), _floor(found.read, setting), 10.0
+    )
 
 
 def million(setting: Setting) -> Iterator[Ratio]:
@@ -41,12 +43,15 @@ def million(setting: Setting) -> Iterator[Ratio]:
     source, folder = Drawn.around(setting.data), setting.scratch / "million"
     folder.mkdir()
     found = searching.one_size(source, _MANY, setting.rounds, _QUERIES, folder, growth=False)
-    floor = _floor(_MANY, source, setting)
+    floor = _floor(4.0 * _MANY * source.real.shape[1], setting)
     what = f"the ten nearest of {_MANY:,} vectors"
     flat = _seconds(found.medians["flat"])
-    yield Ratio("million-exact", f"{what}, exact", "FAISS flat", "s", _seconds(found.medians["exact"]), flat, "recall 1", floor, 1.0)
+    yield Ratio(
+        "million-exact", f"{what}, exact", "FAISS flat", "s", _seconds(found.medians["exact"]), flat, _recall(found, "exact"), floor, 1.0
+    )
     size = f"{found.share:.0%} of the vectors' bytes"
-    told = f"recall@10 {found.recall:.4f}; {size}; built in {found.built:.0f} s, opened in {found.opened:.2f} s"
+    floor = _floor(found.read, setting)
+    told = f"{_recall(found, 'index')}; {size}; built in {found.built:.0f} s, opened in {found.opened:.2f} s"
     index = _seconds(found.medians["index"])
     yield Ratio("million-index", f"{what}, by the index", "FAISS flat", "s", index, flat, told, floor, 10.0)
     late, of_flat = _seconds(found.late["index"]), _seconds(found.late["flat"])
@@ -62,9 +67,12 @@ def million(setting: Setting) -> Iterator[Ratio]:
     yield Ratio("million-both-late", what, "bm25s, by words alone", "s", both[0], both[1])
 
 
-def _floor(rows: int, source: Drawn, setting: Setting) -> str:
-    size = rows * source.real.shape[1] * 4
-    return f"{size / 1e6:,.0f} MB read: {size / setting.rates['memory'] / 1e6:.1f} ms at {setting.rates['memory']:.0f} GB/s"
+def _recall(found: searching.Searched, which: str) -> str:
+    return f"recall@10 {found.recall[which]:.4f}"
+
+
+def _floor(size: float, setting: Setting) -> str:
+    return f"{size / 1e6:,.3g} MB read: {size / setting.rates['memory'] / 1e6:.2g} ms at {setting.rates['memory']:.0f} GB/s"
 
 
 def _seconds(milliseconds: Sequence[float]) -> list[float]:

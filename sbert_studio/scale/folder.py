@@ -112,7 +112,7 @@ class JobFolder:
         with atomic_file(self.shard(shard.number)) as part:
             pq.write_table(
                 table, part, row_group_size=_GROUP, compression=packed | {"vector.list.element": "none"}, use_dictionary=False,
-                write_statistics=list(packed),
+                write_statistics=list(packed), write_page_checksum=True,
             )  # fmt: skip
             digest, size = digest_file(part), part.stat().st_size
         receipt = Receipt(shard.number, table.num_rows, left_out, digest, size, dict(facts))

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,15 +69,12 @@ def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
 
 
 def _seen(path: Path) -> tuple[SourceFile, list[tuple[str, str]]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         digest = _footer(path)
-        with pq.ParquetFile(path) as opened:
-            rows, schema = opened.metadata.num_rows, opened.schema_arrow
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise StudioError(f"{path.name} is not a Parquet file that can be read", "write it again, or leave it out") from error
+    with opened(path, "write it again, or leave it out") as file:
+        rows, schema = file.metadata.num_rows, file.schema_arrow
     return SourceFile(str(path), rows, path.stat().st_size, digest), [(field.name, str(field.type)) for field in schema]
 
 
@@ -90,6 +88,26 @@ def _footer(path: Path) -> str:
         return hashlib.sha256(file.read(length)).hexdigest()[:16]
 
 
+@contextmanager
+def opened(path: str | Path, hint: str = "write it again, or begin anew without it") -> Iterator[Any]:
+    """An open Parquet file; pages that hold a checksum, as the shards that are written here do, are compared with it as they are read.
+
+    Args:
+        hint: what to do about a file that is gone or damaged.
+
+    Raises:
+        StudioError: it is.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            yield file
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise StudioError(f"{Path(path).name} cannot be read: it is gone or damaged", hint) from error
+
+
 def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -> Any:
     """Rows ``start`` to ``start + rows`` of some columns of a Parquet file, as an Arrow table; no more of it is unpacked at once.
 
@@ -97,25 +115,21 @@ def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -
         StudioError: the file is gone or damaged, or has no such columns.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as opened:
-            lacking = [name for name in columns if name not in opened.schema_arrow.names]
-            if lacking:
-                raise _no_column(Path(path).name, lacking[0], opened.schema_arrow.names)
-            sizes = [opened.metadata.row_group(place).num_rows for place in range(opened.metadata.num_row_groups)]
-            groups, skipped, seen = [], 0, 0
-            for place, size in enumerate(sizes):
-                if seen + size <= start:
-                    skipped += size
-                elif seen < start + rows:
-                    groups.append(place)
-                seen += size
-            parts = list(_within(opened.iter_batches(rows or 1, groups, columns=list(columns)), start - skipped, rows)) if groups else []
-            schema = pa.schema([opened.schema_arrow.field(name) for name in columns])
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise StudioError(f"{Path(path).name} cannot be read", "write it again, or begin anew without it") from error
+    with opened(path) as file:
+        lacking = [name for name in columns if name not in file.schema_arrow.names]
+        if lacking:
+            raise _no_column(Path(path).name, lacking[0], file.schema_arrow.names)
+        sizes = [file.metadata.row_group(place).num_rows for place in range(file.metadata.num_row_groups)]
+        groups, skipped, seen = [], 0, 0
+        for place, size in enumerate(sizes):
+            if seen + size <= start:
+                skipped += size
+            elif seen < start + rows:
+                groups.append(place)
+            seen += size
+        parts = list(_within(file.iter_batches(rows or 1, groups, columns=list(columns)), start - skipped, rows)) if groups else []
+        schema = pa.schema([file.schema_arrow.field(name) for name in columns])
     return pa.Table.from_batches(parts, schema if not parts else None)
 
 

@@ -10,7 +10,9 @@ import numpy as np
 
 from ..errors import StudioError
 from .folder import JobFolder
-from .sources import read_rows
+from .sources import opened, read_rows
+
+_AGAIN = "encode into this folder once more: what is damaged is made anew"
 
 
 class ShardedVectors:
@@ -66,19 +68,17 @@ class ShardedVectors:
 
     def _groups(self, rows: np.ndarray, columns: list[str]) -> Iterator[tuple[np.ndarray, Any]]:
         """(places among ``rows``, their cells), for each row group that holds some of them."""
-        import pyarrow.parquet as pq
-
         shards = np.searchsorted(self._starts, rows, side="right") - 1
         for shard in np.unique(shards):
             places = np.flatnonzero(shards == shard)
             within = rows[places] - self._starts[shard]
-            with pq.ParquetFile(self.folder.shard(self.receipts[shard].number)) as opened:
-                sizes = [opened.metadata.row_group(group).num_rows for group in range(opened.metadata.num_row_groups)]
+            with opened(self.folder.shard(self.receipts[shard].number), _AGAIN) as file:
+                sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
                 starts = np.cumsum([0, *sizes])
                 groups = np.searchsorted(starts, within, side="right") - 1
                 for group in np.unique(groups):
                     chosen = groups == group
-                    yield places[chosen], opened.read_row_group(int(group), columns).take(within[chosen] - starts[group])
+                    yield places[chosen], file.read_row_group(int(group), columns).take(within[chosen] - starts[group])
 
     def _read(self, number: int, start: int, rows: int, columns: list[str]) -> Any:
         return read_rows(self.folder.shard(number), start, rows, columns)

@@ -28,7 +28,7 @@ from sbert_studio.scale.sources import find_sources, read_rows
 from sbert_studio.scale.vectors import ShardedVectors
 from sbert_studio.studio.scaling import Sharding
 
-from .shards import digests, encoded, texts_of, write_texts
+from .shards import ROWS, digests, encoded, texts_of, write_texts
 
 
 @pytest.fixture
@@ -135,6 +135,34 @@ def test_files_that_do_not_fit_are_named(texts: Path, tmp_path: Path) -> None:
     with pytest.raises(StudioError, match=r"9\.parquet is not a Parquet file"):
         find_sources(texts)
     assert len(find_sources(f"{texts}/[01].parquet")) == 2
+
+
+@pytest.mark.parametrize("place", ["within a vector", "at its end", "gone"])
+def test_a_damaged_shard_is_named_wherever_it_is_read_and_made_anew(home: Path, texts: Path, tmp_path: Path, place: str) -> None:
+    out = tmp_path / "out"
+    encoded(home, texts, out)
+    before, rows = digests(out), ShardedVectors(out)
+    path = out / "shards" / "part-000002.parquet"
+    data, row = bytearray(path.read_bytes()), 2 * ROWS + 3
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    at = data.find(rows.vectors([row]).tobytes()) + 7 if place == "within a vector" else footer
+    assert at > 6
+    data[at] ^= 0x80
+    if place == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(data)
+    works = [lambda: rows.vectors([0, row]), lambda: list(rows.blocks()), lambda: mined(home, out)]
+    for work in works:
+        with pytest.raises(StudioError, match=r"part-000002\.parquet cannot be read|is not finished"):
+            work()
+    encoded(home, texts, out)
+    assert digests(out) == before
+
+
+def mined(home: Path, vectors: Path) -> object:
+    with studio_at(home, home / "model") as studio:
+        return studio.scale.mine(vectors, How(), 5)
 
 
 def test_a_table_of_another_format_is_cut_into_shards(home: Path, tmp_path: Path) -> None:

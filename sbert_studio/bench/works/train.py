@@ -26,9 +26,9 @@ _WARMUP, _DECAY, _LONGEST_GRADIENT = 0.1, 0.01, 1.0
 class Train(Benchmark):
     """Pairs a second of cosine regression on scored pairs, everything between the loaded model and the trained one on disk counted.
 
-    Both sides tokenise, train, and write the last checkpoint and the model's folder. Round ``i`` uses seed ``options.seed + i``. A limit
-    takes rows at even distances, since files are often sorted and the first rows short. With ``options.test``, both sides'
-    models are judged by the same code.
+    Both sides tokenise, train, and write the model's folder and the last checkpoint, the latter without an optimiser, for which nothing
+    is left to do. Round ``i`` uses seed ``options.seed + i``. A limit takes rows at even distances, since files are often sorted and the
+    first rows short. With ``options.test``, both sides' models are judged by the same code.
     """
 
     def measure(self, bench: Bench, progress: Progress | None) -> Duel:
@@ -115,6 +115,7 @@ class Match:
                     seed=options.seed + turn,
                     save_strategy="epoch",
                     save_total_limit=1,
+                    save_only_model=True,
                     logging_strategy="no",
                     report_to="none",
                     disable_tqdm=True,
