@@ -186,6 +186,7 @@ def require_room(target: Path, *sources: Path | None) -> None:
     try:
         if target.is_dir():
             raise StudioError(f"{target.name or target} is a folder", "name a file")
+        _require_ordinary(target)
         if target.exists() and any(source is not None and source.exists() and target.samefile(source) for source in sources):
             raise StudioError(f"{target.name} is the file that is read", "name another file to write")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -194,6 +195,12 @@ def require_room(target: Path, *sources: Path | None) -> None:
         Path(probe).unlink()
     except OSError as error:
         raise StudioError(f"{target} cannot be written: {error.strerror}", "choose another folder, or make room") from error
+
+
+def _require_ordinary(target: Path) -> None:
+    """Refuse to put a file in the place of a device, a pipe or a socket."""
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise StudioError(f"{target} is no ordinary file", "name another file to write")
 
 
 def require_disk(folder: Path, wanted: int) -> None:
@@ -220,7 +227,12 @@ def _gigabytes(size: int) -> str:
 
 @contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``target``; on a clean exit it is flushed to disk and renamed over ``target``."""
+    """Yield a temporary path beside ``target``; on a clean exit it is flushed to disk and renamed over ``target``.
+
+    Raises:
+        StudioError: ``target`` is a device, a pipe or a socket.
+    """
+    _require_ordinary(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     # The suffix is kept: writers such as np.save append one of their own where it is missing.
     handle, name = tempfile.mkstemp(prefix=".part-", suffix=target.suffix, dir=target.parent)

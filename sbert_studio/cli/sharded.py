@@ -72,7 +72,7 @@ def encoded_in_shards(found: ShardsEncoded) -> Answer:
     """What ``encode`` says of shards."""
     rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
     lines = [f"{found.rows:,} texts as {found.dim}-d vectors in {found.shards:,} shards, written to {found.folder}"]
-    lines += [f"{found.encoded:,} of them now, in {rate}" if found.encoded else "all of them were there already"]
+    lines += [f"{found.encoded:,} rows of the files were read now, in {rate}" if found.encoded else "all of them were there already"]
     if found.resumed and found.encoded:
         lines.append(f"{found.resumed:,} shards were there already")
     if found.left_out:

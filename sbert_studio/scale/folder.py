@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -59,16 +60,22 @@ class JobFolder:
             StudioError: none was, or its manifest cannot be read.
         """
         found = self._known()
+        if found is None and not self.path.is_dir():
+            raise StudioError(f"there is no folder {self.path}", "check the path")
         if found is None:
             raise StudioError(f"{self.path.name} holds no shards of this program", "make them: sbert-studio encode FOLDER --out FOLDER")
         return found
 
     def _known(self) -> Job | None:
         try:
-            return Job.from_json(json.loads((self.path / MANIFEST).read_text(encoding="utf-8")))
+            told = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+            found = Job.from_json(told)
+            if told.get("key", found.key) != found.key:
+                raise ValueError("it is not what was written")
+            return found
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StudioError(f"the manifest of {self.path.name} cannot be read", "encode into another folder") from error
 
     def begin(self, job: Job) -> None:
@@ -85,7 +92,7 @@ class JobFolder:
         if known is None:
             if self.path.exists() and (not self.path.is_dir() or any(not one.name.startswith(".") for one in self.path.iterdir())):
                 raise StudioError(f"{self.path.name} is there already, and holds something else", "name a new folder")
-            write_json(self.path / MANIFEST, job.to_json())
+            write_json(self.path / MANIFEST, {**job.to_json(), "key": job.key})
         for folder in (_SHARDS, _RECEIPTS):
             (self.path / folder).mkdir(exist_ok=True)
             for part in (self.path / folder).glob(".part-*"):
@@ -116,7 +123,8 @@ class JobFolder:
             )  # fmt: skip
             digest, size = digest_file(part), part.stat().st_size
         receipt = Receipt(shard.number, table.num_rows, left_out, digest, size, dict(facts))
-        write_json(self._receipt(shard.number), {"job": job.key, **vars(receipt)})
+        told = {"job": job.key, **vars(receipt)}
+        write_json(self._receipt(shard.number), {**told, "seal": _seal(told)})
         return receipt
 
     def receipts(self, job: Job, *, verify: bool = False) -> dict[int, Receipt]:
@@ -129,7 +137,8 @@ class JobFolder:
         for shard in job.shards:
             try:
                 told = json.loads(self._receipt(shard.number).read_text(encoding="utf-8"))
-                whole = told.pop("job") == job.key and self.shard(shard.number).stat().st_size == told["bytes"]
+                sealed = told.pop("seal", None) == _seal(told)
+                whole = sealed and told.pop("job") == job.key and self.shard(shard.number).stat().st_size == told["bytes"]
                 receipt = Receipt(**told)
                 if whole and (not verify or digest_file(self.shard(shard.number)) == receipt.sha256):
                     found[shard.number] = receipt
@@ -150,3 +159,8 @@ class JobFolder:
                 "give the command that began it once more: it goes on with those that are missing",
             )
         return list(found.values())
+
+
+def _seal(told: Mapping[str, Any]) -> str:
+    """16 hex digits of what a receipt says."""
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]

@@ -66,6 +66,10 @@ class Job:
                 number += 1
             first += source.rows
 
+    def source(self, shard: Shard) -> SourceFile:
+        """The file that a shard is of."""
+        return next(source for source in self.sources if source.path == shard.path)
+
     @property
     def rows(self) -> int:
         """Of all sources."""
@@ -99,10 +103,22 @@ class Job:
         for name in {**self.settings, **other.settings}:
             ours, theirs = self.settings.get(name), other.settings.get(name)
             if ours != theirs:
-                return f"its {name} is {_shown(theirs)}, not {_shown(ours)}"
+                return _differs(name, ours, theirs)
         if self.shard_rows != other.shard_rows:
             return f"its shards have {other.shard_rows:,} rows, not {self.shard_rows:,}"
         return "" if self.sources == other.sources else "the files that it reads are others, or have changed"
+
+
+def _differs(name: str, ours: Any, theirs: Any) -> str:
+    """In words; of two tables the first thing in which they differ."""
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        first = next(key for key in (*_TOLD_FIRST, *ours, *theirs) if ours.get(key) != theirs.get(key))
+        return _differs(first, ours.get(first), theirs.get(first))
+    return f"its {_NAMES.get(name, name)} is {_shown(theirs)}, not {_shown(ours)}"
+
+
+_TOLD_FIRST = ("source", "precision")
+_NAMES = {"source": "model"}
 
 
 def _shown(value: Any) -> str:

@@ -1,9 +1,9 @@
 """Texts → one ``.npy`` of their vectors: written as it goes under another name, gone on with after whatever ended it.
 
-Blocks of vectors are appended to ``X.npy.part``; ``X.npy.part.json`` says how many rows of it are on the disk, and what they were made
-from. Both are flushed every few seconds, so that a process that is killed, or a power cut, costs those seconds. The file gets its name
-when it is whole, and whoever opens it maps it into memory. It is written by plain writes all the same: pages that are mapped for
-writing count as memory of the process, and a disk that fills up would kill it without a word.
+Blocks of vectors are appended to ``X.npy.part``; ``X.npy.part.json`` says how many rows of it are on the disk, with their checksum, and
+what they were made from. Both are flushed every few seconds, so that a process that is killed, or a power cut, costs those seconds. The
+file gets its name when it is whole, and whoever opens it maps it into memory. It is written by plain writes all the same: pages that are
+mapped for writing count as memory of the process, and a disk that fills up would kill it without a word.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import stat
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 _FORMAT = 1
 _BLOCK = ROWS  # rows that are encoded together, and lost together
 _EVERY = 2.0  # seconds between two flushes
+_READ = 1 << 24
 _FLOAT = np.dtype("<f4")
 
 
@@ -107,43 +110,68 @@ class _Part:
     def __init__(self, out: Path, made: Made) -> None:
         self.made, self.path = made, out.with_name(f"{out.name}.part")
         self.journal = out.with_name(f"{out.name}.part.json")
-        self.committed, self._last = 0, time.monotonic()
+        self.committed, self._last, self._sum = 0, time.monotonic(), 0
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
         """The file, which nobody else writes meanwhile.
 
         Raises:
-            StudioError: somebody does.
+            StudioError: somebody does; or what has its name is no ordinary file.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644), "r+b") as file:
+        if self.path.is_symlink() or (self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode)):
+            raise StudioError(f"{self.path.name} is there, and is no ordinary file", "name another file to write, or move that one")
+        with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644), "r+b") as file:
             if fcntl is not None:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    raise StudioError(
-                        f"{self.path.name} is being written by another program", "wait for it, or name another file"
-                    ) from None
+                    raise self._taken() from None
                 except OSError:  # a disk on the network without locks
                     pass
+                if not self.path.exists() or not os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
+                    raise self._taken()  # it was whole, and got its name, between the opening and the lock
             yield file
+
+    def _taken(self) -> StudioError:
+        return StudioError(f"{self.path.name} is being written by another program", "wait for it, or name another file")
 
     def begun(self, file: BinaryIO) -> tuple[int, str]:
         """How many rows can be believed; and where there are some that cannot, in what they differ."""
         try:
             told = json.loads(self.journal.read_text(encoding="utf-8"))
-            done, known = int(told.pop("done")), Made(**told)
+            done, checksum, known = int(told.pop("done")), told.pop("checksum", None), Made(**told)
         except FileNotFoundError:
             return 0, ""
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return 0, "by another version of this program"
         if other := self.made.difference(known):
             return 0, other
-        if not 0 < done <= self.made.rows or os.fstat(file.fileno()).st_size < self.made.end(done):
+        if (
+            not 0 < done <= self.made.rows
+            or (done % self.made.block and done < self.made.rows)
+            or os.fstat(file.fileno()).st_size < self.made.end(done)
+        ):
             return 0, "and what was written is gone"
+        if self._summed(file, self.made.end(done)) != checksum:
+            self._sum = 0
+            return 0, "and what was written is damaged"
         self.committed = done
         return done, ""
+
+    def _summed(self, file: BinaryIO, size: int) -> int:
+        """The checksum of the first ``size`` bytes."""
+        file.seek(0)
+        self._sum = 0
+        while size > 0 and (read := file.read(min(size, _READ))):
+            self._sum, size = zlib.crc32(read, self._sum), size - len(read)
+        return self._sum
+
+    def write(self, file: BinaryIO, data: bytes) -> None:
+        """Append."""
+        file.write(data)
+        self._sum = zlib.crc32(data, self._sum)
 
     def require_disk(self, file: BinaryIO) -> None:
         """Ask for what the file still lacks; where it is not to be had, what was there stays as it is."""
@@ -160,7 +188,7 @@ class _Part:
         if done > self.committed and (now or time.monotonic() - self._last > _EVERY):
             file.flush()
             os.fsync(file.fileno())
-            write_json(self.journal, {**asdict(self.made), "done": done})
+            write_json(self.journal, {**asdict(self.made), "done": done, "checksum": self._sum})
             self.committed, self._last = done, time.monotonic()
 
     def remove(self) -> None:
@@ -196,9 +224,9 @@ def write_vectors(
             file.seek(0, os.SEEK_END)
             if not resumed:
                 part.journal.unlink(missing_ok=True)
-                file.write(made.header)
+                part.write(file, made.header)
             for block in _blocks(made, found, resumed, encoder, progress):
-                file.write(block.tobytes())
+                part.write(file, block.tobytes())
                 done += len(block)
                 part.commit(file, done)
             file.flush()
@@ -206,9 +234,11 @@ def write_vectors(
         except BaseException:
             _kept(part, file, done, say)
             raise
-    part.path.chmod(0o644)
-    part.path.replace(out)
-    part.journal.unlink(missing_ok=True)
+        if fcntl is None:
+            file.close()  # Windows renames no open file; elsewhere nobody may take it up before it has its name
+        part.path.chmod(0o644)
+        part.path.replace(out)
+        part.journal.unlink(missing_ok=True)
     encoded = len(found.texts) - int(np.searchsorted(found.places, resumed))
     return Written(resumed, encoded, time.perf_counter() - start)
 

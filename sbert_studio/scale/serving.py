@@ -8,6 +8,7 @@ the vectors in the shards. Why not LanceDB (Apache-2.0, 75 MB and pylance's 85):
 from __future__ import annotations
 
 import ctypes
+import json
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -18,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..data.progress import checkpoint
+from ..encoders.storage.digests import digest_of
 from ..encoders.unit import unit
 from ..errors import StudioError
-from ..workspace import atomic_folder, require_disk
+from ..workspace import atomic_folder, require_disk, write_json
 from .vectors import ShardedVectors
 
 if TYPE_CHECKING:
@@ -31,7 +33,8 @@ _SAMPLED = 64  # vectors a list from which its centre is learned
 _PART = 200_000  # rows whose lists are made in memory before they are joined on disk: 77 MB of 384 dimensions
 _LOOKED_AT = 48  # lists a query looks into
 _AGAIN = 4  # times as many as are asked for are ranked again by their whole vectors
-_INDEX, _LISTS = "ivf.faiss", "lists.bin"
+_READ_WHOLE = 1 << 30  # bytes of lists that are compared with their digest when they are opened, in about a second
+_INDEX, _LISTS, _SEAL = "ivf.faiss", "lists.bin", "digests.json"
 
 
 class ServedVectors:
@@ -56,9 +59,9 @@ class ServedVectors:
             self.notes: tuple[str, ...] = ()
             return
         folder = self.rows.folder.path / f"index-{self.rows.key}"
-        if not (folder / _INDEX).is_file():
+        if not _whole(folder):
             _build(self.rows, folder, progress)
-        self._near = _approximate(folder)
+        self._near = _approximate(folder, len(self.rows))
         self.bytes = (folder / _INDEX).stat().st_size  # the centres; the lists stay on disk
         self.notes = (f"{len(self.rows):,} rows, looked up in an approximate index: a few of the nearest may be missed.",)
 
@@ -83,7 +86,21 @@ def _exact(vectors: np.ndarray) -> Callable[[np.ndarray, int], np.ndarray]:
     return near
 
 
-def _approximate(folder: Path) -> Callable[[np.ndarray, int], np.ndarray]:
+def _whole(folder: Path) -> bool:
+    """Whether an index is there as it was written: to the byte, but for lists that would take long to read, of which the size counts."""
+    try:
+        sealed = json.loads((folder / _SEAL).read_text(encoding="utf-8"))
+        return bool(sealed == _sealed(folder))
+    except (OSError, ValueError):
+        return False
+
+
+def _sealed(folder: Path) -> dict[str, Any]:
+    size = (folder / _LISTS).stat().st_size
+    return {_INDEX: digest_of(folder / _INDEX), _LISTS: digest_of(folder / _LISTS) if size <= _READ_WHOLE else size}
+
+
+def _approximate(folder: Path, count: int) -> Callable[[np.ndarray, int], np.ndarray]:
     import faiss
 
     with _no_words():
@@ -92,6 +109,8 @@ def _approximate(folder: Path) -> Callable[[np.ndarray, int], np.ndarray]:
 
     def near(asked: np.ndarray, most: int) -> np.ndarray:
         found = index.search(asked, most)[1][0]
+        if found.max(initial=-1) >= count:
+            raise StudioError(f"the index {folder.name} of {folder.parent.name} is damaged", "delete that folder: it is made anew")
         return np.sort(found[found >= 0])
 
     return near
@@ -140,6 +159,7 @@ def _build(rows: ShardedVectors, folder: Path, progress: Progress | None) -> Non
         faiss.write_index(index, str(part / _INDEX))
         for one in parts:
             Path(one).unlink()
+        write_json(part / _SEAL, _sealed(part))
 
 
 def _drawn(rows: ShardedVectors, drawn: np.ndarray) -> np.ndarray:

@@ -27,12 +27,28 @@ class SourceFile:
         rows: how many it has.
         bytes: how large it is.
         digest: 16 hex digits of its footer, which holds where its columns lie and what they range over.
+        modified: when it was last written to, in ns since 1970; 0 where ``digest`` is that of all of it.
     """
 
     path: str
     rows: int
     bytes: int
     digest: str
+    modified: int = 0
+
+    def require_unchanged(self) -> None:
+        """Find out whether the file is still the one that was seen first.
+
+        Raises:
+            StudioError: it was written to since, or is gone.
+        """
+        name = Path(self.path).name
+        try:
+            now = Path(self.path).stat()
+        except OSError as error:
+            raise StudioError(f"{name} cannot be read: it is gone or damaged", "write it again, or begin anew without it") from error
+        if now.st_size != self.bytes or (self.modified and now.st_mtime_ns != self.modified):
+            raise StudioError(f"{name} has changed since the work on it was begun", "name another folder to begin anew")
 
 
 def is_many(name: str | Path) -> bool:
@@ -70,12 +86,16 @@ def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
 
 def _seen(path: Path) -> tuple[SourceFile, list[tuple[str, str]]]:
     try:
+        seen = path.stat()
         digest = _footer(path)
     except (OSError, ValueError) as error:
         raise StudioError(f"{path.name} is not a Parquet file that can be read", "write it again, or leave it out") from error
     with opened(path, "write it again, or leave it out") as file:
         rows, schema = file.metadata.num_rows, file.schema_arrow
-    return SourceFile(str(path), rows, path.stat().st_size, digest), [(field.name, str(field.type)) for field in schema]
+    twice = next((name for place, name in enumerate(schema.names) if name in schema.names[:place]), None)
+    if twice is not None:
+        raise StudioError(f"{path.name} has two columns named {twice!r}", "write it again with a name for each column")
+    return SourceFile(str(path), rows, seen.st_size, digest, seen.st_mtime_ns), [(field.name, str(field.type)) for field in schema]
 
 
 def _footer(path: Path) -> str:
@@ -130,7 +150,13 @@ def read_rows(path: str | Path, start: int, rows: int, columns: Sequence[str]) -
             seen += size
         parts = list(_within(file.iter_batches(rows or 1, groups, columns=list(columns)), start - skipped, rows)) if groups else []
         schema = pa.schema([file.schema_arrow.field(name) for name in columns])
-    return pa.Table.from_batches(parts, schema if not parts else None)
+        table = pa.Table.from_batches(parts, schema if not parts else None)
+        for place, field in enumerate(table.schema):
+            if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+                table = table.set_column(place, field.name, table.column(place).cast(pa.large_string()))
+            elif pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+                table.column(place).validate(full=True)  # that its bytes are text
+    return table
 
 
 def _within(batches: Iterator[Any], start: int, rows: int) -> Iterator[Any]:
@@ -190,7 +216,7 @@ def _kinds(path: str) -> dict[str, str]:
 
     def kind(of: Any) -> str:
         of = of.value_type if pa.types.is_dictionary(of) else of
-        text = pa.types.is_string(of) or pa.types.is_large_string(of)
+        text = any(check(of) for check in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary))
         return "text" if text else "nested" if pa.types.is_nested(of) else "plain"
 
     return {field.name: kind(field.type) for field in pq.read_schema(path)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.progress import checkpoint
 from ..errors import StudioError
 from ..scale.job import ROWS, Job
-from ..workspace import existing
+from ..workspace import digest_file, existing
 from .comparing import given
 from .part import Part
 from .results import ShardedPair, ShardsEncoded, ShardsMined
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .services import Services
 
 _MOST_PAIRS = 100_000
+_MOST_THREADS = 256
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Sharding:
         for name, value in (("--threads", self.threads), ("--shard-rows", self.rows)):
             if value < 1:
                 raise StudioError(f"{name} is {value}", "choose at least 1")
+        if self.threads > _MOST_THREADS:
+            raise StudioError(f"--threads is {self.threads}", f"choose at most {_MOST_THREADS}")
 
 
 class Scaling(Part):
@@ -79,7 +82,10 @@ class Scaling(Part):
         from ..scale.models import described
         from ..scale.sources import choose_columns
 
-        sources, column, known = self._sources(path, JobFolder(out).path, column, known)
+        given, into = existing(path), JobFolder(out).path
+        if given is not None and given.is_dir() and into.is_relative_to(given.resolve()):
+            raise StudioError(f"{into.name} would stand among the files that are read", "name a folder outside of them")
+        sources, column, known = self._sources(path, into, column, known)
         text, ids = choose_columns(sources, column, known)
         named, encoder = described(self.catalog, model or self.settings.default_model, precision)
         job = Job("encode", sources, {"model": named, "text": text, "id": ids, "threads": sharding.threads}, sharding.rows)
@@ -106,7 +112,7 @@ class Scaling(Part):
         ids = [str(line) for line in corpus.lines] if known is None else list(corpus.fields[known])
         beside = out.with_name(f"{out.name}.texts.parquet")
         table_from_columns(beside.name, {"id": ids, "text": corpus.texts}).to_parquet(beside)
-        return find_sources(beside), "text", "id"
+        return _known_whole(find_sources(beside)), "text", "id"
 
     def mine(self, path: Path, how: How, top: int = 10, threads: int = 1, progress: Progress | None = None) -> ShardsMined:
         """The most similar pairs of all rows of a folder that :meth:`encode` wrote, exactly.
@@ -125,7 +131,11 @@ class Scaling(Part):
         found = ShardedVectors(path)
         if len(found) < 2:
             raise StudioError(f"{found.folder.path.name} holds fewer than two texts", "add texts to compare")
-        sources = tuple(source for one in found.paths() for source in find_sources(one))
+        sources = tuple(
+            replace(source, digest=receipt.sha256[:16], modified=0)
+            for one, receipt in zip(found.paths(), found.receipts, strict=True)
+            for source in find_sources(one)
+        )
         largest = max(source.rows for source in sources)
         job = Job("mine", sources, {"of": found.key, "top": top, "dim": found.dim, "threads": threads}, largest)
         folder, start = JobFolder(found.folder.path / f"pairs-{top}"), time.perf_counter()
@@ -220,3 +230,8 @@ class Scaling(Part):
 
         folder = JobFolder(path).path
         return self._services.served.get((str(folder), JobFolder(folder).job().key), lambda: ServedVectors(folder, progress), checkpoint)
+
+
+def _known_whole(sources: tuple[SourceFile, ...]) -> tuple[SourceFile, ...]:
+    """Told by all of their bytes, whenever they were written: they are made anew at each call."""
+    return tuple(replace(source, digest=digest_file(Path(source.path))[:16], modified=0) for source in sources)

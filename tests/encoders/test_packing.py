@@ -114,9 +114,22 @@ def test_what_is_damaged_or_of_another_machine_is_measured_again(tmp_path: Path,
     assert json.loads((tmp_path / "machine.json").read_text())["processor"] == machine(None).processor
 
 
+@pytest.mark.parametrize("rate", ["NaN", "Infinity", "0", "-1"])
+def test_a_rate_that_no_machine_has_is_measured_again(tmp_path: Path, rate: str) -> None:
+    machine(tmp_path)
+    written = tmp_path / "machine.json"
+    told = json.loads(written.read_text())
+    told["plain"]["float32"] = float(rate)
+    written.write_text(json.dumps(told))
+    assert machine(tmp_path) == machine(None)
+
+
 def test_auto_says_what_it_chose_and_why() -> None:
     quick = Machine("one", {"float32": 100.0, "bfloat16": 400.0}, {"float32": 200.0, "bfloat16": 500.0})
-    assert quick.auto() == ("bfloat16", "it multiplies 2.5 times as fast as float32 here")
+    assert quick.auto() == (
+        "bfloat16",
+        "it multiplies 2.5 times as fast as float32 here; int8, which rounds more, is taken only where it is named",
+    )
     assert quick.packs("float32") and quick.packs("bfloat16") and not quick.packs("int8")
     slow = Machine("two", {"float32": 100.0, "bfloat16": 50.0}, {"float32": 100.0})
     assert slow.auto()[0] == "float32"

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +161,87 @@ def test_a_damaged_shard_is_named_wherever_it_is_read_and_made_anew(home: Path, 
     assert digests(out) == before
 
 
+def test_a_file_that_changed_is_not_taken_for_the_one_that_was_encoded(home: Path, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    encoded(home, texts, out)
+    table = pq.read_table(texts / "1.parquet")
+    order = [0, *range(len(table) - 2, 0, -1), len(table) - 1]
+    pq.write_table(table.take(order), texts / "1.parquet", row_group_size=50)
+    with pytest.raises(StudioError, match="have changed"):
+        encoded(home, texts, out)
+
+
+def test_a_file_that_changes_in_mid_run_ends_it(home: Path, texts: Path, tmp_path: Path) -> None:
+    job_sources = find_sources(texts)
+    job_sources[1].require_unchanged()
+    data = (texts / "1.parquet").read_bytes()
+    (texts / "1.parquet").write_bytes(data)
+    with pytest.raises(StudioError, match=r"1\.parquet has changed"):
+        job_sources[1].require_unchanged()
+    (texts / "1.parquet").unlink()
+    with pytest.raises(StudioError, match=r"1\.parquet cannot be read"):
+        job_sources[1].require_unchanged()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [('"rows": ', '"rows": 9'), ('"rows": ', '"rows": null, "other": '), ('"left_out": ', '"left_out": 1')]
+)
+def test_a_receipt_that_was_changed_is_not_believed(home: Path, texts: Path, tmp_path: Path, old: str, new: str) -> None:
+    out = tmp_path / "out"
+    encoded(home, texts, out)
+    before, receipt = digests(out), out / "receipts" / "000001.json"
+    receipt.write_text(receipt.read_text().replace(old, new, 1))
+    with pytest.raises(StudioError, match="not finished: 11 of 12"):
+        ShardedVectors(out)
+    assert encoded(home, texts, out).resumed == 11
+    assert digests(out) == before
+
+
+def test_a_manifest_that_was_changed_is_not_believed(home: Path, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    encoded(home, texts, out)
+    manifest = out / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"rows": 200', '"rows": 100', 1))
+    with pytest.raises(StudioError, match="manifest"):
+        ShardedVectors(out)
+
+
+def test_what_differs_is_told_whole(home: Path, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    encoded(home, texts, out)
+    with pytest.raises(StudioError, match="its precision is float32, not bfloat16"):
+        encoded(home, texts, out, precision="bfloat16")
+    with pytest.raises(StudioError, match="among the files that are read"):
+        encoded(home, texts, texts / "vectors")
+    with pytest.raises(StudioError, match="there is no folder"):
+        ShardedVectors(tmp_path / "none")
+    with pytest.raises(StudioError, match="at most 256"):
+        Sharding(99_999_999)
+
+
+def test_columns_of_bytes_are_texts_and_what_is_no_text_is_said(home: Path, tmp_path: Path) -> None:
+    rows = sentences(30, 1)
+    folders = {name: tmp_path / name for name in ("bytes", "strings", "broken", "twice")}
+    for folder in folders.values():
+        folder.mkdir()
+    pq.write_table(
+        pa.table({"key": list(map(str, range(30))), "text": pa.array([row.encode() for row in rows])}), folders["bytes"] / "a.parquet"
+    )
+    pq.write_table(pa.table({"key": list(map(str, range(30))), "text": rows}), folders["strings"] / "a.parquet")
+    found = [encoded(home, folders[name], tmp_path / f"{name}-out") for name in ("bytes", "strings")]
+    assert found[0].rows == found[1].rows == 30
+    assert digests(tmp_path / "bytes-out").keys() == digests(tmp_path / "strings-out").keys()
+    blocks = [np.concatenate(list(ShardedVectors(tmp_path / f"{name}-out").blocks())) for name in ("bytes", "strings")]
+    assert np.array_equal(*blocks)
+    bad = pa.array([b"\xff\xfe"] * 30)
+    pq.write_table(pa.table({"key": list(map(str, range(30))), "text": bad}), folders["broken"] / "a.parquet")
+    with pytest.raises(StudioError, match=r"a\.parquet cannot be read"):
+        encoded(home, folders["broken"], tmp_path / "broken-out")
+    pq.write_table(pa.Table.from_arrays([pa.array(rows), pa.array(rows)], ["text", "text"]), folders["twice"] / "a.parquet")
+    with pytest.raises(StudioError, match="two columns named 'text'"):
+        find_sources(folders["twice"])
+
+
 def mined(home: Path, vectors: Path) -> object:
     with studio_at(home, home / "model") as studio:
         return studio.scale.mine(vectors, How(), 5)
@@ -219,8 +301,40 @@ def test_a_folder_is_searched(
         assert again.hits == found.hits
         ctypes.CDLL(None).fflush(None)
         assert capfd.readouterr().out == ""  # where the answer of --json stands
+        for name, harm in (("lists.bin", cut), ("lists.bin", None), ("ivf.faiss", cut), ("digests.json", cut), ("lists.bin", noise)):
+            harmed(index / name, harm)
+            with studio_at(home, home / "model") as other:
+                assert other.scale.search(tmp_path / "out", "cat dog", 20).hits == found.hits
         with pytest.raises(StudioError, match="was encoded by"):
             studio.scale.search(tmp_path / "out", "cat", 3, model="all-MiniLM-L6-v2")
+
+
+def test_lists_that_are_too_long_to_be_read_whole_name_themselves_where_they_lead_nowhere(
+    home: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded(home, texts, tmp_path / "out")
+    monkeypatch.setattr(serving, "_EXACT", 10)
+    monkeypatch.setattr(serving, "_READ_WHOLE", 0)
+    with studio_at(home, home / "model") as studio:
+        assert len(studio.scale.search(tmp_path / "out", "cat dog", 20).hits) == 20
+    noise(next((tmp_path / "out").glob("index-*")) / "lists.bin")
+    with studio_at(home, home / "model") as studio, pytest.raises(StudioError, match=r"the index index-\w+ of out is damaged"):
+        studio.scale.search(tmp_path / "out", "cat dog", 20)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def noise(path: Path) -> None:
+    path.write_bytes(np.random.default_rng(0).bytes(path.stat().st_size))
+
+
+def harmed(path: Path, harm: Callable[[Path], None] | None) -> None:
+    if harm is None:
+        path.unlink()
+    else:
+        harm(path)
 
 
 def test_the_command_line_searches_and_mines_a_folder(home: Path, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from sbert_studio.encoders.sentence import SentenceEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.scale import mapped
 from sbert_studio.studio import Studio
+from sbert_studio.workspace import require_room, write_json
 
 BLOCK = 64
 
@@ -84,7 +86,7 @@ def test_what_was_stopped_goes_on_where_it_was(studio: Studio, texts: Path, tmp_
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("change", ["model", "precision", "rows", "place", "cut", "journal"])
+@pytest.mark.parametrize("change", ["model", "precision", "rows", "place", "cut", "flipped", "header", "journal", "infinite", "odd"])
 def test_what_was_made_from_something_else_is_begun_anew_and_that_is_said(
     studio: Studio, texts: Path, tmp_path: Path, home: Path, change: str
 ) -> None:
@@ -111,13 +113,35 @@ def test_what_was_made_from_something_else_is_begun_anew_and_that_is_said(
     elif change == "cut":
         why = "and what was written is gone"
         (tmp_path / "x.npy.part").write_bytes(b"half")
+    elif change in ("flipped", "header"):
+        why, part = "and what was written is damaged", tmp_path / "x.npy.part"
+        data = bytearray(part.read_bytes())
+        data[60 if change == "header" else 128 + 40 * 32 * 4] ^= 0x10
+        part.write_bytes(data)
+    elif change == "odd":
+        why, journal = "and what was written is gone", tmp_path / "x.npy.part.json"
+        journal.write_text(journal.read_text().replace('"done": 128', '"done": 100'))
     else:
-        why = "by another version of this program"
-        (tmp_path / "x.npy.part.json").write_text("{")
+        why, journal = "by another version of this program", tmp_path / "x.npy.part.json"
+        journal.write_text("{" if change == "journal" else journal.read_text().replace('"done": 128', '"done": Infinity'))
     found = to(studio, texts, out, tell=said.append, **asked)
     assert said == [f"x.npy.part was begun {why}: beginning anew"] and found.resumed == 0
     to(studio, texts, whole, **asked)
     assert out.read_bytes() == whole.read_bytes()
+
+
+def test_only_an_ordinary_file_is_written_to(studio: Studio, texts: Path, tmp_path: Path) -> None:
+    other, out = tmp_path / "other", tmp_path / "x.npy"
+    other.write_text("mine")
+    (tmp_path / "x.npy.part").symlink_to(other)
+    with pytest.raises(StudioError, match=r"x\.npy\.part is there, and is no ordinary file"):
+        to(studio, texts, out)
+    assert other.read_text() == "mine" and not out.exists()
+    os.mkfifo(tmp_path / "pipe")
+    for write in (lambda: require_room(tmp_path / "pipe"), lambda: write_json(tmp_path / "pipe", 1)):
+        with pytest.raises(StudioError, match="pipe is no ordinary file"):
+            write()
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_process_that_is_killed_goes_on_where_it_was(

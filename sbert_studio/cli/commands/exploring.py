@@ -105,8 +105,8 @@ def encode(
 
     tell(found.account, "encoded", found.notes)
     rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
-    now = f"the last {found.rows - found.resumed:,} of them in {rate}" if found.resumed else f"in {rate}"
-    words = [f"{found.rows:,} rows as {found.dim}-d vectors {now}, written to {out}"]
+    now = f", the last {found.rows - found.resumed:,} of them in {rate}" if found.resumed else f" in {rate}"
+    words = [f"{found.rows:,} rows as {found.dim}-d vectors{now}, written to {out}"]
     if found.why:
         words.append(f"precision {found.precision}: {found.why}")
     if found.account.left_out:

@@ -37,6 +37,7 @@ class Encode(Work):
 
         text, known = self.job.settings["text"], self.job.settings["id"]
         read = read_rows(shard.path, shard.start, shard.rows, [text] if known is None else [text, known])
+        self.job.source(shard).require_unchanged()
         texts = ["" if cell is None else cell for cell in read.column(text).to_pylist()]
         kept = np.flatnonzero([bool(cell.strip()) for cell in texts])
         texts = [texts[row] for row in kept.tolist()]

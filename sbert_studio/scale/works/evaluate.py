@@ -41,6 +41,7 @@ class Evaluate(Work):
 
         names = [*roles.texts, *(name for name in (roles.target,) if name)]
         read = read_rows(shard.path, shard.start, shard.rows, names)
+        self.job.source(shard).require_unchanged()
         lines = np.arange(shard.first, shard.first + shard.rows) + 2
         table = table_from_columns(Path(shard.path).name, {name: read.column(name).to_pylist() for name in names}, lines)
         texts: list[tuple[str, ...]] = []
