@@ -13,7 +13,7 @@ from drawn import Drawn
 
 from sbert_studio.explore.maps.layout import EPOCHS, EPOCHS_OF_MANY, MANY
 
-from .base import Ratio, Setting
+from .base import Ratio, Setting, number
 from .encoding import PEER
 
 _SEARCHED, _MANY, _MINED, _QUERIES, _WORDED = 100_000, 1_000_000, 10_000, 300, 200
@@ -72,7 +72,7 @@ def _recall(found: searching.Searched, which: str) -> str:
 
 
 def _floor(size: float, setting: Setting) -> str:
-    return f"{size / 1e6:,.3g} MB read: {size / setting.rates['memory'] / 1e6:.2g} ms at {setting.rates['memory']:.0f} GB/s"
+    return f"{number(size / 1e6)} MB read: {size / setting.rates['memory'] / 1e6:.2g} ms at {setting.rates['memory']:.0f} GB/s"
 
 
 def _seconds(milliseconds: Sequence[float]) -> list[float]:
