@@ -36,3 +36,13 @@ def test_the_table_is_drawn_between_its_marks_again_and_again() -> None:
     assert once.startswith("# Head\n") and once.endswith("foot\n") and "old" not in once
     assert "| pairs | peer: 2 s | 0.5 s | **4.00 ×** | 4.00 to 8.00 | 4 | all the same | 1 s |" in once
     assert performance.rendered(once, claims) == once
+
+
+def test_every_work_that_the_guard_measures_is_claimed() -> None:
+    keys = {"mixed": "encode-mixed-float32", "cached": "encode-cached", "search": "search-exact", "million": "million-index", "draw": "map"}
+    keys |= {name: f"{name}-float32" for name in ("encode", "train", "memory")} | {"before": "before-encode-bfloat16"}
+    of_work = {name: keys.get(name, name) for name in performance.WORKS}
+    claims = performance.read(performance.DOCS / "performance.json")
+    assert set(of_work.values()) <= set(claims["public"]["ratios"])
+    needs_sets = {"million-index", "before-encode-bfloat16"}
+    assert set(of_work.values()) - needs_sets <= set(claims["samples"]["ratios"])
