@@ -2,7 +2,7 @@
 
 The earlier version is checked out by git beside this one, and its own `bench` is run on this machine with the libraries that are
 installed now, by turns with this version's (A B A B), each in a process of its own. Printed is how many times as fast this version is in
-each precision as the earlier one was in float32: of encoding 10,000 sentences of STSb and of tuning on 1,000 of its pairs, a batch of 16,
+each precision as the earlier one was in float32: of encoding 10,000 sentences of STSb and of tuning on 300 of its pairs, a batch of 16,
 or of the samples that come with the studio. ebbc7a0 is the version before encoding and training were made faster.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BEFORE = "ebbc7a0"
 PRECISIONS = {"encode": ("float32", "bfloat16", "int8"), "train": ("float32", "bfloat16")}
-LIMITS = {"encode": 10_000, "train": 1_000}  # of texts and of pairs, for each round measures the peer of `bench` too
+LIMITS = {"encode": 10_000, "train": 300}  # of texts and of pairs, for each round measures the peer of `bench` too
 
 
 def known(revision: str = BEFORE) -> bool:
