@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from .errors import StudioError
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 _PERSISTENT = Path("/data")  # what a Space keeps
+_UPLOADS = "GRADIO_TEMP_DIR"
 _YES = ("1", "yes", "true", "on")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -190,6 +193,23 @@ def choose_waiting(command: str = "") -> None:
         os.environ.setdefault("GOMP_SPINCOUNT", "3000")
     elif command != "bench":
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+@contextmanager
+def uploads_of_its_own() -> Iterator[None]:
+    """A folder for what is sent to this page, gone when it closes, where none is named; to be entered before Gradio is imported.
+
+    Gradio's usual one is one for all that runs on a machine, by what files hold: whoever closes removes those of another too.
+    """
+    if os.environ.get(_UPLOADS):
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="sbert-studio-sent-", ignore_cleanup_errors=True) as folder:
+        os.environ[_UPLOADS] = folder
+        try:
+            yield
+        finally:
+            del os.environ[_UPLOADS]
 
 
 def keep_ray_quiet(*, alone: bool) -> None:

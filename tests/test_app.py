@@ -57,7 +57,8 @@ def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
 
 def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path) -> None:
     port, model = free_port(), write_model(tmp_path / "tiny")
-    process = start(tmp_path / "home", port, SBERT_STUDIO_MODEL=str(model))
+    (sent := tmp_path / "temporary").mkdir()
+    process = start(tmp_path / "home", port, SBERT_STUDIO_MODEL=str(model), TMPDIR=str(sent), GRADIO_TEMP_DIR="")
     try:
         client = None
         for _ in range(240):
@@ -72,12 +73,14 @@ def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path
         run = client.predict(handle_file(write_pairs(tmp_path / "pairs.csv")), "auto", "full", settings, "", "x", api_name="/train")
         while client.predict(run["id"], 0, api_name="/run")["run"]["step"] < 5:
             assert process.poll() is None
+        assert list(sent.glob("sbert-studio-sent-*/*/pairs.csv"))  # in a folder of this page's own
         process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         _, words = process.communicate(timeout=60)
         assert time.monotonic() - began < 30  # of which 20 at most are waited for the training
         assert process.returncode == 0, words
         assert "Traceback" not in words and "terminate" not in words
+        assert not list(sent.glob("sbert-studio-sent-*"))
     finally:
         process.kill()
     with studio_at(tmp_path / "home", model) as studio:

@@ -32,6 +32,7 @@ from .tray import panel as tray
 from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
 from .visitors.session import is_owner, new_owner
+from .visitors.streams import close_quietly
 
 if TYPE_CHECKING:
     from ..studio import Studio
@@ -136,7 +137,9 @@ def launch(
     keep_little()
     folder = plotly_folder()
     gr.set_static_paths([folder, FOLDER])
-    _, url, _ = blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE).launch(
+    blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE)
+    close_quietly(blocks)
+    _, url, _ = blocks.launch(
         server_name=host,
         server_port=port or None,
         share=share,

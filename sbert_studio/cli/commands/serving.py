@@ -33,8 +33,9 @@ def app(
     closed = threading.Event()
     atexit.register(_leave_at_once, closed)  # before what is imported here registers its own: the first comes last
     from ...caches import starting
+    from ...settings import uploads_of_its_own
 
-    with starting() as started:
+    with uploads_of_its_own(), starting() as started:
         _serve(host, port, share, mcp, opened, desktop, started)
     closed.set()
 
