@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import mmap
 import sys
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
 
 T = TypeVar("T")
 _WAIT = 0.25  # seconds between two questions whether what is waited for is still wanted
@@ -125,8 +130,6 @@ def bytes_of(value: Any) -> int:
 
 
 def _is_mapped(array: Any) -> bool:
-    import mmap
-
     base = array
     while base is not None:
         if isinstance(base, mmap.mmap):
@@ -147,21 +150,36 @@ def unread(addresses: Collection[int]) -> None:
     """Let go of what was read of the files that are mapped to these addresses: what is asked for again is read again (Linux).
 
     Of a table of words a text needs a few rows; all of it was looked at once, to tell the model from others. Pages that were written to
-    are of this process alone: a mapping that has such stays as it is. Nobody may write to the others meanwhile.
+    are of this process alone: a mapping that has such stays as it is. The caller holds what lies at the addresses, and nobody writes to it.
     """
     _let_go(found for found in _mappings() if any(found.start <= address < found.start + found.size for address in addresses))
 
 
-def unread_below(folder: Path, beyond: int) -> None:
-    """Let go of what was read of all files below ``folder`` that are mapped, where that is more than ``beyond`` bytes (Linux).
+def note_mapped(array: np.memmap) -> None:
+    """Let :func:`unread_noted` know of an array whose file is mapped, as long as anything of it is in use."""
+    with _noting:
+        _noted.add(array._mmap)  # type: ignore[attr-defined]
+
+
+def unread_noted(folder: Path, beyond: int) -> None:
+    """Let go of what was read of all arrays noted, where what is in memory of files below ``folder`` is more than ``beyond`` bytes (Linux).
 
     The vectors of each corpus that was asked for stay mapped as long as it is known, and what a search read of them counts as this
-    process's memory. It is read again from the system's cache of files, or the disk, where it is asked for.
+    process's memory. It is read again from the system's cache of files, or the disk, where it is asked for. Each is let go by the
+    mapping itself: at an address that was looked up something else may lie by now.
     """
     below = f"{folder.resolve()}/"
-    found = [mapping for mapping in _mappings() if mapping.path.startswith(below)]
-    if sum(mapping.resident for mapping in found) > beyond:
-        _let_go(found)
+    if sum(mapping.resident for mapping in _mappings() if mapping.path.startswith(below)) <= beyond:
+        return
+    with _noting:
+        noted = list(_noted)
+    for mapped in noted:
+        with suppress(OSError, ValueError):
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
+_noted: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
+_noting = threading.Lock()
 
 
 class _Mapping(NamedTuple):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import mmap
 import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 from tiny_studio import sentences, studio_at, write_model
 
-from sbert_studio.caches import LruCache, bytes_of, unread, unread_below
+from sbert_studio.caches import LruCache, bytes_of, note_mapped, unread, unread_noted
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.studio.keeping import Keeper
 
@@ -106,6 +108,7 @@ def test_bytes_are_those_of_texts_and_arrays_counted_once(tmp_path: Path) -> Non
 def test_memory_that_threads_held_goes_back_to_the_system() -> None:
     script = """
 import threading
+import time
 from pathlib import Path
 from sbert_studio.caches import give_back, keep_little
 def resident():
@@ -145,13 +148,45 @@ def test_what_was_read_of_mapped_files_below_a_folder_is_let_go_where_it_is_much
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         np.save(tmp_path / name, np.arange(4_000_000, dtype=np.float32))
     arrays = {path: np.load(path, mmap_mode="r") for path in sorted(tmp_path.rglob("*.npy"))}
+    for path, array in arrays.items():
+        if path.parent.parent.name == "home":
+            note_mapped(array)
     sums = {path: float(array.sum()) for path, array in arrays.items()}
     assert all(_mapped(path) > 15 << 20 for path in arrays)
-    unread_below(tmp_path / "home", 40 << 20)
+    unread_noted(tmp_path / "home", 40 << 20)
     assert all(_mapped(path) > 15 << 20 for path in arrays), "it is less than that"
-    unread_below(tmp_path / "home", 20 << 20)
+    unread_noted(tmp_path / "home", 20 << 20)
     assert [_mapped(path) > 15 << 20 for path in arrays] == [False, False, True]
     assert {path: float(array.sum()) for path, array in arrays.items()} == sums
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there is anything let go")
+def test_what_takes_the_place_of_a_mapping_while_mappings_are_let_go_stays_whole(tmp_path: Path) -> None:
+    """A file that is unmapped makes room for memory of Python's own: the page once fell over what was let go of it by its address."""
+    np.save(tmp_path / "a.npy", np.arange(100_000, dtype=np.float32))
+    until, torn = time.monotonic() + 2, []
+
+    def map_and_write() -> None:
+        while time.monotonic() < until and not torn:
+            array = np.load(tmp_path / "a.npy", mmap_mode="r")
+            note_mapped(array)
+            size = array._mmap.size()
+            array[::1000].sum()
+            del array
+            with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+                memory.write(b"x" * size)
+                time.sleep(0.0005)
+                if memory[:].count(b"x") != size:
+                    torn.append(size)
+
+    writers = [threading.Thread(target=map_and_write) for _ in range(3)]
+    for writer in writers:
+        writer.start()
+    while time.monotonic() < until:
+        unread_noted(tmp_path, -1)
+    for writer in writers:
+        writer.join()
+    assert not torn
 
 
 def _mapped(path: Path) -> int:

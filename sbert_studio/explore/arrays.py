@@ -16,6 +16,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ..caches import note_mapped
 from ..data.progress import checkpoint
 from ..workspace import atomic_file
 
@@ -48,7 +49,9 @@ def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.
     if array.ndim != 1 if shape is None else array.shape != shape:
         return None
     touch(path)
-    if not mapped:
+    if isinstance(array, np.memmap):
+        note_mapped(array)
+    else:
         array.flags.writeable = False
     return array
 

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..caches import give_back, unread_below
+from ..caches import give_back, unread_noted
 from ..errors import StudioError, plainly
 from ..runs.records.record import Run
 from ..workspace import Workspace, write_json
@@ -116,7 +116,7 @@ class Keeper:
         finally:
             if (self._trained and not busy) or resident_bytes() > self._resident + _GROWN:
                 give_back()
-                unread_below(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _READ)
+                unread_noted(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _READ)
                 self._resident = resident_bytes()
             self._trained = busy
 
