@@ -139,8 +139,13 @@ def _is_mapped(array: Any) -> bool:
 
 
 def give_back() -> None:
-    """Return memory that nothing uses to the system: what only cycles hold, then what the C library keeps for later (glibc)."""
+    """Return memory that nothing uses to the system: what only cycles hold, then what the C library keeps for later."""
     gc.collect()
+    give_back_holes()
+
+
+def give_back_holes() -> None:
+    """Return to the system what the C library keeps between what is used (glibc); some milliseconds."""
     trim = getattr(_c_library(), "malloc_trim", None)
     if trim is not None:
         trim(0)

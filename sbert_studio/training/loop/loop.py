@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...caches import give_back_holes
 from ...data.questions import Question
 from ...encoders.unpadded.copies import Fetched
 from ...errors import StudioError
@@ -94,6 +95,7 @@ class Loop:
     def release(self) -> None:
         """Give back what only steps need: moments of the optimiser, of which checkpoints hold the last, and the mean of rounds."""
         del self._optimiser, self._soup, self._steps
+        give_back_holes()
 
     def run(self, should_stop: Callable[[], bool]) -> str:
         """Take all steps that are left.
@@ -156,6 +158,7 @@ class Loop:
         if not (due or marked):
             return False
         self._settle()
+        give_back_holes()  # of the batches: what comes now needs room of its own
         if marked:
             self._parts.show_pins(self.state.step)
         judged = self._judge is not None and marked

@@ -9,11 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...caches import give_back_holes
 from ...errors import StudioError
 from ...objectives.cached import cached_backward
 from .ahead import Ahead
 from .parts import Parts
 
+_LARGER = 1.1
 
 class Steps:
     """Puts the gradient of a batch on the parameters of encoder and objective.
@@ -29,6 +31,7 @@ class Steps:
         self._seed, self._half = parts.spec.seed, precision == "bfloat16"
         self._ahead, self._following = Ahead(parts.rows, parts.objective.views, parts.processes.device), np.empty(0, np.int64)
         self.micro_batch = micro_batch
+        self._largest = 0
 
     def backward(self, batch: np.ndarray, step: int, following: np.ndarray | None = None) -> tuple[Tensor, str]:
         """Add the gradient of the mean loss of ``batch``.
@@ -92,9 +95,16 @@ class Steps:
         if len(self._following):
             self._ahead.expect(self._following[self._processes.rank :: self._processes.count][: self.micro_batch])
             self._following = self._following[:0]
+        self._make_room(inputs["input_ids"].numel())
         with torch.autocast(device.type, torch.bfloat16) if self._half else contextlib.nullcontext():
             vectors: Tensor = self._encoder(inputs)
         return torch.split(vectors, len(rows))
+
+    def _make_room(self, size: int) -> None:
+        """Before a batch of more tokens than any so far, return memory that is too scattered to be used for it: it was seen to stay held."""
+        if size > _LARGER * self._largest and self._processes.device.type == "cpu":
+            self._largest = size
+            give_back_holes()
 
     def _targets(self, rows: np.ndarray) -> Tensor | None:
         return self._rows.targets_of(rows, self._processes.device)
