@@ -7,6 +7,7 @@ import gc
 import mmap
 import sys
 import threading
+import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
@@ -36,7 +37,7 @@ class LruCache(Generic[T]):
         self._size = size
         self._lock = threading.Lock()
         self._turns: dict[Hashable, tuple[threading.Lock, int]] = {}
-        self._kept: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[T, int, float]] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], T], patience: Callable[[], None] = lambda: None) -> T:
         """The value of ``key``, made by ``make`` where it is not in memory; other keys can be had meanwhile.
@@ -71,7 +72,7 @@ class LruCache(Generic[T]):
     def bytes(self) -> int:
         """What is held now."""
         with self._lock:
-            return sum(size for _, size in self._kept.values())
+            return self._held()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -81,20 +82,32 @@ class LruCache(Generic[T]):
         with self._lock:
             self._kept.clear()
 
+    def forget_unused(self, seconds: float) -> None:
+        """Let go of what nobody has asked for since so long."""
+        with self._lock:
+            before = time.monotonic() - seconds
+            while self._kept and next(iter(self._kept.values()))[2] < before:
+                self._kept.popitem(last=False)
+
+    def _held(self) -> int:
+        return sum(size for _, size, _ in self._kept.values())
+
     def _find(self, key: Hashable) -> tuple[T] | None:
         with self._lock:
             if key not in self._kept:
                 return None
-            self._kept.move_to_end(key)
-            return (self._kept[key][0],)
+            value, size, _ = self._kept.pop(key)
+            self._kept[key] = value, size, time.monotonic()
+            return (value,)
 
     def _keep(self, key: Hashable, value: T) -> None:
         size = self._size(value)
         with self._lock:
-            self._kept[key] = value, size
-            held = sum(size for _, size in self._kept.values())
+            self._kept.pop(key, None)
+            self._kept[key] = value, size, time.monotonic()
+            held = self._held()
             while held > self.budget and len(self._kept) > 1:
-                _, (_, gone) = self._kept.popitem(last=False)
+                _, (_, gone, _) = self._kept.popitem(last=False)
                 held -= gone
 
 

@@ -129,6 +129,19 @@ print((resident() - before) >> 20)
     assert int(found.stdout) < 40, found.stdout
 
 
+def test_what_nobody_asked_for_of_late_leaves_and_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("sbert_studio.caches.time.monotonic", lambda: now[0])
+    cache: LruCache[str] = LruCache(1000, len)
+    for word in ("one", "two", "three"):
+        cache.get(word, word.upper)
+        now[0] += 10
+    cache.get("one", lambda: pytest.fail("it is there"))
+    cache.forget_unused(15)
+    assert cache.bytes == len("ONE" + "THREE")
+    assert cache.get("two", lambda: "again") == "again"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 def test_what_was_read_of_a_mapped_file_is_let_go_and_what_was_written_stays(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.arange(8_000_000, dtype=np.float32))

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 _EVERY = 15.0
 _NOTICE = timedelta(days=1)
 _GROWN = 64 << 20
+_UNUSED = 600.0  # seconds after which what was made of a corpus leaves memory
 _READ = 8  # the share of the memory of caches beyond which what was read of mapped vectors is let go
 
 
@@ -110,6 +111,7 @@ class Keeper:
         """Return memory once a training has ended, or much was used and let go of since, which is seen without the store too."""
         from ..training.loop.memory import resident_bytes
 
+        self._studio.forget_unused(_UNUSED)
         busy = self._trained
         try:
             busy = any(run.active for run in self._studio.store.runs(status="running"))

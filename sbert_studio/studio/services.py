@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _MODELS, _INDEXES, _WORDS, _CORPORA, _NEIGHBOURS = 0.47, 0.17, 0.08, 0.05, 0.03
 _MAPPED = 4  # bytes that are mapped count for one: the system takes them back, but a file that was deleted stays until then
-_CACHES = {name: name for name in ("meanings", "wordings", "corpora", "coverages", "usuals", "neighbourhoods")} | {"catalog": "models"}
+_OF_CORPORA = ("meanings", "wordings", "corpora", "neighbourhoods")
+_CACHES = {name: name for name in (*_OF_CORPORA, "coverages", "usuals")} | {"catalog": "models"}
 _SMALL = 4 << 20  # bytes that figures about corpora and models may take
 VISITORS = 0.2
 """The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, neighbours of maps, what
@@ -193,6 +194,13 @@ class Services:
         with self._making:
             made = dict(self._made)
         return {shown: int(made[name].bytes) for name, shown in _CACHES.items() if name in made}
+
+    def forget_unused(self, seconds: float) -> None:
+        """Let go of what nobody has asked for since so long of corpora: files hold it, or it is made again."""
+        with self._making:
+            made = [self._made[name] for name in _OF_CORPORA if name in self._made]
+        for cache in made:
+            cache.forget_unused(seconds)
 
     @property
     def room_of_visitors(self) -> int:

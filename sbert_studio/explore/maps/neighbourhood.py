@@ -64,6 +64,10 @@ class Neighbourhoods:
         """What is held now."""
         return self._kept.bytes
 
+    def forget_unused(self, seconds: float) -> None:
+        """Let go of those that nobody has asked for since so long."""
+        self._kept.forget_unused(seconds)
+
     def of(self, vectors: np.ndarray, key: str, metric: str = "cosine") -> Near:
         """A count → that many neighbours or more of each row of ``vectors``, whose name is ``key``."""
 

@@ -17,6 +17,7 @@ from .parts import Parts
 
 _LARGER = 1.1
 
+
 class Steps:
     """Puts the gradient of a batch on the parameters of encoder and objective.
 
@@ -101,7 +102,7 @@ class Steps:
         return torch.split(vectors, len(rows))
 
     def _make_room(self, size: int) -> None:
-        """Before a batch of more tokens than any so far, return memory that is too scattered to be used for it: it was seen to stay held."""
+        """Return memory that is too scattered for a batch of more tokens than any so far, before it asks for more: it was seen to stay."""
         if size > _LARGER * self._largest and self._processes.device.type == "cpu":
             self._largest = size
             give_back_holes()
