@@ -38,7 +38,7 @@ class Recall:
 
     Attributes:
         share: of ``pairs``, between 0 and 1.
-        pairs: the closest pairs of each of ``rows`` rows, taken at random, with any row.
+        pairs: the closest different pairs of each of ``rows`` rows, taken at random, with any row.
         cosine: that of the least of them. Closer pairs are missed less.
     """
 
@@ -53,24 +53,44 @@ def nearly_most_similar_pairs(vectors: np.ndarray, top: int = 10, progress: Prog
 
     Args:
         vectors: (n, d), of any length, n at least 2.
-        progress: told of pairs: of rows with the centres of lists, then of rows within lists, then of the sample with all rows.
+        progress: told of pairs in one count: of rows with the centres of lists, of rows within lists (about how many, until the lists
+            are there), and of the sample with all rows.
 
     Raises:
         StudioError: ``top`` is not between 1 and 100,000.
     """
     require_top(top)
-    rows, of_each = UnitRows(vectors), min(_LISTS_OF_EACH, max(1, round(len(vectors) ** 0.5) // 2))
-    lists = _lists(rows, max(1, round(len(vectors) ** 0.5)), of_each, progress)
+    rows, count, asked = UnitRows(vectors), max(1, round(len(vectors) ** 0.5)), min(_SAMPLE, len(vectors))
+    of_each = min(_LISTS_OF_EACH, max(1, count // 2))
+    told = _InParts(progress, len(vectors) * count, (len(vectors) * of_each) ** 2 // (2 * count), len(vectors) * asked)
+    lists = _lists(rows, count, of_each, told.part(0))
     scan = Scan(rows, None, lambda a, b: exact_products(vectors, a, b), Best(top, 1.0, once=of_each > 1), margin=MARGIN)
     order = np.argsort(lists.ravel(), kind="stable") // of_each
     sizes = np.bincount(lists.ravel())
-    ends, done, total = np.cumsum(sizes), 0, int((sizes * (sizes - 1) // 2).sum())
+    ends, done = np.cumsum(sizes), 0
+    told.sizes[1] = total = int((sizes * (sizes - 1) // 2).sum())
+    within = told.part(1)
     with closing(scan.over(_tiles(order, (ends - sizes).tolist(), ends.tolist()))) as looked:
         for left, right in looked:
             done += len(left) * (len(left) - 1) // 2 if left[0] == right[0] else len(left) * len(right)
-            if progress is not None:
-                progress(done, total)
-    return scan.best.pairs(), _recall(rows, lists, progress)
+            within(done, total)
+    return scan.best.pairs(), _recall(rows, lists, told.part(2))
+
+
+class _InParts:
+    """One count for parts of work that come one after the other, of so many pairs each."""
+
+    def __init__(self, progress: Progress | None, *sizes: int) -> None:
+        self._progress, self.sizes = progress, list(sizes)
+
+    def part(self, number: int) -> Progress:
+        """Told how far one part is."""
+
+        def told(done: int, total: int) -> None:
+            if self._progress is not None:
+                self._progress(sum(self.sizes[:number]) + done, sum(self.sizes))
+
+        return told
 
 
 def _tiles(order: np.ndarray, starts: list[int], ends: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -83,7 +103,7 @@ def _tiles(order: np.ndarray, starts: list[int], ends: list[int]) -> Iterator[tu
                 yield left, right
 
 
-def _lists(rows: UnitRows, count: int, of_each: int, progress: Progress | None) -> np.ndarray:
+def _lists(rows: UnitRows, count: int, of_each: int, progress: Progress) -> np.ndarray:
     """(n, of_each): the lists of each row, each once."""
     import torch
 
@@ -94,12 +114,11 @@ def _lists(rows: UnitRows, count: int, of_each: int, progress: Progress | None) 
         checkpoint()
         near = torch.from_numpy(rows[start : start + _BLOCK]) @ nearest
         found[start : start + _BLOCK] = torch.topk(near, of_each, dim=1).indices.numpy()
-        if progress is not None:
-            progress(min(start + _BLOCK, len(rows)) * count, len(rows) * count)
+        progress(min(start + _BLOCK, len(rows)) * count, len(rows) * count)
     return found
 
 
-def _recall(rows: UnitRows, lists: np.ndarray, progress: Progress | None) -> Recall:
+def _recall(rows: UnitRows, lists: np.ndarray, progress: Progress) -> Recall:
     """Exact search of some rows in all, and how many of the closest pairs found share a list."""
     import torch
 
@@ -113,10 +132,11 @@ def _recall(rows: UnitRows, lists: np.ndarray, progress: Progress | None) -> Rec
         cosines, others = torch.cat([cosines, near.values], 1), torch.cat([others, near.indices + start], 1)
         best = torch.topk(cosines, min(k, cosines.shape[1]), dim=1)
         cosines, others = best.values, others.gather(1, best.indices)
-        if progress is not None:
-            progress(min(start + _BLOCK, len(rows)) * len(asked), len(rows) * len(asked))
+        progress(min(start + _BLOCK, len(rows)) * len(asked), len(rows) * len(asked))
     a, b, score = np.repeat(asked, k), others.numpy().ravel(), cosines.numpy().ravel()
-    a, b, score = a[a != b], b[a != b], score[a != b]
+    a, b = np.minimum(a, b), np.maximum(a, b)
+    once = np.unique((a * len(rows) + b)[a != b], return_index=True)[1]  # two rows may have found each other
+    a, b, score = (column[a != b][once] for column in (a, b, score))
     closest = np.argsort(-score, kind="stable")[:_PAIRS]
     a, b, score = a[closest], b[closest], score[closest]
     together = (lists[a][:, :, None] == lists[b][:, None, :]).any((1, 2))
