@@ -222,7 +222,9 @@ class Scaling(Part):
             TextHit(int(row), int(row) + 2, text, float(score), {"id": str(known)})
             for row, score, (known, text) in zip(numbers, scores, told, strict=True)
         )
-        return SearchResult(tuple(hits), milliseconds, RowAccount(len(served.rows), len(served.rows)), served.notes)
+        recall = served.recall(k)
+        notes = () if recall is None else (f"Approximate: of the nearest rows {recall:.1%} are found, measured on rows of this folder.",)
+        return SearchResult(tuple(hits), milliseconds, RowAccount(len(served.rows), len(served.rows)), notes, recall)
 
     def _served(self, path: Path, progress: Progress | None) -> Any:
         from ..scale.folder import JobFolder

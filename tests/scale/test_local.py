@@ -292,7 +292,11 @@ def test_a_folder_is_searched(
         found = studio.scale.search(tmp_path / "out", "cat dog", 20)
         index = next((tmp_path / "out").glob("index-*"))
         made = (index / "ivf.faiss").stat().st_mtime_ns
-    assert not list(index.glob("part-*")) and found.notes
+        everything = studio.scale.search(tmp_path / "out", "cat dog", 200)
+    assert not list(index.glob("part-*"))
+    assert exact.recall is everything.recall is None and not exact.notes and len(everything.hits) == 200
+    assert found.recall is not None and 0.9 < found.recall <= 1 and f"{found.recall:.1%} are found" in found.notes[0]
+    assert found.to_json()["exact"] is False
     assert [hit.score for hit in exact.hits] == sorted((hit.score for hit in exact.hits), reverse=True)
     assert len({hit.row for hit in found.hits} & {hit.row for hit in exact.hits}) >= 19
     with studio_at(home, home / "model") as studio:  # opened, not built again

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import signal
 import socket
@@ -30,14 +29,12 @@ def app(
     desktop: Annotated[bool, typer.Option("--desktop", help="Open a window of its own (needs the extra 'desktop').")] = False,
 ) -> None:
     """Open the studio in the browser."""
-    closed = threading.Event()
-    atexit.register(_leave_at_once, closed)  # before what is imported here registers its own: the first comes last
     from ...caches import starting
     from ...settings import uploads_of_its_own
 
     with uploads_of_its_own(), starting() as started:
         _serve(host, port, share, mcp, opened, desktop, started)
-    closed.set()
+    _leave_at_once()
 
 
 def _serve(host: str | None, port: int | None, share: bool, mcp: bool, opened: bool, desktop: bool, started: Callable[[], None]) -> None:
@@ -74,13 +71,16 @@ def _serve(host: str | None, port: int | None, share: bool, mcp: bool, opened: b
             blocks.block_thread()
 
 
-def _leave_at_once(closed: threading.Event) -> None:
-    """End the process before the interpreter is torn down, once all is closed: a thread that still computes then would abort it."""
-    if closed.is_set():
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(0)
+def _leave_at_once() -> None:
+    """End the process before the interpreter is torn down, once all is closed.
+
+    What still computes in another thread then, a step of a training that takes long, would find its helpers gone, and be told of as a
+    fault; so it is as if the machine had been switched off, and the training is interrupted and can be resumed.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(0)
 
 
 @contextmanager
