@@ -85,11 +85,10 @@ class Exploring(Relating):
             rankings.append(lexical.search(query, depth, only))
         hits = fuse(rankings) if len(rankings) > 1 else rankings[0]
         found = _result(corpus, again(query, hits[:depth]) if again else hits, k, start)
-        if encoder is not None and semantic is not None:
-            self._quicken(semantic, corpus, encoder)
+        quicker = encoder is not None and semantic is not None and self._quicken(semantic, corpus, encoder)
         foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if encoder is not None else ()
         unknown = (*self._unknown(corpus, encoder), *self._unknown([query], encoder, "your query")) if encoder is not None else ()
-        return replace(found, notes=(*_told(recall), *corpus.repeats(), *foreign, *unknown), recall=recall)
+        return replace(found, notes=(*_told(recall, quicker), *corpus.repeats(), *foreign, *unknown), recall=recall)
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
@@ -100,8 +99,8 @@ class Exploring(Relating):
         start = time.perf_counter()
         found = index.find(vectors[row], _at_least_one(k, "k") + 1)
         result = _result(corpus, [hit for hit in found.hits if hit.row != row], k, start)
-        self._quicken(index, corpus, encoder)
-        return replace(result, notes=(*_told(found.recall), *self._notes(corpus, model, encoder)), recall=found.recall)
+        quicker = self._quicken(index, corpus, encoder)
+        return replace(result, notes=(*_told(found.recall, quicker), *self._notes(corpus, model, encoder)), recall=found.recall)
 
     def mine(
         self,
@@ -247,12 +246,12 @@ class Exploring(Relating):
 
         return self._services.meanings.get(f"{corpus.digest}-{encoder.fingerprint}", made, checkpoint)
 
-    def _quicken(self, index: SemanticIndex, corpus: Corpus, encoder: Encoder) -> None:
-        """Have a large corpus that is asked for the second time indexed in the background; until then its answers are exact."""
+    def _quicken(self, index: SemanticIndex, corpus: Corpus, encoder: Encoder) -> bool:
+        """Have a large corpus that is asked for the second time indexed in the background; whether that goes on. Answers are exact then."""
         from ..explore.search import LARGE
 
         if len(index) < LARGE or index.approximate is not None or index.asked < _TIMES:
-            return
+            return False
         texts, digest, fingerprint = corpus.texts, corpus.digest, encoder.fingerprint
         key, files, background = f"{digest}-{fingerprint}", self._services.indexes, self._services.background
 
@@ -261,17 +260,17 @@ class Exploring(Relating):
             if index.approximate is not None:  # else the disk takes nothing, and will not the next time
                 background.forget(key)
 
-        background.want(key, work)
+        return background.want(key, work)
 
     def _lexical(self, corpus: Corpus, progress: Progress | None = None) -> LexicalIndex:
         kept = self._services.kept_wordings
         return self._services.wordings.get(corpus.digest, lambda: kept.get(corpus.texts, corpus.digest, progress), checkpoint)
 
 
-def _told(recall: float | None) -> tuple[str, ...]:
-    """What to say of a search that is not exact."""
+def _told(recall: float | None, quicker: bool) -> tuple[str, ...]:
+    """What to say of a search that is not exact, or of one that is while an index is made."""
     if recall is None:
-        return ()
+        return ("Exact: all texts were compared. An index that answers in less time is being made.",) if quicker else ()
     return (f"Approximate: of the nearest texts {recall:.1%} are found, measured on this corpus. A search among some rows is exact.",)
 
 

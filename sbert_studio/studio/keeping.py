@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..caches import give_back, give_back_holes, unread_noted
+from ..caches import give_back, unread_noted
 from ..errors import StudioError, plainly
 from ..runs.records.record import Run
 from ..workspace import Workspace, write_json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 _EVERY = 15.0
 _NOTICE = timedelta(days=1)
-_SLIGHTLY, _GROWN = 8 << 20, 64 << 20  # bytes more than there were, from which what is free is given back, and looked for
+_GROWN = 8 << 20  # bytes more than there were, from which what is free is looked for and given back
 _UNUSED = 600.0  # seconds after which what was made of a corpus leaves memory
 _READ = 8  # the share of the memory of caches beyond which what was read of mapped vectors is let go
 
@@ -116,8 +116,6 @@ class Keeper:
         try:
             busy = any(run.active for run in self._studio.store.runs(status="running"))
         finally:
-            if resident_bytes() > self._resident + _SLIGHTLY:
-                give_back_holes()
             if (self._trained and not busy) or resident_bytes() > self._resident + _GROWN:
                 give_back()
                 unread_noted(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _READ)

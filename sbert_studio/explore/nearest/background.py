@@ -19,20 +19,27 @@ class Background:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: set[str] = set()
-        self._waiting: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._to_come: set[str] = set()
+        self._waiting: queue.SimpleQueue[tuple[str, Callable[[], None]] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
 
-    def want(self, key: str, work: Callable[[], None]) -> None:
-        """Have ``work`` done some time, unless it was wanted before; :meth:`forget` allows it once more."""
+    def want(self, key: str, work: Callable[[], None]) -> bool:
+        """Have ``work`` done some time, unless it was wanted before; :meth:`forget` allows it once more.
+
+        Returns:
+            Whether it is still to come, or under way.
+        """
         with self._lock:
             if key in self._seen or self._ending.is_set():
-                return
+                return key in self._to_come
             self._seen.add(key)
-            self._waiting.put(work)
+            self._to_come.add(key)
+            self._waiting.put((key, work))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="indexes", daemon=True)
                 self._thread.start()
+            return True
 
     def forget(self, key: str) -> None:
         """What is wanted again under this key is done again."""
@@ -49,7 +56,8 @@ class Background:
             thread.join(_PATIENCE)
 
     def _run(self) -> None:
-        while (work := self._waiting.get()) is not None and not self._ending.is_set():
+        while (wanted := self._waiting.get()) is not None and not self._ending.is_set():
+            key, work = wanted
             try:
                 with stoppable(self._ending.is_set):
                     work()
@@ -57,3 +65,6 @@ class Background:
                 return
             except Exception:
                 log.exception("an index could not be built; search stays exact")
+            finally:
+                with self._lock:
+                    self._to_come.discard(key)
