@@ -195,6 +195,15 @@ def choose_waiting(command: str = "") -> None:
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
+def keep_few_kernels() -> None:
+    """Have oneDNN remember fewer of the products it has written code for; to be called before PyTorch is imported.
+
+    It writes some anew for each number of tokens, and remembers 1,024 by default: on a page that runs for long some 100 MB. The texts
+    of one query need a few, and writing them takes a millisecond.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
+
+
 @contextmanager
 def uploads_of_its_own() -> Iterator[None]:
     """A folder for what is sent to this page, gone when it closes, where none is named; to be entered before Gradio is imported.

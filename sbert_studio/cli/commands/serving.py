@@ -30,8 +30,9 @@ def app(
 ) -> None:
     """Open the studio in the browser."""
     from ...caches import starting
-    from ...settings import uploads_of_its_own
+    from ...settings import keep_few_kernels, uploads_of_its_own
 
+    keep_few_kernels()
     with uploads_of_its_own(), starting() as started:
         _serve(host, port, share, mcp, opened, desktop, started)
     _leave_at_once()
