@@ -164,13 +164,18 @@ def give_back_holes() -> None:
         trim(0)
 
 
-def unread(addresses: Collection[int]) -> None:
+def unread(addresses: Collection[int]) -> tuple[Path, ...]:
     """Let go of what was read of the files that are mapped to these addresses: what is asked for again is read again (Linux).
 
     Of a table of words a text needs a few rows; all of it was looked at once, to tell the model from others. Pages that were written to
     are of this process alone: a mapping that has such stays as it is. The caller holds what lies at the addresses, and nobody writes to it.
+
+    Returns:
+        The files.
     """
-    _let_go(found for found in _mappings() if any(found.start <= address < found.start + found.size for address in addresses))
+    held = [found for found in _mappings() if any(found.start <= address < found.start + found.size for address in addresses)]
+    _let_go(held)
+    return tuple(sorted({Path(found.path) for found in held}))
 
 
 def note_mapped(array: np.memmap) -> None:

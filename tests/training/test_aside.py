@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from sbert_studio.errors import StudioError
 from sbert_studio.training.judging.blend import Blend
 
 ROWS = 2_000_000  # 8 MB
@@ -56,3 +58,17 @@ def test_weights_that_are_elsewhere_are_kept_as_they_were() -> None:
         assert learning["weight"].tolist() == [0, 0, 0]
         blend.put(1.0)
         assert learning["weight"].tolist() == [1, 1, 1]
+
+
+def test_a_file_that_is_written_to_meanwhile_is_told_and_no_blend_is_made_of_it(tmp_path: Path) -> None:
+    blend = Blend(_mapped(tmp_path), aside=True)
+    blend.between()
+    path = tmp_path / "model.safetensors"
+    with path.open("r+b") as file:
+        file.seek(-4, 2)
+        file.write(b"\0\0\0\0")
+    with pytest.raises(StudioError, match=r"model\.safetensors was written to while"):
+        blend.between()
+    path.unlink()  # another file in its place is no matter: what is mapped stays
+    path.write_bytes(b"another")
+    blend.between()

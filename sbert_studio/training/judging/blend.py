@@ -7,12 +7,15 @@ arXiv:2311.13534.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ...caches import unread
+from ...errors import StudioError
 from ..spec import TrainSpec
 
 MARKS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -40,15 +43,30 @@ class Blend:
         self._untuned = {
             name: source[name].detach().to("cpu", copy=not aside) for name in learning if _UP not in name and _DOWN not in name
         }
+        self._files: dict[Path, tuple[int, int, int]] = {}
         if aside:
             before = [parameter.data for parameter in self._learning.values()]
             for parameter in self._learning.values():
                 parameter.data = parameter.data.clone()
-            unread([tensor.data_ptr() for tensor in before])
+            for path in unread([tensor.data_ptr() for tensor in before]):
+                with suppress(OSError):
+                    self._files[path] = _as_it_is(path)
         self._tuned: dict[str, Tensor] = {}
 
     def between(self, tuned: Mapping[str, Tensor] | None = None) -> None:
-        """Take ``tuned``, or the weights as they are now, for the tuned ones."""
+        """Take ``tuned``, or the weights as they are now, for the tuned ones.
+
+        Raises:
+            StudioError: the file that the untuned ones are mapped from was written to since, so that nobody knows them any more.
+        """
+        for path, known in self._files.items():
+            with suppress(OSError):  # it is gone, or another stands in its place: what was mapped stays
+                now = _as_it_is(path)
+                if now[0] == known[0] and now != known:
+                    raise StudioError(
+                        f"{path.parent.name}/{path.name} was written to while a model was tuned from it",
+                        "put it back as it was, and resume",
+                    )
         source: Mapping[str, Tensor] = self._learning if tuned is None else tuned
         self._tuned = {name: source[name].detach().to("cpu", copy=True) for name in self._learning}
 
@@ -63,6 +81,11 @@ class Blend:
                     parameter.copy_(tuned * strength)
                 else:
                     parameter.copy_(torch.lerp(self._untuned[name], tuned, strength))
+
+
+def _as_it_is(path: Path) -> tuple[int, int, int]:
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def unblended(spec: TrainSpec) -> str:
