@@ -142,7 +142,7 @@ class JobFolder:
                 receipt = Receipt(**told)
                 if whole and (not verify or digest_file(self.shard(shard.number)) == receipt.sha256):
                     found[shard.number] = receipt
-            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
         return found
 

@@ -155,13 +155,21 @@ class Checkpoints:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a killed process left half written among the checkpoints of a run, those of its folds too; nobody may be at it.
+    """Remove what a killed process left half written of a run, its checkpoints and models, those of its folds too; nobody may be at it.
 
     Args:
         folder: the run's; it need not exist.
     """
-    for found in list(folder.glob(f"**/{_FOLDER}")):
-        Checkpoints(found.parent).newest()
+    for training in {folder, *(found.parent for found in folder.glob(f"**/{_FOLDER}"))}:
+        Checkpoints(training).newest()
+        for old in list(training.glob(".old-*/*")):
+            if not (training / old.name).exists():  # killed between the two renames that put a new one in its place
+                old.replace(training / old.name)
+        for left in [*training.glob(".old-*"), *training.glob(".part-*")]:
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

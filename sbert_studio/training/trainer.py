@@ -19,6 +19,7 @@ from ..objectives.relation import Relation
 from ..workspace import write_json
 from .artifacts import export
 from .checkpoint import Checkpoints, disk_space
+from .checkpoint_files import read_state
 from .distributed import Processes
 from .events import Asks, Event, Finished, Notice, Phase, Started, Stopped
 from .judging.alarm import FORGETS, accepted
@@ -128,9 +129,7 @@ def train(
     checkpoints = Checkpoints(folder, keeps_best=marks is None)
     processes = Processes(encoder.device)
     lost = _lost(marks, processes) if resume else ""
-    if (resume := resume and not lost) and (
-        ended := read_outcome(folder, identity, model=not (assignment and assignment.judges))
-    ) is not None:
+    if (resume := resume and not lost) and (ended := _over(folder, identity, checkpoints, marks, processes)) is not None:
         _conclude(ended, emit, processes)
         return ended
     if not resume and processes.main:
@@ -181,6 +180,14 @@ def train(
     finally:
         unpack()
     return _finish(parts, loop, reached, base, blend, assignment)
+
+
+def _over(folder: Path, identity: str, checkpoints: Checkpoints, marks: Marks | None, processes: Processes) -> Outcome | None:
+    """The outcome of a training that had already reached its end, whose process may have been killed while it removed checkpoints."""
+    ended = read_outcome(folder, identity, model=marks is None)
+    if ended is not None and processes.main and (last := checkpoints.newest()) is not None:
+        checkpoints.keep_only(read_state(last).best if marks is None else -1)
+    return ended
 
 
 def _lost(marks: Marks | None, processes: Processes) -> str:

@@ -132,8 +132,11 @@ for place in sys.argv[1:]:
     whole = Path(place) / "checkpoints" / "step-000000001"
     whole.mkdir(parents=True)
     (whole / "state.json").write_text("{}")
-    begun.append(atomic_folder(whole.with_name("step-000000002")))
-    (begun[-1].__enter__() / "model.safetensors").write_bytes(bytes(1000))
+    (Path(place) / ".old-x" / "model").mkdir(parents=True)
+    (Path(place) / ".part-x.json").touch()
+    for half in (Path(place) / "adapter", whole.with_name("step-000000002")):
+        begun.append(atomic_folder(half))
+        (begun[-1].__enter__() / "model.safetensors").write_bytes(bytes(1000))
 input()
 """
     folder = store.path.parent / "runs" / run.id
@@ -149,6 +152,10 @@ input()
     writer.wait()
     assert store.recover() == [run.id]
     assert [sorted(path.name for path in part.iterdir()) for part in parts] == [["step-000000001"]] * 2
+    assert [sorted(path.name for path in place.iterdir()) for place in places] == [
+        ["checkpoints", "folds", "model"],
+        ["checkpoints", "model"],
+    ]
 
 
 def test_a_killed_process_that_nobody_waited_for_counts_as_gone() -> None:
