@@ -61,9 +61,10 @@ def sharding_of(threads: int, rows: int | None = None) -> Sharding:
     return Sharding(threads) if rows is None else Sharding(threads, rows)
 
 
-def require_alone(address: str = "", workers: int = 0, id: str | None = None) -> None:
+def require_alone(address: str = "", workers: int = 0, id: str | None = None, threads: int = 1, cut: bool = False) -> None:
     """Refuse what only an engine has a use for, where none is named."""
-    for option, given in (("--address", address), ("--workers", workers), ("--id", id)):
+    more = (("--threads", threads != 1), ("--shard-rows", cut))
+    for option, given in (("--address", address), ("--workers", workers), ("--id", id), *more):
         if given:
             raise StudioError(f"{option} goes with an engine", "add --engine ray or --engine local")
 

@@ -153,7 +153,7 @@ input()
     assert store.recover() == [run.id]
     assert [sorted(path.name for path in part.iterdir()) for part in parts] == [["step-000000001"]] * 2
     assert [sorted(path.name for path in place.iterdir()) for place in places] == [
-        ["checkpoints", "folds", "model"],
+        ["checkpoints", "folds", "lock", "model"],
         ["checkpoints", "model"],
     ]
 

@@ -341,6 +341,21 @@ def harmed(path: Path, harm: Callable[[Path], None] | None) -> None:
         harm(path)
 
 
+@pytest.mark.parametrize(("option", "value"), [("--threads", "2"), ("--shard-rows", "7"), ("--address", "a:1"), ("--workers", "2")])
+def test_what_only_an_engine_has_a_use_for_is_refused_without_one(
+    tmp_path: Path, option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sbert_studio.cli.main import run
+
+    out, source = tmp_path / "x.npy", write_pairs(tmp_path / "pairs.csv", 20)
+    assert run(["encode", str(source), "--out", str(out), option, value]) == 2
+    assert f"{option} goes with an engine" in capsys.readouterr().err
+    folder = tmp_path / "shards"
+    if option == "--address":
+        assert run(["encode", str(source), "--engine", "local", "--out", str(folder), option, value]) == 2
+    assert not out.exists() and not folder.exists()
+
+
 def test_the_command_line_searches_and_mines_a_folder(home: Path, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from sbert_studio.cli.main import run
 

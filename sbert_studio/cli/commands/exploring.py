@@ -95,7 +95,7 @@ def encode(
         with open_studio() as studio, progress("encoding") as show:
             shards = studio.scale.encode(file, out, how, sharding, column=column, known=id, model=model, precision=precision, progress=show)
         return encoded_in_shards(shards)
-    require_alone(address=address, workers=workers, id=id)
+    require_alone(address, workers, id, threads, cut=shard_rows != ROWS)
     with open_studio() as studio:
         texts = studio.read.texts(file, column)
         require_room(out, file)
@@ -174,7 +174,7 @@ def mine(
         raise StudioError(
             f"{file.name} is no folder of shards", "make one: sbert-studio encode FILE --engine ray --out FOLDER; then mine that folder"
         )
-    require_alone(address=address, workers=workers)
+    require_alone(address, workers, threads=threads)
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
         with progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (show, comparing):

@@ -78,7 +78,7 @@ def evaluate(
         with open_studio() as studio, progress("encoding", "pairs") as show:
             found_there = studio.scale.evaluate(named[0], files[0], how, sharding, task, progress=show)
         return _of_report(found_there)
-    require_alone(address=address, workers=workers)
+    require_alone(address, workers, threads=threads, cut=shard_rows != ROWS)
     with open_studio() as studio, progress("encoding") as show:
         if suite or len(named) > 1 or len(files) > 1 or _is_folder(files[0]):
             found = studio.judge.evaluate_all(named, files, task, suite or "", show, said, known)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from ...errors import StudioError
 from ...registry import Registry
 
 if TYPE_CHECKING:
@@ -23,12 +24,19 @@ class How:
         address: of a cluster that is there; an engine that needs one starts it on this machine where it is empty.
         workers: how many shards are done at a time; 0: as many as there are cores for.
         memory_mb: what such a cluster may keep in shared memory, in MiB. Only numbers of shards and receipts pass through it.
+
+    Raises:
+        StudioError: an address is given to the engine of this process alone.
     """
 
     engine: str = "local"
     address: str = ""
     workers: int = 0
     memory_mb: int = 100
+
+    def __post_init__(self) -> None:
+        if self.engine == "local" and self.address:
+            raise StudioError("--address goes with an engine of several machines", "add --engine ray, or leave it out")
 
 
 class Engine(ABC):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...data.progress import checkpoint
-from ...errors import StudioError
 from .base import ENGINES, Engine
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ class Local(Engine):
 
     def carry(self, work: Work, shards: Sequence[Shard], tell: Callable[[int], None]) -> Iterator[int]:
         """See :meth:`Engine.carry`."""
-        if self.how.address:
-            raise StudioError("--address goes with an engine of several machines", "add --engine ray, or leave it out")
         with work.prepared() as do:
             for shard in shards:
                 checkpoint()
