@@ -16,6 +16,7 @@ from .errors import StudioError
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 _PERSISTENT = Path("/data")  # what a Space keeps
+SENT = "sbert-studio-sent-"
 _UPLOADS = "GRADIO_TEMP_DIR"
 _YES = ("1", "yes", "true", "on")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -213,7 +214,7 @@ def uploads_of_its_own() -> Iterator[None]:
     if os.environ.get(_UPLOADS):
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="sbert-studio-sent-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{SENT}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         os.environ[_UPLOADS] = folder
         try:
             yield

@@ -57,7 +57,12 @@ def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
 
 def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path) -> None:
     port, model = free_port(), write_model(tmp_path / "tiny")
-    (sent := tmp_path / "temporary").mkdir()
+    sent = tmp_path / "temporary"
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for name in (left := [f"sbert-studio-sent-{number}-x" for number in (gone.pid, os.getpid())]):
+        (sent / name).mkdir(parents=True)
+        os.utime(sent / name, (0, 0))
     process = start(tmp_path / "home", port, SBERT_STUDIO_MODEL=str(model), TMPDIR=str(sent), GRADIO_TEMP_DIR="")
     try:
         client = None
@@ -80,7 +85,7 @@ def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path
         assert time.monotonic() - began < 30  # of which 20 at most are waited for the training
         assert process.returncode == 0, words
         assert "Traceback" not in words and "terminate" not in words
-        assert not list(sent.glob("sbert-studio-sent-*"))
+        assert [path.name for path in sent.glob("sbert-studio-sent-*")] == left[1:], "what was sent is gone, and what a killed page left"
     finally:
         process.kill()
     with studio_at(tmp_path / "home", model) as studio:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 import threading
+import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
@@ -18,6 +22,8 @@ import typer
 
 from ...errors import StudioError
 from ..answers import say
+
+_LEFT = 86_400  # seconds
 
 
 def app(
@@ -33,6 +39,7 @@ def app(
     from ...settings import keep_few_kernels, uploads_of_its_own
 
     keep_few_kernels()
+    _remove_left_behind()
     with uploads_of_its_own(), starting() as started:
         _serve(host, port, share, mcp, opened, desktop, started)
     _leave_at_once()
@@ -70,6 +77,18 @@ def _serve(host: str | None, port: int | None, share: bool, mcp: bool, opened: b
             if opened and not (has_screen() and webbrowser.open(url)):
                 say(f"no browser could be opened from here: open {url} in one")
             blocks.block_thread()
+
+
+def _remove_left_behind() -> None:
+    """Remove what was sent to pages that were killed a day ago or earlier; in a folder that several machines share a number may mislead."""
+    from ...runs.running.processes import birth_of
+    from ...settings import SENT
+
+    for folder in Path(tempfile.gettempdir()).glob(f"{SENT}*-*"):
+        number = folder.name.removeprefix(SENT).partition("-")[0]
+        with suppress(OSError):
+            if number.isdigit() and not birth_of(int(number)) and time.time() - folder.stat().st_mtime > _LEFT:
+                shutil.rmtree(folder)
 
 
 def _leave_at_once() -> None:
