@@ -111,6 +111,7 @@ class _Part:
         self.made, self.path = made, out.with_name(f"{out.name}.part")
         self.journal = out.with_name(f"{out.name}.part.json")
         self.committed, self._last, self._sum = 0, time.monotonic(), 0
+        self._was_there = False
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -122,6 +123,7 @@ class _Part:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_symlink() or (self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode)):
             raise StudioError(f"{self.path.name} is there, and is no ordinary file", "name another file to write, or move that one")
+        self._was_there = self.path.exists()
         with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644), "r+b") as file:
             if fcntl is not None:
                 try:
@@ -143,7 +145,7 @@ class _Part:
             told = json.loads(self.journal.read_text(encoding="utf-8"))
             done, checksum, known = int(told.pop("done")), told.pop("checksum", None), Made(**told)
         except FileNotFoundError:
-            return 0, ""
+            return 0, f"and ended before its first {self.made.block:,} rows were written" if self._was_there else ""
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return 0, "by another version of this program"
         if other := self.made.difference(known):

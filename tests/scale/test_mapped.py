@@ -86,7 +86,7 @@ def test_what_was_stopped_goes_on_where_it_was(studio: Studio, texts: Path, tmp_
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("change", ["model", "precision", "rows", "place", "cut", "flipped", "header", "journal", "infinite", "odd"])
+@pytest.mark.parametrize("change", ["model", "precision", "rows", "place", "cut", "flipped", "header", "journal", "infinite", "odd", "early"])
 def test_what_was_made_from_something_else_is_begun_anew_and_that_is_said(
     studio: Studio, texts: Path, tmp_path: Path, home: Path, change: str
 ) -> None:
@@ -118,6 +118,9 @@ def test_what_was_made_from_something_else_is_begun_anew_and_that_is_said(
         data = bytearray(part.read_bytes())
         data[60 if change == "header" else 128 + 40 * 32 * 4] ^= 0x10
         part.write_bytes(data)
+    elif change == "early":
+        why = "and ended before its first 64 rows were written"
+        (tmp_path / "x.npy.part.json").unlink()
     elif change == "odd":
         why, journal = "and what was written is gone", tmp_path / "x.npy.part.json"
         journal.write_text(journal.read_text().replace('"done": 128', '"done": 100'))
