@@ -86,7 +86,9 @@ def test_what_was_stopped_goes_on_where_it_was(studio: Studio, texts: Path, tmp_
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("change", ["model", "precision", "rows", "place", "cut", "flipped", "header", "journal", "infinite", "odd", "early"])
+@pytest.mark.parametrize(
+    "change", ["model", "precision", "rows", "place", "cut", "flipped", "header", "journal", "infinite", "odd", "early"]
+)
 def test_what_was_made_from_something_else_is_begun_anew_and_that_is_said(
     studio: Studio, texts: Path, tmp_path: Path, home: Path, change: str
 ) -> None:
