@@ -15,9 +15,10 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from drawn import Drawn, neighbours
@@ -119,7 +120,7 @@ def one_size(source: Drawn, rows: int, turns: int, count: int, folder: Path, *, 
     return Searched(recall, vectors.shape[1] * (4 * cells + rows * probes / cells), built, seconds, share, medians, late)
 
 
-def timed(queries: np.ndarray, ask: Callable[[np.ndarray], list[int]]) -> tuple[np.ndarray, list[list[int]]]:
+def timed(queries: Sequence[Any] | np.ndarray, ask: Callable[[Any], list[int]]) -> tuple[np.ndarray, list[list[int]]]:
     """The milliseconds of each query, and what it found; the first is asked once before."""
     ask(queries[0])
     times, found = np.empty(len(queries)), []

@@ -23,6 +23,7 @@ from pathlib import Path
 import bm25s
 import numpy as np
 from drawn import Drawn, sentences
+from searching import timed
 
 from sbert_studio.encoders.base import Encoder
 from sbert_studio.explore.hits import Hit, fuse
@@ -104,16 +105,6 @@ def compare(data: Path, rows: int, count: int, turns: int) -> Searched:
         print(f"{title}: median {np.median(medians[name]):.1f} ms, p95 {np.median(late[name]):.1f} ms ({spread})")
     print(f"of the ten best by bm25s, ours finds {same:.2f}")
     return Searched(medians, late, same)
-
-
-def timed(queries: list[str], ask: Callable[[str], list[int]]) -> tuple[np.ndarray, list[list[int]]]:
-    """The milliseconds of each query, and what it found."""
-    times, found = np.empty(len(queries)), []
-    for place, query in enumerate(queries):
-        start = time.perf_counter()
-        found.append(ask(query))
-        times[place] = (time.perf_counter() - start) * 1000
-    return times, found
 
 
 def main() -> int:
