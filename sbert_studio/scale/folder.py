@@ -73,7 +73,7 @@ class JobFolder:
             if told.get("key", found.key) != found.key:
                 raise ValueError("it is not what was written")
             return found
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StudioError(f"the manifest of {self.path.name} cannot be read", "encode into another folder") from error
