@@ -85,7 +85,7 @@
     }
 
     function drawBelow(pen) {
-      if (lines.length) over.contours(pen, eye, lines);
+      if (gl && lines.length) over.contours(pen, eye, lines);
     }
     const ring = (pen, row, radius, colour, wide) => over.ring(pen, row === null || hidden[row] ? null : eye.project(points, row), radius, colour, wide);
     function drawAbove(pen) {
@@ -94,7 +94,7 @@
         over.links(pen, eye.project(points, chosen.rows[0], m), alive(chosen.rows.slice(1)).map((row) => eye.project(points, row, m)), accent);
         for (const row of chosen.rows.slice(1)) ring(pen, row, 5.5, accent, 1.2);
       }
-      names.draw(pen, eye, points, { colourOf: (id) => (value.by === value.colours[0] ? mapping.css(mapping.rgb(clustered.get(id))) : null), focus: chosen && chosen.cluster !== undefined ? new Set([chosen.cluster]) : null, font: font() });
+      if (gl) names.draw(pen, eye, points, { colourOf: (id) => (value.by === value.colours[0] ? mapping.css(mapping.rgb(clustered.get(id))) : null), focus: chosen && chosen.cluster !== undefined ? new Set([chosen.cluster]) : null, font: font() });
       if (chosen && chosen.kind === "point") ring(pen, chosen.rows[0], 9.5, token("--sb-ink"), 2.4);
       if (preview !== null) ring(pen, preview, 8, accent, 2.4);
       over.outline(pen, shape || (kept && value.dims === 2 ? kept.map((at) => over.onScreen(eye, at)) : null), accent);
