@@ -189,7 +189,11 @@ class Scaling(Part):
             raise StudioError("no row holds a pair that can be judged", "check the columns of the files")
         report = chosen.judge_alike(targets, alike)
         left_out = sum(receipt.left_out for receipt in done.receipts)
-        notes = (f"{left_out:,} of {job.rows:,} rows were left out: a text or the target is missing or unreadable",) if left_out else ()
+        notes: tuple[str, ...] = ()
+        if left_out:
+            notes += (f"{left_out:,} of {job.rows:,} rows were left out: a text or the target is missing or unreadable",)
+        if "interval" in report.scores:
+            notes += ("the interval takes rows that share a text for independent; without --engine it does not",)
         return replace(report, notes=notes)
 
     def search(self, path: Path, query: str, k: int = 10, model: str | None = None, progress: Progress | None = None) -> SearchResult:

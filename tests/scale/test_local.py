@@ -277,7 +277,8 @@ def test_scores_of_shards_are_those_of_the_file(home: Path, tmp_path: Path) -> N
     assert (found.task, found.rows) == (plain.task, plain.rows) == ("sts", 150)
     for name in ("cosine", "dot", "euclidean", "manhattan"):
         assert found.scores[name] == pytest.approx(plain.scores[name], abs=1e-5)
-    assert found.scores["interval"] == pytest.approx(plain.scores["interval"], abs=0.03)  # rows that share a text are not told apart
+    assert found.scores["interval"] == pytest.approx(plain.scores["interval"], abs=0.03)
+    assert "rows that share a text" in found.notes[-1]
 
 
 def test_a_folder_is_searched(
