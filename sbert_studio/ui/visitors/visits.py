@@ -43,7 +43,6 @@ class Work:
         status: running, finished, stopped or failed.
         phase: what goes on, in words; done, total: how far that is, a total of 0 is not known.
         began, ended: seconds of :func:`time.monotonic`.
-        overtaken: whether the same page asked for work of this kind again meanwhile.
     """
 
     number: int
@@ -55,7 +54,6 @@ class Work:
     total: int = 0
     began: float = field(default_factory=time.monotonic)
     ended: float = 0.0
-    overtaken: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
     _since: tuple[float, int] = (0.0, 0)
 
@@ -99,8 +97,6 @@ class Visits:
         """
         work = Work(next(self._numbers), session(), kind)
         with self._lock:
-            for one in self._under_way.values():
-                one.overtaken |= bool(kind) and (one.session, one.kind) == (work.session, kind)
             self._under_way[work.number] = work
         token, status = _CURRENT.set(work), "failed"
         try:

@@ -59,4 +59,4 @@ def build(page: Page) -> None:
         return find(page, folder, query, k, progress)
 
     for event in (button.click, query.submit):
-        long_work(event, "shards", on_search, [folder, query, k], hits, newest=True, show_progress_on=hits)
+        long_work(event, "shards", on_search, [folder, query, k], hits, show_progress_on=hits)
