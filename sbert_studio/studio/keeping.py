@@ -25,7 +25,7 @@ _EVERY = 15.0
 _NOTICE = timedelta(days=1)
 _GROWN = 8 << 20  # bytes more than there were, from which what is free is looked for and given back
 _UNUSED = 600.0  # seconds after which what was made of a corpus leaves memory
-_READ = 8  # the share of the memory of caches beyond which what was read of mapped vectors is let go
+_READ = 32  # the share of the memory of caches beyond which what was read of mapped vectors is let go
 
 
 class Keeper:
