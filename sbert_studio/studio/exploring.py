@@ -116,7 +116,7 @@ class Exploring(Relating):
 
         Args:
             progress: told of texts encoded.
-            comparing: told of pairs compared; where not all are, in three parts, each counted anew.
+            comparing: told of pairs compared; where not all are, about how many there will be is known better once their lists are there.
         """
         from ..explore.mining.approximate import EXACT_BELOW, nearly_most_similar_pairs
         from ..explore.mining.closest import most_similar_pairs
