@@ -44,6 +44,23 @@ def test_cancel_ends_a_long_search_and_the_page_goes_on(visit: Callable[..., Vis
     assert not page.evaluate("window.sbBare"), "a key that Gradio has no words for is seen"
 
 
+def test_the_last_question_counts_however_long_an_earlier_one_takes(visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    page = visitor.page
+    visitor.tab("Search")
+    visitor.upload("search-file", "some.csv", many_texts(900))
+    page.locator("#search-cancel").wait_for(timeout=60_000)  # the usual query by meaning: its corpus is being encoded
+    page.locator("#search-mode label", has_text="By words").click()
+    visitor.fill("#search-query", "storm 77")
+    page.click("#search-go")
+    page.locator("#search-hits th", has_text="BM25").wait_for(timeout=60_000)
+    assert page.locator("#search-cancel").is_visible(), "the earlier question is not answered yet"
+    page.locator("#search-cancel").wait_for(state="hidden", timeout=LONG)
+    page.wait_for_timeout(500)
+    assert page.locator("#search-hits th", has_text="BM25").count() == 1
+    assert "77" in visitor.text("#search-hits tbody tr:first-child")
+
+
 class LateAnswer:
     """An answer to the page's timer about the run ``name`` that is on its way for as long as one likes."""
 

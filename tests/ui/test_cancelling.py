@@ -16,6 +16,7 @@ import pytest
 from tiny_studio import quick, studio_at, write_model, write_pairs
 
 from sbert_studio.data.progress import StoppedError, checkpoint, stoppable
+from sbert_studio.errors import StudioError
 from sbert_studio.explore.groups.clustering import ClusterParams
 from sbert_studio.explore.maps.projection import ProjectionParams
 from sbert_studio.studio import Studio
@@ -105,6 +106,40 @@ def test_a_cancelled_handler_changes_nothing_and_says_so(page: Page, monkeypatch
     with pytest.raises(gr.Error, match="Cancelled"):
         guarded(work, stop=True, work="map")()
     assert VISITS.idle(0)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_slow_answer_to_an_earlier_question_does_not_take_the_place_of_the_later_one(
+    page: Page, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    monkeypatch.setattr("sbert_studio.ui.visitors.visits.session", lambda: "me")
+    begun, gate, shown, bar = threading.Event(), threading.Event(), [], []
+
+    def ask(question: str) -> str:
+        if question == "nothing":
+            return question
+        VISITS.overtake()
+        tell = told(lambda *_, **__: bar.append(question), "Encoding")
+        if question == "slow":
+            begun.set()
+            gate.wait(20)
+            tell(1, 2)
+            if fails:
+                raise StudioError("it went wrong")
+        return question
+
+    asked = guarded(ask, work="search", newest=True)
+    first = threading.Thread(target=lambda: shown.append(asked("slow")))
+    first.start()
+    assert begun.wait(10)
+    shown.append(guarded(ask, work="map", newest=True)("other work"))
+    asked("nothing")  # no question, which overtakes none
+    assert not VISITS.of("me")[0].overtaken
+    shown.append(asked("quick"))
+    gate.set()
+    first.join()
+    assert shown[:2] == ["other work", "quick"] and shown[2] == gr.skip() and bar == []
+    assert asked("again") == "again"
 
 
 @contextmanager

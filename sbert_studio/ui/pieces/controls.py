@@ -32,16 +32,28 @@ def cancel_button(work: str) -> Any:
 
 
 def long_work(
-    listen: Callable[..., Any], work: str, handler: Callable[..., Any], inputs: Any, outputs: Any, *, stop: bool = False, **more: Any
+    listen: Callable[..., Any],
+    work: str,
+    handler: Callable[..., Any],
+    inputs: Any,
+    outputs: Any,
+    *,
+    stop: bool = False,
+    newest: bool = False,
+    **more: Any,
 ) -> Any:
     """Have ``listen`` (a listener such as ``button.click``) call ``handler``, guarded, until :func:`cancel_button` of the same ``work``.
+
+    Args:
+        newest: it can be asked for again before it has ended, and what was asked for last counts; see :func:`guarded`.
 
     Returns:
         the event, for what follows it.
     """
     number = next(_NUMBERS)
+    more |= {"trigger_mode": "multiple"} if newest else {}
     listen(None, js=f"() => SB.busy('{work}-cancel', {number}, true)")
-    event = listen(guarded(handler, stop=stop, work=work), inputs, outputs, api_visibility="private", **more)
+    event = listen(guarded(handler, stop=stop, work=work, newest=newest), inputs, outputs, api_visibility="private", **more)
     for end in (event.then, event.failure):
         end(None, js=f"() => SB.busy('{work}-cancel', {number}, false)")
     return event

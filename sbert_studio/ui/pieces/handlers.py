@@ -25,7 +25,7 @@ _GUESS, _SHARE = 3.0, 0.05  # seconds, and the part of a work, before which the 
 _LONG = 100
 
 
-def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") -> Callable[..., Any]:
+def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "", newest: bool = False) -> Callable[..., Any]:
     """``handler``, whose errors reach the visitor as words: what was wrong and how to mend it, never a traceback.
 
     It ends early when the page is closed.
@@ -33,13 +33,21 @@ def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "") 
     Args:
         stop: end the chain of events as well; otherwise the outputs stay as they were.
         work: what a :func:`cancel_button` calls it by.
+        newest: what comes of it counts only if it was not overtaken (:meth:`~.visits.Visits.overtake`, which the handler calls): a slow
+            answer to an earlier question would take the place of the later one's.
     """
 
     @functools.wraps(handler)
     def call(*args: Any, **named: Any) -> Any:
         try:
-            with VISITS.work(work):
-                return handler(*args, **named)
+            with VISITS.work(work) as under_way:
+                found = gr.skip()
+                try:
+                    found = handler(*args, **named)
+                except StudioError:
+                    if not (newest and under_way.overtaken):
+                        raise
+            return gr.skip() if newest and under_way.overtaken else found
         except StoppedError:
             if stop:
                 raise gr.Error("Cancelled.", duration=4, print_exception=False, title="Stopped") from None
@@ -104,6 +112,8 @@ def told(progress: Any, words: str) -> Progress:
         checkpoint()
         if work is not None:
             work.tell(words, done, total)
+            if work.overtaken:
+                return
         progress((done, total) if total else None, desc=words + time_left(done, total, time.monotonic() - since))
 
     return tell

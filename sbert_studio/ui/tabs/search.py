@@ -21,6 +21,7 @@ from ..pieces.controls import cancel_button, long_work, offer_models
 from ..pieces.handlers import PROGRESS, guarded, told
 from ..pieces.picker import corpus_picker
 from ..pieces.views import Value, nothing, view
+from ..visitors.visits import VISITS
 
 if TYPE_CHECKING:
     from ...studio import Studio
@@ -123,7 +124,7 @@ def build(studio: Studio, page: Page) -> None:
                     searching_shards(page)
     places.parts(page, TITLE.lower(), parts, views)
     handler, inputs, outputs, remember = find_again
-    for event in picked.then("search", handler, inputs, outputs, show_progress_on=outputs[1]):
+    for event in picked.then("search", handler, inputs, outputs, newest=True, show_progress_on=outputs[1]):
         remember(event)
 
 
@@ -177,6 +178,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         there: Rows | None,
         progress: Any = PROGRESS,
     ) -> tuple[str, Value, Asked, Value | None]:
+        VISITS.overtake()
         only = (by, values)
         key, shown, other = find(page, key, query, k, mode, model, reranker, progress, only=only, beside=beside, chosen_there=there)
         return key, shown, Asked(key, query), other
@@ -207,14 +209,15 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         event.success(None, [query, mode], None, js="(q, mode) => SB.place({ tab: 'search', q, mode: mode === 'semantic' ? '' : mode })")
 
     for event in (button.click, query.submit, mode.input):
-        searched = long_work(event, "search", on_search, inputs, outputs, show_progress_on=hits)
+        searched = long_work(event, "search", on_search, inputs, outputs, newest=True, show_progress_on=hits)
         remember(searched)
         searched.success(None, js="() => SB.reveal('search-hits', 'search-query')")
     filled = page.arrived.change(guarded(on_arrive), page.arrived, [query, mode], api_visibility="private", show_progress="hidden")
-    long_work(filled.success, "search", on_arrived, [page.arrived, *inputs], outputs, show_progress_on=hits)
+    long_work(filled.success, "search", on_arrived, [page.arrived, *inputs], outputs, newest=True, show_progress_on=hits)
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     row_inputs, row_outputs = [page.corpus, k, page.model, asked, page.owner], [hits, asked, page.basket_changed, others]
-    long_work(everywhere.click(lambda: None, None, page.within, **quiet).then, "search", on_search, inputs, outputs, show_progress_on=hits)
+    all_again = everywhere.click(lambda: None, None, page.within, **quiet).then
+    long_work(all_again, "search", on_search, inputs, outputs, newest=True, show_progress_on=hits)
 
     def on_map(asked: Asked | None, shown: Any) -> Rows:
         rows = shown.get("ids") if isinstance(shown, dict) else None

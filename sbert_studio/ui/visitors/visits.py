@@ -43,6 +43,7 @@ class Work:
         status: running, finished, stopped or failed.
         phase: what goes on, in words; done, total: how far that is, a total of 0 is not known.
         began, ended: seconds of :func:`time.monotonic`.
+        overtaken: whether the same page asked for something else by work of this kind meanwhile; see :meth:`Visits.overtake`.
     """
 
     number: int
@@ -54,6 +55,7 @@ class Work:
     total: int = 0
     began: float = field(default_factory=time.monotonic)
     ended: float = 0.0
+    overtaken: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
     _since: tuple[float, int] = (0.0, 0)
 
@@ -114,6 +116,15 @@ class Visits:
                 if kind:
                     fresh = [one for one in self._over if work.ended - one.ended < _KEPT]
                     self._over = [*fresh[1 - _MOST_KEPT :], work]
+
+    def overtake(self) -> None:
+        """What the page of the caller asked for earlier by work of the same kind is not waited for any more."""
+        work = _CURRENT.get()
+        if work is None:
+            return
+        with self._lock:
+            for one in self._under_way.values():
+                one.overtaken |= (one.session, one.kind) == (work.session, work.kind) and one.number < work.number
 
     def current(self) -> Work | None:
         """The work that the caller is part of."""

@@ -12,6 +12,7 @@ from ...page import Page
 from ...pieces.controls import cancel_button, long_work
 from ...pieces.handlers import PROGRESS, told
 from ...pieces.views import Value, column, nothing, table, view
+from ...visitors.visits import VISITS
 
 if TYPE_CHECKING:
     from ....studio.results import SearchResult
@@ -56,7 +57,8 @@ def build(page: Page) -> None:
     hits = view("table", nothing("Results appear here, the closest first."), elem_id="shards-hits")
 
     def on_search(folder: str, query: str, k: int, progress: Any = PROGRESS) -> Value:
+        VISITS.overtake()
         return find(page, folder, query, k, progress)
 
     for event in (button.click, query.submit):
-        long_work(event, "shards", on_search, [folder, query, k], hits, show_progress_on=hits)
+        long_work(event, "shards", on_search, [folder, query, k], hits, newest=True, show_progress_on=hits)
