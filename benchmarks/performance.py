@@ -4,21 +4,21 @@ Each work is done by turns with the peer in one run (A B A B), so that a noisy m
 ratio. Without DATA, a folder of the public sets, the works are measured on the samples that come with the studio, in some minutes. What
 was measured goes into docs/performance.json, beside what stands there, and from that into the tables of docs/PERFORMANCE.md.
 
---guard writes nothing: it fails where a ratio is under 85% of what docs/performance.json claims, or nothing is claimed.
+--guard writes nothing: it fails where a ratio is under 85% of what docs/performance.json claims for a machine of this kind, or nothing
+is claimed. Machines are of one kind where their rates are within four tenths of each other.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from ratios.base import HEAD, Ratio, Setting, Work
+from ratios.base import Ratio, Setting, Work
+from ratios.claims import Claims, Table
 from ratios.earlier import before
 from ratios.encoding import cached, encode, mixed
 from ratios.exploring import draw, million, mine, search
@@ -46,17 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     data = next((Path(name) for name in asked.given if name not in WORKS), None)
     if data is not None and not data.is_dir():
         parser.error(f"{data} is neither a folder nor one of {', '.join(WORKS)}")
-    claims = read(DOCS / "performance.json")
+    claims = Claims.read(DOCS / "performance.json")
     with tempfile.TemporaryDirectory() as scratch:
         setting = Setting(data, asked.rounds, Path(scratch), rates())
         found = list(measured(names, setting))
     if asked.guard:
-        return guard(found, claims.get(setting.place, {}).get("ratios", {}))
-    place = claims.setdefault(setting.place, {"ratios": {}})
-    if "machine" not in place or names == list(WORKS):
-        place["machine"] = {"processor": processor(), "rates": dict(setting.rates)}
-    place["ratios"] |= {ratio.key: ratio.to_json() for ratio in found}
-    (DOCS / "performance.json").write_text(json.dumps(claims, indent=1) + "\n", encoding="utf-8")
+        return guard(found, claims.of(setting.place, setting.rates), setting.rates)
+    claims.put(setting.place, Table(processor(), setting.rates, {ratio.key: ratio for ratio in found}))
+    claims.write(DOCS / "performance.json")
     page = DOCS / "PERFORMANCE.md"
     before = page.read_text(encoding="utf-8") if page.is_file() else f"# Performance\n\n{_BEGIN}{_END}\n"
     page.write_text(rendered(before, claims), encoding="utf-8")
@@ -71,41 +68,31 @@ def measured(names: Sequence[str], setting: Setting) -> Iterator[Ratio]:
             yield ratio
 
 
-def guard(found: Sequence[Ratio], claims: Mapping[str, Any]) -> int:
+def guard(found: Sequence[Ratio], claimed: Table | None, rates: Mapping[str, float]) -> int:
     """1 where a ratio is under its share of the one that is claimed, or none is, which is said; else 0."""
+    if claimed is not None and not claimed.like(rates):
+        seen, here = claimed.rates["float32"], rates["float32"]
+        print(
+            f"nothing is claimed for a machine like this one ({here:,.0f} · 10⁹ operations a second); beside one of {seen:,.0f}",
+            file=sys.stderr,
+        )
     low = 0
     for ratio in found:
-        claimed = Ratio(**claims[ratio.key]).median if ratio.key in claims else float("inf")
-        if ratio.median < SHARE * claimed:
+        least = claimed.ratios[ratio.key].median if claimed is not None and ratio.key in claimed.ratios else float("inf")
+        if ratio.median < SHARE * least:
             low = 1
-            print(f"{ratio.key}: {ratio.median:.2f} is under {SHARE:.0%} of what is claimed, {claimed:.2f}", file=sys.stderr)
+            print(f"{ratio.key}: {ratio.median:.2f} is under {SHARE:.0%} of what is claimed, {least:.2f}", file=sys.stderr)
     return low
 
 
-def rendered(page: str, claims: Mapping[str, Any]) -> str:
+def rendered(page: str, claims: Claims) -> str:
     """The page with the tables of what was measured."""
     before, rest = page.split(_BEGIN)
     tables = []
     for place, title in _PLACES.items():
-        if place in claims:
-            lines = [Ratio(**ratio).line() for ratio in claims[place]["ratios"].values()]
-            tables.append("\n".join([f"### {title}", "", on(claims[place]["machine"]), "", HEAD, *lines]))
+        for number, table in enumerate(claims.tables(place)):
+            tables.append(table.rendered(title if not number else f"{title}, a slower machine"))
     return f"{before}{_BEGIN}\n\n" + "\n\n".join(tables) + f"\n\n{_END}{rest.split(_END)[1]}"
-
-
-def on(machine: Mapping[str, Any]) -> str:
-    """A sentence on the machine."""
-    seen = machine["rates"]
-    widths = ", ".join(f"{seen[name]:,.0f} in {name}" for name in ("float32", "bfloat16", "int8") if name in seen)
-    return (
-        f"{machine['processor']}, {seen['threads']:.0f} threads; products of matrices at {widths} (10⁹ operations a second), "
-        f"memory read at {seen['memory']:.0f} GB/s."
-    )
-
-
-def read(path: Path) -> dict[str, Any]:
-    """What was measured before."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def processor() -> str:

@@ -11,7 +11,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import performance
 from ratios.base import Ratio
+from ratios.claims import Claims, Table
 
+RATES = {"threads": 2.0, "float32": 100.0, "bfloat16": 200.0, "memory": 20.0}
 CLAIM = Ratio("mine", "pairs", "peer", "s", [0.5, 0.25, 0.5], [2.0, 2.0, 2.0], quality="all the same", floor="1 s", goal=4.0)
 
 
@@ -24,14 +26,35 @@ def test_a_ratio_is_that_of_a_round_with_its_own_peer() -> None:
 @pytest.mark.parametrize(("seconds", "fails"), [(0.5, 0), (0.58, 0), (0.6, 1)])
 def test_the_guard_lets_fifteen_in_a_hundred_pass(seconds: float, fails: int, capsys: pytest.CaptureFixture[str]) -> None:
     now = Ratio("mine", "pairs", "peer", "s", [seconds], [2.0])
-    assert performance.guard([now], {"mine": CLAIM.to_json()}) == fails
+    assert performance.guard([now], Table("a processor", RATES, {"mine": CLAIM}), RATES) == fails
     assert ("under 85% of what is claimed, 4.00" in capsys.readouterr().err) == bool(fails)
-    assert performance.guard([now], {}) == 1, "nothing is claimed of it"
+    assert performance.guard([now], Table("a processor", RATES), RATES) == 1, "nothing is claimed of it"
+    assert performance.guard([now], None, RATES) == 1, "nothing is claimed at all"
+
+
+def test_a_machine_is_held_to_what_is_claimed_for_its_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slower, slowest = {**RATES, "float32": 50.0, "bfloat16": 90.0}, {**RATES, "float32": 10.0, "bfloat16": 20.0}
+    claims = Claims({})
+    claims.put("samples", Table("a processor", slower, {"mine": CLAIM}))
+    claims.put("samples", Table("a processor", RATES, {"mine": Ratio("mine", "pairs", "peer", "s", [0.1], [2.0])}))
+    claims.put("samples", Table("a processor", {**RATES, "float32": 120.0}, {"map": CLAIM}))
+    claims.write(tmp_path / "claims.json")
+    claims = Claims.read(tmp_path / "claims.json")
+    fast, slow = claims.tables("samples")
+    assert fast.rates == RATES and list(fast.ratios) == ["mine", "map"], "a rate that differs by a fifth is the same machine"
+    assert slow.rates == slower and claims.of("samples", {**slower, "bfloat16": 110.0}) is slow and claims.of("public", RATES) is None
+    now = Ratio("mine", "pairs", "peer", "s", [0.5], [2.0])
+    assert performance.guard([now], claims.of("samples", slower), slower) == 0
+    assert performance.guard([now], claims.of("samples", RATES), RATES) == 1
+    capsys.readouterr()
+    assert performance.guard([now], claims.of("samples", slowest), slowest) == 0
+    assert "nothing is claimed for a machine like this one" in capsys.readouterr().err
+    without = {name: rate for name, rate in RATES.items() if name != "bfloat16"}
+    assert not fast.like(without), "a processor that lacks a width is of another kind"
 
 
 def test_the_table_is_drawn_between_its_marks_again_and_again() -> None:
-    machine = {"processor": "a processor", "rates": {"threads": 2.0, "float32": 100.0, "memory": 20.0}}
-    claims = {"samples": {"machine": machine, "ratios": {"mine": CLAIM.to_json()}}}
+    claims = Claims({"samples": [Table("a processor", RATES, {"mine": CLAIM})]})
     once = performance.rendered("# Head\n\n<!-- measured -->old<!-- /measured -->\n\nfoot\n", claims)
     assert once.startswith("# Head\n") and once.endswith("foot\n") and "old" not in once
     assert "| pairs | peer: 2 s | 0.5 s | **4.00 ×** | 4.00 to 8.00 | 4 | all the same | 1 s |" in once
@@ -42,7 +65,8 @@ def test_every_work_that_the_guard_measures_is_claimed() -> None:
     keys = {"mixed": "encode-mixed-float32", "cached": "encode-cached", "search": "search-exact", "million": "million-index", "draw": "map"}
     keys |= {name: f"{name}-float32" for name in ("encode", "train", "memory")} | {"before": "before-encode-bfloat16"}
     of_work = {name: keys.get(name, name) for name in performance.WORKS}
-    claims = performance.read(performance.DOCS / "performance.json")
-    assert set(of_work.values()) <= set(claims["public"]["ratios"])
+    claims = Claims.read(performance.DOCS / "performance.json")
+    claimed = {place: {key for table in claims.tables(place) for key in table.ratios} for place in ("public", "samples")}
+    assert set(of_work.values()) <= claimed["public"]
     needs_sets = {"million-index", "before-encode-bfloat16"}
-    assert set(of_work.values()) - needs_sets <= set(claims["samples"]["ratios"])
+    assert set(of_work.values()) - needs_sets <= claimed["samples"]
