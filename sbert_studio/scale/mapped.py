@@ -207,7 +207,7 @@ def write_vectors(
 
     Args:
         progress: told how many rows are done, of how many.
-        tell: told in words that it goes on with, or begins anew, what was there, and what is kept of it where it is stopped.
+        tell: told in words that it goes on with, or begins anew, what was there, that it replaces a file, and what is kept of it where it is stopped.
 
     Raises:
         StudioError: the disk is too small, another program writes the same file, or a vector is not finite.
@@ -219,6 +219,8 @@ def write_vectors(
             say(f"{resumed:,} of {made.rows:,} rows were there already: going on from there")
         elif other:
             say(f"{part.path.name} was begun {other}: beginning anew")
+        if out.exists():
+            say(f"{out.name} is there already, and is replaced once the new vectors are whole")
         part.require_disk(file)
         done, start = resumed, time.perf_counter()
         try:

@@ -81,7 +81,9 @@ def test_what_was_stopped_goes_on_where_it_was(studio: Studio, texts: Path, tmp_
     assert not out.exists() and said == ["128 of 300 rows are kept in x.npy.part: the same command goes on from there"]
     found = to(studio, texts, out, progress=lambda done, total: seen.append(done), tell=said.append)
     assert said[1] == "128 of 300 rows were there already: going on from there"
-    assert found.resumed == 128 and out.read_bytes() == whole.read_bytes()
+    assert found.resumed == 128 and out.read_bytes() == whole.read_bytes() and len(said) == 2
+    to(studio, texts, out, tell=said.append)
+    assert said[2:] == ["x.npy is there already, and is replaced once the new vectors are whole"]
     assert sorted(path.name for path in tmp_path.glob("x.npy*")) == ["x.npy"]
 
 

@@ -65,7 +65,8 @@ def find(
     among = among if chosen_there is None else chosen_there.among(corpus, among)
 
     def ask(name: str | None) -> SearchResult:
-        reading = told(progress, "Encoding the corpus") if progress is not None else None
+        label = "Counting the corpus' words" if mode == "lexical" else "Encoding the corpus"
+        reading = told(progress, label) if progress is not None else None
         return page.studio.explore.search(corpus, query, int(k), mode, rerank=again, model=name, progress=reading, among=among)  # type: ignore[arg-type]
 
     result = ask(model)
