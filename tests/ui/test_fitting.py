@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import pytest
 from tiny_studio import sentences, studio_at, write_pairs
 
@@ -21,7 +22,7 @@ from sbert_studio.studio.fitting.fitting import STATIC, Fitted
 from sbert_studio.studio.jobs import JobView
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.fitting.choices import is_weighted_by_choice, kinds, own_settings, start
-from sbert_studio.ui.panels.fitting.panel import job_view
+from sbert_studio.ui.panels.fitting.panel import FittingPanel, job_view
 from sbert_studio.ui.panels.tuning.run_panel import use
 from sbert_studio.ui.tabs import evaluate, models, search
 from sbert_studio.ui.visitors.session import new_owner
@@ -201,6 +202,17 @@ def test_it_goes_on_without_its_page_and_stops_at_once(page: Page) -> None:
         assert time.monotonic() - began < 5
         time.sleep(0.02)
     assert time.monotonic() - began < 2
+
+
+def test_what_ended_before_anybody_saw_it_go_on_is_told_to_the_lists(page: Page, texts: Path) -> None:
+    with gr.Blocks():
+        panel = FittingPanel(page)
+    begun = threading.Event()
+    job = page.studio.jobs.submit(page.visitor(None), "A table", endless(begun))
+    assert begun.wait(60) and "__type__" in panel.look(None)[-1], "nothing has ended"
+    page.studio.jobs.stop(page.visitor(None), job.id)
+    over = ended(page)
+    assert panel.look(None)[-1] == f"{over.id} {over.status}"
 
 
 def test_strangers_neither_see_nor_stop_nor_use_it_and_make_one_at_a_time(shared: Page, texts: Path) -> None:

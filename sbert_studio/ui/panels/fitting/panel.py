@@ -74,15 +74,17 @@ class FittingPanel:
     @property
     def outputs(self) -> list[Any]:
         """What :meth:`look` updates."""
-        return [self.shown, self.job, self.model, self.panel, self.stop, self.use, self.page.fits_timer]
+        return [self.shown, self.job, self.model, self.panel, self.stop, self.use, self.page.fits_timer, self.ended]
 
     def look(self, owner: Any) -> list[Any]:
-        """Updates of :attr:`outputs` to the visitor's job as it stands."""
+        """Updates of :attr:`outputs` to the visitor's job as it stands; one that ends before it was ever seen to go on has ended as well."""
         job = self.page.studio.jobs.latest(self.page.visitor(owner))
         value = job_view(job)
         live, model = job is not None and job.active, job.model if job is not None else ""
         stop = live and job is not None and not job.stopping
-        return [value, job.id if job else "", model, value, gr.update(visible=stop), gr.update(visible=bool(model)), gr.Timer(active=live)]
+        ended = gr.skip() if job is None or live else f"{job.id} {job.status}"
+        made = [gr.update(visible=stop), gr.update(visible=bool(model)), gr.Timer(active=live), ended]
+        return [value, job.id if job else "", model, value, *made]
 
     def listen(self, loaded: Any) -> None:
         """Bind the events; ``loaded`` is the page's own load event."""
@@ -108,12 +110,7 @@ class FittingPanel:
 
         def on_tick(owner: Any, shown: Value | None) -> Any:
             found = self.look(owner)
-            if found[0] == shown:
-                return gr.skip()
-            was = bool(shown and shown.get("live"))
-            job = page.studio.jobs.latest(page.visitor(owner))
-            over = was and job is not None and not job.active
-            return [*found, f"{job.id} {job.status}" if over and job else gr.skip()]
+            return gr.skip() if found[0] == shown else found
 
         def on_stop(owner: Any, job_id: str) -> list[Any]:
             page.studio.jobs.stop(page.visitor(owner), job_id)
@@ -121,7 +118,8 @@ class FittingPanel:
 
         def on_load(owner: Any) -> list[Any]:
             found = self.look(owner)
-            return [*found, gr.update(open=True) if found[0] and found[0]["live"] else gr.skip()]
+            # The page's lists have just been drawn: an end of long ago would only have them drawn again.
+            return [*found[:-1], gr.skip(), gr.update(open=True) if found[0] and found[0]["live"] else gr.skip()]
 
         self.upload.change(guarded(on_file), self.upload, [self.file, self.chosen], **quiet)
         for item, button in zip(self.samples, self.buttons, strict=True):
@@ -130,9 +128,7 @@ class FittingPanel:
         controls = [control for _, _, control in self.own]
         inputs = [page.owner, self.kind, self.file, page.model, self.weighting, self.common, self.name, *controls]
         self.go.click(guarded(on_start), inputs, self.outputs, **private, show_progress_on=self.panel)
-        page.fits_timer.tick(
-            guarded(on_tick), [page.owner, self.shown], [*self.outputs, self.ended], queue=False, trigger_mode="once", **quiet
-        )
+        page.fits_timer.tick(guarded(on_tick), [page.owner, self.shown], self.outputs, queue=False, trigger_mode="once", **quiet)
         self.stop.click(None, js="() => SB.stopping('fit-stop')")
         self.stop.click(guarded(on_stop), [page.owner, self.job], self.outputs, queue=False, **quiet)
         self.ended.change(lambda changes: changes + 1, page.runs_changed, page.runs_changed, **quiet)
