@@ -207,7 +207,7 @@ def write_vectors(
 
     Args:
         progress: told how many rows are done, of how many.
-        tell: told in words that it goes on with, or begins anew, what was there, that it replaces a file, and what is kept of it where it is stopped.
+        tell: told in words that it goes on with, begins anew or replaces what was there, and what is kept of it where it is stopped.
 
     Raises:
         StudioError: the disk is too small, another program writes the same file, or a vector is not finite.

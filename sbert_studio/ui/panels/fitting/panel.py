@@ -77,7 +77,7 @@ class FittingPanel:
         return [self.shown, self.job, self.model, self.panel, self.stop, self.use, self.page.fits_timer, self.ended]
 
     def look(self, owner: Any) -> list[Any]:
-        """Updates of :attr:`outputs` to the visitor's job as it stands; one that ends before it was ever seen to go on has ended as well."""
+        """Updates of :attr:`outputs` to the visitor's job as it stands; one that nobody saw go on has ended as well."""
         job = self.page.studio.jobs.latest(self.page.visitor(owner))
         value = job_view(job)
         live, model = job is not None and job.active, job.model if job is not None else ""
