@@ -10,11 +10,15 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import performance
-from ratios.base import Ratio
+from ratios.base import Ratio, Setting
 from ratios.claims import Claims, Table
 
 RATES = {"threads": 2.0, "float32": 100.0, "bfloat16": 200.0, "memory": 20.0}
 CLAIM = Ratio("mine", "pairs", "peer", "s", [0.5, 0.25, 0.5], [2.0, 2.0, 2.0], quality="all the same", floor="1 s", goal=4.0)
+
+
+def setting(**rates: float) -> Setting:
+    return Setting(None, 1, Path(), {**RATES, **rates})
 
 
 def test_a_ratio_is_that_of_a_round_with_its_own_peer() -> None:
@@ -26,10 +30,10 @@ def test_a_ratio_is_that_of_a_round_with_its_own_peer() -> None:
 @pytest.mark.parametrize(("seconds", "fails"), [(0.5, 0), (0.58, 0), (0.6, 1)])
 def test_the_guard_lets_fifteen_in_a_hundred_pass(seconds: float, fails: int, capsys: pytest.CaptureFixture[str]) -> None:
     now = Ratio("mine", "pairs", "peer", "s", [seconds], [2.0])
-    assert performance.guard([now], Table("a processor", RATES, {"mine": CLAIM}), RATES) == fails
+    assert performance.guard([now], Claims({"samples": [Table("a processor", RATES, {"mine": CLAIM})]}), setting()) == fails
     assert ("under 85% of what is claimed, 4.00" in capsys.readouterr().err) == bool(fails)
-    assert performance.guard([now], Table("a processor", RATES), RATES) == 1, "nothing is claimed of it"
-    assert performance.guard([now], None, RATES) == 1, "nothing is claimed at all"
+    assert performance.guard([now], Claims({"samples": [Table("a processor", RATES)]}), setting()) == 1, "nothing is claimed of it"
+    assert performance.guard([now], Claims({}), setting()) == 1, "nothing is claimed at all"
 
 
 def test_a_machine_is_held_to_what_is_claimed_for_its_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,13 +48,23 @@ def test_a_machine_is_held_to_what_is_claimed_for_its_kind(tmp_path: Path, capsy
     assert fast.rates == RATES and list(fast.ratios) == ["mine", "map"], "a rate that differs by a fifth is the same machine"
     assert slow.rates == slower and claims.of("samples", {**slower, "bfloat16": 110.0}) is slow and claims.of("public", RATES) is None
     now = Ratio("mine", "pairs", "peer", "s", [0.5], [2.0])
-    assert performance.guard([now], claims.of("samples", slower), slower) == 0
-    assert performance.guard([now], claims.of("samples", RATES), RATES) == 1
+    assert performance.guard([now], claims, setting(**slower)) == 0
+    assert performance.guard([now], claims, setting()) == 1
     capsys.readouterr()
-    assert performance.guard([now], claims.of("samples", slowest), slowest) == 0
-    assert "nothing is claimed for a machine like this one" in capsys.readouterr().err
+    assert performance.guard([now], claims, setting(**slowest)) == 0
+    assert "mine: 4.00; held to what is claimed for another kind of machine, 4.00" in capsys.readouterr().err
+    assert performance.guard([Ratio("map", "map", "peer", "s", [1.0], [2.0])], claims, setting(**slower)) == 1
+    assert "under 85% of what is claimed for another kind of machine, 4.00" in capsys.readouterr().err
     without = {name: rate for name, rate in RATES.items() if name != "bfloat16"}
     assert not fast.like(without), "a processor that lacks a width is of another kind"
+    assert not fast.like({**RATES, "threads": 64.0}), "so is one of many more threads"
+
+
+def test_what_is_measured_goes_to_the_machine_that_is_nearest() -> None:
+    one, other = Table("a", RATES, {"mine": CLAIM}), Table("a", {**RATES, "float32": 70.0, "bfloat16": 140.0})
+    claims = Claims({"samples": [one, other]})
+    claims.put("samples", Table("a", {**RATES, "float32": 75.0, "bfloat16": 150.0}, {"mine": Ratio("mine", "", "", "s", [1.0], [2.0])}))
+    assert one.ratios["mine"] is CLAIM and other.ratios["mine"].median == 2.0
 
 
 def test_the_table_is_drawn_between_its_marks_again_and_again() -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sbert_studio.workspace import write_json
+
 from .base import HEAD, Ratio
 
 _WIDTHS = ("float32", "bfloat16", "int8")
@@ -29,10 +31,13 @@ class Table:
     ratios: dict[str, Ratio] = field(default_factory=dict)
 
     def apart(self, rates: Mapping[str, float]) -> float:
-        """How many times as fast the faster of the two machines is, at the width of numbers where they differ most."""
+        """How many times as fast the faster of the two machines is, at the width of numbers where they differ most.
+
+        Infinitely, where one lacks a width, or has more threads.
+        """
         shared = [(self.rates[name], rates[name]) for name in _WIDTHS if name in self.rates and name in rates]
-        missing = any((name in self.rates) != (name in rates) for name in _WIDTHS)
-        return float("inf") if missing or not shared else max(max(pair) / min(pair) for pair in shared)
+        other = self.rates["threads"] != rates["threads"] or any((name in self.rates) != (name in rates) for name in _WIDTHS)
+        return float("inf") if other or not shared else max(max(pair) / min(pair) for pair in shared)
 
     def like(self, rates: Mapping[str, float]) -> bool:
         """Whether these are the rates of a machine of this kind."""
@@ -70,8 +75,14 @@ class Claims:
         return cls({place: [_table(one) for one in tables] for place, tables in known.items()})
 
     def of(self, place: str, rates: Mapping[str, float]) -> Table | None:
-        """The table of a machine of this kind, or else of the one nearest to it; ``None`` where nothing is claimed."""
-        return min(self.tables(place), key=lambda table: table.apart(rates), default=None)
+        """The table of a machine of this kind; of two, of the one nearest to it."""
+        alike = [table for table in self.tables(place) if table.like(rates)]
+        return min(alike, key=lambda table: table.apart(rates), default=None)
+
+    def least(self, place: str, key: str) -> Ratio | None:
+        """The least that is claimed of a work on any machine."""
+        known = [table.ratios[key] for table in self.tables(place) if key in table.ratios]
+        return min(known, key=lambda ratio: ratio.median, default=None)
 
     def tables(self, place: str) -> list[Table]:
         """Those of a place."""
@@ -79,9 +90,9 @@ class Claims:
 
     def put(self, place: str, table: Table) -> None:
         """Into the table of a machine of this kind, or beside the others."""
-        tables = self._places.setdefault(place, [])
-        known = next((one for one in tables if one.like(table.rates)), None)
+        known = self.of(place, table.rates)
         if known is None:
+            tables = self._places.setdefault(place, [])
             tables.append(table)
             tables.sort(key=lambda one: -one.rates["float32"])
         else:
@@ -90,7 +101,7 @@ class Claims:
     def write(self, path: Path) -> None:
         """To a file."""
         places = {place: [table.to_json() for table in tables] for place, tables in self._places.items()}
-        path.write_text(json.dumps(places, indent=1) + "\n", encoding="utf-8")
+        write_json(path, places)
 
 
 def _table(known: Mapping[str, Any]) -> Table:

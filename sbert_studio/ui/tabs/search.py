@@ -187,6 +187,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
     def on_row(key: str | None, k: int, model: str, asked: Asked | None, owner: Any, event: gr.SelectData) -> Any:
         if event.value in SAID:
             return gr.skip(), gr.skip(), judge(page, asked, event.index, event.value, owner), gr.skip()
+        VISITS.overtake()
         shown = more_like(page, key, event.index, k, model)
         return shown, Asked(str(key), page.corpora.get(key).corpus.texts[event.index]), gr.skip(), None
 
@@ -226,7 +227,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
 
     to_map.click(guarded(on_map), [asked, hits], page.on_map, **quiet)
     asked.change(lambda now: gr.update(visible=now is not None), asked, to_map, **quiet)
-    hits.select(guarded(on_row), row_inputs, row_outputs, trigger_mode="multiple", **quiet)
+    hits.select(guarded(on_row, work="search", newest=True), row_inputs, row_outputs, trigger_mode="multiple", **quiet)
     others.select(guarded(on_other), [asked, page.owner], page.basket_changed, trigger_mode="multiple", **quiet)
     for chooser, choices in ((reranker, rerankers), (beside, second_models)):
         offer_models(page, chooser, choices)
