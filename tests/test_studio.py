@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -393,3 +394,29 @@ def test_the_languages_of_a_model_are_those_of_its_card_or_of_its_bundled_base(s
         folder.mkdir()
         (folder / "README.md").write_text(f"---\n{card}\nlibrary_name: x\n---\nlanguage: xx\n")
         assert languages_of(studio.catalog, str(folder)) == languages, card
+
+
+def test_who_waits_for_a_corpus_that_another_encodes_hears_how_far_it_is(studio: Studio) -> None:
+    texts = [f"{text} {row}" for row, text in enumerate(sentences(600))]
+    other = studio.read.corpus(table_from_columns("another", {"text": texts}))
+    begun, gate = threading.Event(), threading.Event()
+    first, second = list[tuple[int, int]](), list[tuple[int, int]]()
+
+    def slow(done: int, total: int) -> None:
+        first.append((done, total))
+        begun.set()
+        gate.wait(30)
+
+    def late(done: int, total: int) -> None:
+        second.append((done, total))
+        gate.set()
+
+    ahead = threading.Thread(target=lambda: studio.explore.search(other, "cat", 1, progress=slow))
+    ahead.start()
+    assert begun.wait(30)
+    studio.explore.search(other, "dog", 1, progress=late)
+    ahead.join()
+    assert second and second[0] == first[0] and first[0][1] == len(set(texts))
+    second.clear()
+    studio.explore.search(other, "red", 1, progress=late)
+    assert second == [], "there is nothing to wait for any more"

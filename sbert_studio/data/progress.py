@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -58,3 +58,35 @@ def checkpoint() -> None:
     """
     if any(wished() for wished in _WISHES.get()):
         raise StoppedError
+
+
+class Together:
+    """How far works are that several wait for: one of them does each, and all are told."""
+
+    def __init__(self) -> None:
+        self._far: dict[Hashable, tuple[int, int]] = {}
+
+    @contextmanager
+    def doing(self, key: Hashable, progress: Progress | None) -> Iterator[Progress]:
+        """``progress`` of whoever does the work ``key``, from which those who wait for it hear as well."""
+
+        def tell(done: int, total: int) -> None:
+            self._far[key] = done, total
+            if progress is not None:
+                progress(done, total)
+
+        try:
+            yield tell
+        finally:
+            self._far.pop(key, None)
+
+    def waiting(self, key: Hashable, progress: Progress | None) -> Callable[[], None]:
+        """A :func:`checkpoint` for whoever waits for the work ``key``, which tells ``progress`` how far it is."""
+
+        def wait() -> None:
+            checkpoint()
+            far = self._far.get(key)
+            if progress is not None and far is not None:
+                progress(*far)
+
+        return wait

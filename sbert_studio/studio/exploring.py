@@ -239,12 +239,15 @@ class Exploring(Relating):
     def _semantic(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> SemanticIndex:
         from ..explore.search import LARGE, SemanticIndex
 
+        key, together = f"{corpus.digest}-{encoder.fingerprint}", self._services.together
+
         def made() -> SemanticIndex:
-            vectors = self._vectors(corpus, encoder, progress)
+            with together.doing(key, progress) as tell:
+                vectors = self._vectors(corpus, encoder, tell)
             index = self._services.indexes.load(corpus.digest, encoder.fingerprint, *vectors.shape) if len(vectors) >= LARGE else None
             return SemanticIndex(vectors, index)
 
-        return self._services.meanings.get(f"{corpus.digest}-{encoder.fingerprint}", made, checkpoint)
+        return self._services.meanings.get(key, made, together.waiting(key, progress))
 
     def _quicken(self, index: SemanticIndex, corpus: Corpus, encoder: Encoder) -> bool:
         """Have a large corpus that is asked for the second time indexed in the background; whether that goes on. Answers are exact then."""

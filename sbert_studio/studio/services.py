@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..caches import LruCache, bytes_of
+from ..data.progress import Together
 from ..settings import Settings
 from ..workspace import Workspace
 
@@ -107,6 +108,11 @@ class Services:
     def served(self) -> LruCache[ServedVectors]:
         """The folders of shards searched of late, whose rows stay on disk."""
         return self._once("served", lambda: LruCache(self._share(_INDEXES), lambda served: served.bytes))
+
+    @property
+    def together(self) -> Together:
+        """How far encodings are that several wait for."""
+        return self._once("together", Together)
 
     @property
     def wordings(self) -> LruCache[LexicalIndex]:
