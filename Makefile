@@ -1,14 +1,13 @@
-# setup · run · test · check · bench · reproduce. `run` and `test` do all of their own set-up.
+# setup · run · test · quick · fuzz · check · bench · reproduce. Each target does its own set-up.
 PYTHON ?= $(shell for p in python3.12 python3.11 python3.10 python3; do $$p -c 'import sys; sys.exit(not (3,10) <= sys.version_info[:2] <= (3,12))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 ARGS ?=
 # The folder of public sets that `reproduce` reads, such as DATA=/path/to/sets.
 DATA ?=
-# Files of tests at a time, each with a thread of its own to compute in, and first of all those that drive the page, in one process;
-# make test WORKERS=0 runs them one by one.
+# Test processes at a time, each with one thread to compute in; make test WORKERS=0 runs everything in one process.
 WORKERS ?= 2
 
-.PHONY: setup run test check bench reproduce clean
+.PHONY: setup run test quick fuzz check bench reproduce clean
 setup: .venv/.runtime
 
 # A stamp a requirements file: nothing is installed again until the file changes.
@@ -30,9 +29,19 @@ setup: .venv/.runtime
 run: setup
 	$(BIN)/sbert-studio app --open $(ARGS)
 
+PYTEST = OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+
 test: .venv/.dev
 	$(BIN)/python tests/browser/chromium.py
-	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder $(ARGS)
+	$(PYTEST) $(ARGS)
+
+# No browser, no other process, no training beyond a few steps: under a minute on two cores.
+quick: .venv/.dev
+	$(PYTEST) -m "not browser and not process and not slow" $(ARGS)
+
+# Property tests with thousands of random examples each; a failure prints how to repeat it.
+fuzz: .venv/.dev
+	$(PYTEST) -m hypothesis --hypothesis-profile fuzz $(ARGS)
 
 check: .venv/.dev
 	$(BIN)/ruff check .

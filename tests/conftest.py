@@ -1,11 +1,14 @@
-"""Fixtures that every room's tests share: a home of its own for each test, real data when it lies beside the checkout."""
+"""What all tests share: a home folder for each test, a tiny model, public data where present, and how the suite is distributed."""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from sbert_studio.settings import choose_waiting
@@ -15,27 +18,96 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 _REAL_DATA = Path(os.environ.get("SBERT_STUDIO_REAL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+_DURATIONS = Path(__file__).with_name("durations.json")
+_WORTH_RECORDING = 0.5  # seconds; files that take less are scheduled last, in any order
+
+# Shared fixtures are slow to build and function-scoped ones are reset by the tests themselves, so neither is a health problem here.
+_CHECKS = [hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow]
+hypothesis.settings.register_profile(
+    "suite", derandomize=True, max_examples=25, deadline=None, database=None, suppress_health_check=_CHECKS
+)
+hypothesis.settings.register_profile("fuzz", max_examples=2_000, deadline=None, print_blob=True, suppress_health_check=_CHECKS)
+hypothesis.settings.load_profile("suite")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record-durations", action="store_true", help="write the seconds of each file to tests/durations.json")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests of one file run in one process, for they share models; all that drive the page in one, for they share the app."""
+    """Run the tests of one file in one process, because they share models and runs."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.split("::", maxsplit=1)[0]
-            return "browser" if Path(file).parent.name == "browser" else file
+            return _file_of(nodeid)
 
     return ByFile(config, log)
 
 
+def _file_of(nodeid: str) -> str:
+    return nodeid.split("::", maxsplit=1)[0]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first, by the last recorded times, so that two workers end at about the same moment."""
+    seconds: dict[str, float] = json.loads(_DURATIONS.read_text(encoding="utf-8")) if _DURATIONS.is_file() else {}
+    items.sort(key=lambda item: -seconds.get(_file_of(item.nodeid), 0))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """With ``--record-durations``, write how long each file took."""
+    if not config.getoption("--record-durations"):
+        return
+    seconds: dict[str, float] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                file = _file_of(report.nodeid)
+                seconds[file] = seconds.get(file, 0) + report.duration
+    kept = {file: round(spent, 1) for file, spent in sorted(seconds.items()) if spent >= _WORTH_RECORDING}
+    _DURATIONS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
+_running: list[pytest.Item] = []
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Any:
+    _running[:] = [item]
+    yield
+    _running.clear()
+
+
+def _refuse_unmarked_processes(event: str, arguments: tuple[Any, ...]) -> None:
+    """Fail a test that starts Python without the marker ``process``, which ``make quick`` relies on."""
+    if event == "subprocess.Popen":
+        python = isinstance(arguments[1], (list, tuple)) and sys.executable in map(str, arguments[1])
+    else:
+        python = event in ("os.fork", "os.forkpty")
+    if python and _running and not any(_running[0].iter_markers("process")) and not any(_running[0].iter_markers("browser")):
+        raise RuntimeError(f"{_running[0].nodeid} starts a process: mark it with @pytest.mark.process")
+
+
+sys.addaudithook(_refuse_unmarked_processes)
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data folder of this test's own, so that no test sees another's runs or vectors."""
+    """A data folder for this test alone, so that no test sees another's runs or vectors."""
     folder = tmp_path / "home"
     monkeypatch.setenv("SBERT_STUDIO_HOME", str(folder))
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random two-layer BERT of 32 dimensions in a folder. Read only: copy it before changing it."""
+    from tiny_studio import write_model
+
+    return write_model(tmp_path_factory.mktemp("models") / "tiny-bert")
 
 
 @pytest.fixture(scope="session")
