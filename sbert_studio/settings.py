@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ _PERSISTENT = Path("/data")  # what a Space keeps
 SENT = "sbert-studio-sent-"
 _UPLOADS = "GRADIO_TEMP_DIR"
 _YES = ("1", "yes", "true", "on")
+_SHORTEST_POLL = 0.05
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -82,6 +84,7 @@ class Settings:
         memory_mb: what all caches in memory may hold together, in MiB: models, indexes, and what visitors have chosen.
         disk_mb: what vectors, maps and zips may take on disk, in MiB; they are made again when they are asked for.
         mcp: whether the endpoints are served to MCP clients as well.
+        poll_seconds: how often an open page asks for the progress of running work.
         allowed_hosts: further names under which the page may be asked for; ``*.example.org`` for all below one, ``*`` for any.
         limits: what a visitor may ask for; by default only a shared page has any.
     """
@@ -101,6 +104,7 @@ class Settings:
     memory_mb: int = 1024
     disk_mb: int = 10_240
     mcp: bool = False
+    poll_seconds: float = 1.0
     allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
@@ -128,8 +132,8 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Read ``SBERT_STUDIO_{HOME,HOST,PORT,DEVICE,MODEL,RERANKER,MAX_UPLOAD_MB,MEMORY_MB,DISK_MB,MCP,ALLOWED_HOSTS}``, those of
-        :class:`Limits`, and Spaces' own variables.
+        """Read ``SBERT_STUDIO_{HOME,HOST,PORT,DEVICE,MODEL,RERANKER,MAX_UPLOAD_MB,MEMORY_MB,DISK_MB,MCP,POLL_SECONDS,ALLOWED_HOSTS}``,
+        those of :class:`Limits`, and Spaces' own variables.
 
         Raises:
             StudioError: a number is not one.
@@ -152,6 +156,7 @@ class Settings:
             memory_mb=_whole_number(env, "SBERT_STUDIO_MEMORY_MB", 1024),
             disk_mb=_whole_number(env, "SBERT_STUDIO_DISK_MB", 10_240),
             mcp=(env.get("SBERT_STUDIO_MCP") or "").lower() in _YES,
+            poll_seconds=_seconds(env, "SBERT_STUDIO_POLL_SECONDS", 1.0),
             allowed_hosts=tuple(name for name in re.split(r"[\s,]+", env.get("SBERT_STUDIO_ALLOWED_HOSTS") or "") if name)
             + ((env["SPACE_HOST"],) if space and env.get("SPACE_HOST") else ()),
         )
@@ -256,3 +261,14 @@ def _whole_number(env: Mapping[str, str], name: str, default: int) -> int:
         return int(raw)
     except ValueError:
         raise StudioError(f"{name} is {raw!r}, which is not a whole number", f"set it to a number such as {default}") from None
+
+
+def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+    raw = env.get(name)
+    try:
+        seconds = float(raw) if raw else default
+    except ValueError:
+        seconds = 0.0
+    if not _SHORTEST_POLL <= seconds < math.inf:
+        raise StudioError(f"{name} is {raw!r}, which is not a number of seconds", f"set it to a number such as {default:g}")
+    return seconds

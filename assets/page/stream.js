@@ -8,8 +8,19 @@
   const ended = new Set(); // before the answer that named them
   let asking = 0;
 
+  // <body aria-busy> while the page waits for an answer. It stays for a moment after the last one, since an answer often leads to
+  // the next request and is still being drawn; screen readers and tests can wait for the page to settle.
+  const SETTLES = 100;
+  let settling;
+  function markBusy() {
+    clearTimeout(settling);
+    if (asking || underWay.size) document.body?.setAttribute("aria-busy", "true");
+    else settling = setTimeout(() => document.body?.setAttribute("aria-busy", "false"), SETTLES);
+  }
+
   async function join(input, options) {
     asking += 1;
+    markBusy();
     try {
       const answer = await plain(input, options);
       const id = answer.ok ? (await answer.clone().json()).event_id : null;
@@ -18,13 +29,17 @@
     } finally {
       asking -= 1;
       if (!asking) ended.clear();
+      markBusy();
     }
   }
 
   // Whether to pass a message on: all but an end that comes too early.
   function passes(message) {
     if (message.msg === "close_stream") return !asking && !underWay.size;
-    if (message.msg === "process_completed" && !underWay.delete(message.event_id)) ended.add(message.event_id);
+    if (message.msg === "process_completed") {
+      if (!underWay.delete(message.event_id)) ended.add(message.event_id);
+      markBusy();
+    }
     return true;
   }
 

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const { views, el, svg, duration, theirs } = window.SB;
-  const BUSY = 1000, IDLE = 30000, KEPT = 10 * 60000, MOST = 8, EDGE = 14;
+  const POLL = 1000 * (window.SB_PAGE?.poll ?? 1), IDLE = 30 * POLL, SEEN = 4 * POLL, KEPT = 10 * 60000, MOST = 8, EDGE = 14;
   const SIGNS = { finished: "✓", stopped: "■", failed: "!", interrupted: "!", asks: "?" };
   const live = (entry) => entry.status === "running" || entry.status === "queued";
   let stirred = () => {};
@@ -113,7 +113,7 @@
     function looked() {
       clearTimeout(seen);
       if (document.hidden) return;
-      if (ended) seen = setTimeout(() => { ended = null; draw(); }, 4000);
+      if (ended) seen = setTimeout(() => { ended = null; draw(); }, SEEN);
       look();
     }
     document.addEventListener("visibilitychange", looked);
@@ -155,10 +155,10 @@
     }
     function wait() {
       clearTimeout(timer);
-      timer = setTimeout(() => (entries.some(live) || !document.hidden ? look() : wait()), entries.some(live) ? BUSY : IDLE);
+      timer = setTimeout(() => (entries.some(live) || !document.hidden ? look() : wait()), entries.some(live) ? POLL : IDLE);
     }
     // Twice: what has just been asked for may not be written down yet, and quick work is not worth a word.
-    stirred = () => { if (!entries.some(live)) for (const later of [300, 1300, 2800]) setTimeout(look, later); };
+    stirred = () => { if (!entries.some(live)) for (const share of [0.3, 1.3, 2.8]) setTimeout(look, share * POLL); };
 
     return (value) => {
       given = value;

@@ -71,10 +71,11 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.basket_changed = gr.State(0)
         page.teach = gr.State(None)
         page.on_map, page.within = gr.State(None), gr.State(None)
-        page.timer = gr.Timer(1.0, active=False)
-        page.runs_timer = gr.Timer(4.0)
-        page.fits_timer = gr.Timer(1.0, active=False)
-        page.evaluations_timer = gr.Timer(0.5, active=False)
+        poll = studio.settings.poll_seconds
+        page.timer = gr.Timer(poll, active=False)
+        page.runs_timer = gr.Timer(4 * poll)
+        page.fits_timer = gr.Timer(poll, active=False)
+        page.evaluations_timer = gr.Timer(poll / 2, active=False)
         page.owner = gr.BrowserState({"owner": "", "job": ""}, storage_key=_BROWSER_KEY, secret=_BROWSER_KEY)
         page.kept_form = gr.BrowserState({"file": ""}, storage_key=f"{_BROWSER_KEY}-form", secret=_BROWSER_KEY)
         page.kept_alike = gr.BrowserState({"corpus": ""}, storage_key=f"{_BROWSER_KEY}-alike", secret=_BROWSER_KEY)
@@ -135,7 +136,7 @@ def launch(
     page = Page(studio, replace(studio.settings, host=host, share=share).shared)
     blocks = _drawn(studio, page)
     keep_little()
-    folder = plotly_folder()
+    folder, own = plotly_folder(), [sample.title for sample in samples()]
     gr.set_static_paths([folder, FOLDER])
     blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE)
     close_quietly(blocks)
@@ -145,7 +146,7 @@ def launch(
         share=share,
         theme=theme.theme(),
         css=theme.css(),
-        head=theme.head(served(folder / "plotly.min.js"), languages(), [sample.title for sample in samples()]),
+        head=theme.head(served(folder / "plotly.min.js"), languages(), own, studio.settings.poll_seconds),
         footer_links=[],
         run_history=False,
         max_file_size=studio.settings.max_upload_mb << 20,

@@ -164,15 +164,16 @@ def scripts() -> str:
     return _joined(SCRIPTS)
 
 
-def head(plotly: str, languages: Mapping[str, Mapping[str, str]] | None = None, own: Iterable[str] = ()) -> str:
+def head(plotly: str, languages: Mapping[str, Mapping[str, str]] | None = None, own: Iterable[str] = (), poll: float = 1.0) -> str:
     """What goes into ``<head>``: where plotly.js is, in the installed package's folder, and the page's own scripts.
 
     Args:
         plotly: the URL of ``plotly.min.js``.
         languages: what :func:`sbert_studio.ui.languages.languages` tells.
         own: what stands in lists of what visitors named, and is the page's own: the samples.
+        poll: seconds between two questions of the page about work that is running.
     """
-    told = json.dumps({"languages": languages or {}, "own": list(own)}, ensure_ascii=False)
+    told = json.dumps({"languages": languages or {}, "own": list(own), "poll": poll}, ensure_ascii=False)
     safe = f"window.SB_PAGE = {told};\n{scripts()}\n{_joined(_SERVED)}".replace("</script", "<\\/script")
     return f'<meta name="sb-plotly" content="{html.escape(plotly)}">\n<script>\n{safe}\n</script>'
 

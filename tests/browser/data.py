@@ -1,0 +1,43 @@
+"""Small files for the browser tests."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections.abc import Iterable, Sequence
+
+_TOPICS = {
+    "card": ["my card was swallowed by the machine", "the machine kept my bank card", "cash machine ate my card", "card stuck in the ATM"],
+    "bread": ["how long does bread dough rise", "my sourdough bread is too dense", "which flour makes soft bread", "bread without yeast"],
+    "rain": ["will it rain tomorrow", "the weather forecast says heavy rain", "is there a storm coming", "it rained the whole weekend"],
+}
+_TEXT = "cat dog bread river stone milk moon bank card train garden window teacher music winter paper coffee bridge"
+_NOUNS = _TEXT.split()
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def corpus_csv(seed: int = 0) -> str:
+    """48 short texts in three topics (columns ``message`` and ``topic``), no two equal."""
+    endings = ("", " please", " today", " again")
+    rows = [(text + ending, topic) for topic, texts in _TOPICS.items() for text in texts for ending in endings]
+    random.Random(seed).shuffle(rows)
+    return csv_text(("message", "topic"), rows)
+
+
+def scored_pairs_csv(rows: int = 40) -> str:
+    """Pairs of short texts with a score from 0 to 5 that is the share of common words."""
+    draw = random.Random(4)
+    made = []
+    for number in range(rows):
+        left = draw.sample(_NOUNS, 5)
+        right = left[: number % 6] + draw.sample([word for word in _NOUNS if word not in left], 5 - number % 6)
+        made.append((f"the {' and the '.join(left)}", f"a {' or a '.join(right)}", number % 6))
+    return csv_text(("sentence1", "sentence2", "score"), made)

@@ -1,0 +1,223 @@
+"""The page as a whole: header, tabs, uploads, and what holds for every tab."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import parse_qs, urlparse
+
+from playwright.sync_api import Locator, Page, expect
+
+from .evaluate import EvaluateTab
+from .fine_tune import FineTuneTab
+from .map import MapTab
+from .models import ModelsTab
+from .search import SearchTab
+from .similarity import SimilarityTab
+
+TABS = ("Similarity", "Search", "Map", "Fine-tune", "Evaluate", "Models")
+_INTERRUPTED = ("AbortError", "errored out", "Failed to fetch", "network error")
+
+# Visible elements that stick out of the right edge and are in no box that scrolls sideways.
+_CUT_OFF = """() => [...document.querySelectorAll("main *, .gradio-container *")].filter((node) => {
+  if (!node.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return false;
+  if (node.closest("svg, .sb-hidden, .sb-drawer")) return false;
+  const box = node.getBoundingClientRect();
+  if (box.width < 2 || box.height < 2 || box.right <= innerWidth + 1) return false;
+  for (let up = node.parentElement; up && up !== document.body; up = up.parentElement)
+    if (["auto", "scroll"].includes(getComputedStyle(up).overflowX) && up.clientWidth < up.scrollWidth) return false;
+  return true;
+}).map((node) => `${node.tagName}.${node.className} ${node.innerText?.slice(0, 60) ?? ""}`)"""
+
+
+@dataclass
+class App:
+    """The studio in one browser context, as one visitor sees it.
+
+    Attributes:
+        errors: console errors and uncaught exceptions so far.
+        dialogs: messages of dialogs that opened (none should).
+        foreign_requests: URLs of other hosts that the page asked for (none should be).
+    """
+
+    page: Page
+    url: str
+    errors: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+    foreign_requests: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        page = self.page
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.foreign_requests.append(request.url) if self._is_foreign(request.url) else None)
+
+        def dismiss(dialog: Any) -> None:
+            self.dialogs.append(dialog.message)
+            dialog.dismiss()
+
+        page.on("dialog", dismiss)
+
+    def _is_foreign(self, url: str) -> bool:
+        return not url.startswith((self.url, "data:", "blob:", "about:"))
+
+    # The tabs, each with its own controls.
+    @cached_property
+    def similarity(self) -> SimilarityTab:
+        return SimilarityTab(self)
+
+    @cached_property
+    def search(self) -> SearchTab:
+        return SearchTab(self)
+
+    @cached_property
+    def map(self) -> MapTab:
+        return MapTab(self)
+
+    @cached_property
+    def fine_tune(self) -> FineTuneTab:
+        return FineTuneTab(self)
+
+    @cached_property
+    def evaluate(self) -> EvaluateTab:
+        return EvaluateTab(self)
+
+    @cached_property
+    def models(self) -> ModelsTab:
+        return ModelsTab(self)
+
+    # Opening and waiting.
+    def open(self, query: str = "") -> None:
+        """Load the page, with an optional query string, and wait until it has settled."""
+        self.page.goto(f"{self.url}/{query}")
+        self.ready()
+
+    def ready(self) -> None:
+        """Wait until the page has loaded and settled."""
+        expect(
+            self.page.locator("#similarity-compare, #search-go, #map-draw, #tune-start, #evaluate-go, #models-cards").first
+        ).to_be_attached()
+        self.settle()
+
+    def reload(self) -> None:
+        self.page.reload()
+        self.ready()
+        self.forgive_interrupted_requests()
+
+    def settle(self) -> None:
+        """Wait until the page waits for no answer of the server (``<body aria-busy>``): what is typed or clicked then stays."""
+        expect(self.page.locator("body")).to_have_attribute("aria-busy", "false")
+
+    def forgive_interrupted_requests(self) -> None:
+        """Forget what Gradio logged about its own requests that were cut short by leaving the page."""
+        self.errors = [line for line in self.errors if not any(words in line for words in _INTERRUPTED)]
+
+    def open_tab(self, title: str) -> None:
+        self.page.get_by_role("tab", name=title, exact=True).first.click()
+
+    @property
+    def address(self) -> dict[str, str]:
+        """The parameters in the address bar."""
+        return {name: values[0] for name, values in parse_qs(urlparse(self.page.url).query).items()}
+
+    def expect_address(self, **parameters: str | None) -> None:
+        """Wait until each parameter has the value (``None``: is absent)."""
+        for name, value in parameters.items():
+            found = "new URLSearchParams(location.search).get(name)"
+            self.page.wait_for_function(f"([name, value]) => {found} === value", arg=[name, value])
+
+    # Header.
+    @property
+    def corpus_name(self) -> Locator:
+        """The corpus chooser's input; its value is the name of the chosen corpus."""
+        return self.page.locator("#corpus input")
+
+    @property
+    def model_name(self) -> Locator:
+        """The model chooser's input; its value is the title of the chosen model."""
+        return self.page.locator("#model input")
+
+    def choose_corpus(self, name: str) -> None:
+        self.choose("#corpus", name)
+
+    def choose_model(self, name: str) -> None:
+        self.choose("#model", name)
+        expect(self.model_name).to_have_value(name)
+
+    @property
+    def toast(self) -> Locator:
+        return self.page.locator(".toast-body")
+
+    # Controls.
+    def fill(self, box: str, text: str) -> None:
+        """Type into a text box once the page has settled, since an answer on its way may still fill the form."""
+        self.settle()
+        self.page.fill(f"{box} input, {box} textarea", text)
+
+    def choose(self, dropdown: str, option: str) -> None:
+        """Choose in a dropdown. It is opened again until it offers the option, since an open list does not take in new options."""
+        self.settle()
+        found = self.page.get_by_role("option", name=option)
+
+        def is_offered() -> bool:
+            self.page.click(f"{dropdown} input")
+            try:
+                expect(found.first).to_be_visible(timeout=2_000)
+            except AssertionError:
+                self.page.keyboard.press("Escape")
+                self.page.locator(f"{dropdown} input").blur()
+                return False
+            return True
+
+        for _ in range(10):
+            if is_offered():
+                found.first.click()
+                return
+        raise AssertionError(f"{option} is not offered in {dropdown}")
+
+    def upload(self, elem_id: str, name: str, text: str) -> None:
+        """Choose a file as the file dialog would; its input is invisible, so it is addressed by its place."""
+        payload: Any = {"name": name, "mimeType": "text/csv", "buffer": text.encode()}
+        field = self.page.locator(f"#{elem_id} input[type=file]")
+        field.wait_for(state="attached")
+        field.set_input_files(payload)
+
+    def download(self, button: Locator) -> tuple[str, bytes]:
+        """Click and return the name and the content of the file that comes."""
+        with self.page.expect_download() as coming:
+            button.click()
+        return coming.value.suggested_filename, coming.value.path().read_bytes()
+
+    # What holds for every tab.
+    def resize(self, width: int, height: int = 900) -> None:
+        self.page.set_viewport_size({"width": width, "height": height})
+
+    def cut_off(self) -> list[str]:
+        """Descriptions of visible elements beyond the right edge that cannot be scrolled to."""
+        return list(self.page.evaluate(_CUT_OFF))
+
+    def expect_fits(self, width: int, height: int = 800, back_to: int = 1280) -> None:
+        """Check that nothing needs to be scrolled sideways at a width, and go back to the usual one."""
+        self.resize(width, height)
+        self.page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+        self.resize(back_to)
+
+    def expect_nothing_ran(self) -> None:
+        """Check that no markup or script of a text became part of the page."""
+        self.settle()
+        assert self.dialogs == []
+        expect(self.page.locator("img[src='x']")).to_have_count(0)
+
+    def expect_clean(self) -> None:
+        """Check that the visitor saw no error and no dialog, and that the page asked for nothing elsewhere."""
+        assert self.errors == []
+        assert self.dialogs == []
+        assert self.foreign_requests == []
+
+
+def text_of(locator: Locator, pattern: str = r"[\s\S]*") -> str:
+    """The text of a locator once it matches ``pattern``."""
+    expect(locator).to_have_text(re.compile(pattern))
+    return locator.inner_text()

@@ -1,0 +1,9 @@
+"""The Map tab."""
+
+from __future__ import annotations
+
+from .tab import Tab
+
+
+class MapTab(Tab):
+    title = "Map"

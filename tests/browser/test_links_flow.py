@@ -1,0 +1,154 @@
+"""The address: Back, Forward, a reload or a link lead to what was seen, and results of another model or corpus are marked."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Route, expect
+
+from .data import corpus_csv, csv_text
+from .pages import App
+
+QUERY = "the ATM took my card"
+
+
+def test_links_and_reloads_lead_to_what_was_seen(app: App) -> None:
+    link = go_back_and_forward(app)
+    follow_links(app, link)
+    mark_results_of_another_corpus(app)
+    come_back_to_near_duplicates(app)
+    come_back_to_a_training_form(app)
+    stay_where_one_clicked_while_a_link_is_followed(app)
+    app.forgive_interrupted_requests()
+
+
+def go_back_and_forward(app: App) -> str:
+    """Return the address of a search."""
+    page, search = app.page, app.search
+    search.open()
+    search.upload("messages.csv", corpus_csv())
+    assert app.address["corpus"].startswith("file:")
+    search.search(QUERY)
+    expect(search.rows).to_have_count(10)
+    expect(search.made_with).to_contain_text("messages.csv")
+    link = page.url
+
+    app.map.open()
+    page.click("#map-draw")
+    expect(page.locator("#map-view [data-drawn]")).to_be_visible()
+    app.expect_address(drawn="1")
+    page.go_back()
+    app.expect_address(drawn=None)
+    page.go_back()
+    expect(page.locator("#search-go")).to_be_visible()
+    app.expect_address(tab="search")
+    expect(search.rows).to_have_count(10)
+    page.go_forward()
+    page.go_forward()
+    expect(page.locator("#map-view [data-drawn]")).to_be_visible()
+    return link
+
+
+def follow_links(app: App, link: str) -> None:
+    page, search = app.page, app.search
+    page.goto(link)
+    app.ready()
+    expect(search.rows).to_have_count(10)
+    assert page.input_value("#search-query textarea, #search-query input") == QUERY
+    expect(app.corpus_name).to_have_value("messages.csv")
+    page.click("#search-forget")
+    expect(app.corpus_name).to_have_value("Support requests")
+    expect(page.locator("#search-forget")).to_be_hidden()
+
+    # A link to what is not here says so, and leads to the rest.
+    app.open("?tab=search&corpus=file:0123456789ab&model=run-0000000000")
+    expect(page.locator("#search-go")).to_be_visible()
+    expect(app.toast.filter(has_text="not at hand")).to_be_visible()
+    expect(app.toast.filter(has_text="no longer kept")).to_be_visible()
+
+
+def mark_results_of_another_corpus(app: App) -> None:
+    page, search = app.page, app.search
+    page.click("#search-go")
+    expect(search.made_with).to_contain_text("Support requests")
+    app.choose_corpus("Questions")
+    expect(search.made_with).to_have_class(re.compile("sb-made-stale"))
+    search.made_with.get_by_role("button").click()
+    search.expect_hits_made_again()
+    expect(search.made_with).not_to_contain_text("Support requests")
+    expect(search.made_with).to_contain_text("Questions")
+
+
+def come_back_to_near_duplicates(app: App) -> None:
+    """All steps of the slider are one place; what was decided on the groups comes back after a reload."""
+    page = app.page
+    page.get_by_role("tab", name="Near-duplicates").click()
+    page.click("#alike-go")
+    app.expect_address(alike="0.950")
+    before = page.evaluate("history.length")
+    slider = page.locator("#alike-view input[type=range]")
+    slider.focus()
+    for _ in range(5):
+        slider.press("ArrowLeft")
+    app.expect_address(alike="0.925")
+    assert page.evaluate("history.length") == before + 1
+    count = page.locator("#alike-view .sb-alike-count")
+    expect(count).to_have_text(re.compile(r"^0\.925"))
+    slider.press("Home")
+    app.expect_address(alike="0.800")
+    keep_all = page.locator("#alike-view .sb-alike-group").first.get_by_role("button", name="Keep all")
+    keep_all.click()
+    expect(keep_all).to_have_attribute("aria-pressed", "true")
+    app.settle()
+    said = count.inner_text()
+
+    app.reload()
+    expect(page.locator("#alike-view [aria-pressed=true]").first).to_be_visible()
+    expect(count).to_have_text(said)
+    page.go_back()
+    app.expect_address(alike="0.950")
+    expect(count).to_have_text(re.compile(r"^0\.950"))
+    # A question about one corpus is no part of the address of another.
+    app.choose_corpus("Support requests")
+    app.expect_address(alike=None)
+    assert app.address["view"] == "near"
+
+
+def come_back_to_a_training_form(app: App) -> None:
+    page = app.page
+    app.fine_tune.open()
+    rows = [(f"a sentence about {n} cats", f"a sentence about {n % 5} dogs", n % 6) for n in range(40)]
+    app.upload("tune-file", "cats and dogs.csv", csv_text(("one", "two", "score"), rows))
+    expect(page.locator("#tune-preview tbody tr").first).to_be_visible()
+    app.fill("#tune-epochs", "7")
+    app.fill("#tune-name", "Cats")
+    page.locator("#tune-name input, #tune-name textarea").first.blur()
+    page.wait_for_function("Object.entries(localStorage).some(([name, value]) => name.endsWith('-form') && value.length > 40)")
+    app.settle()
+    app.reload()
+    app.fine_tune.open()
+    expect(page.locator("#tune-preview .sb-caption")).to_contain_text("cats and dogs.csv")
+    expect(page.locator("#tune-epochs input")).to_have_value("7")
+    expect(page.locator("#tune-name input, #tune-name textarea").first).to_have_value("Cats")
+
+
+def stay_where_one_clicked_while_a_link_is_followed(app: App) -> None:
+    """The answer that leads to the link's tab is held back; a click made meanwhile is the last word."""
+    page = app.page
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if not held and '"visit"' in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/queue/join*", hold)
+    with page.expect_request(lambda request: '"visit"' in (request.post_data or "")):
+        page.goto(f"{app.url}/?tab=evaluate")
+    expect(page.locator("#tab-evaluate-button")).to_have_attribute("aria-selected", "true")  # before any answer
+    app.models.open()
+    held[0].continue_()
+    page.unroute("**/queue/join*")
+    app.settle()
+    expect(page.locator("#tab-models-button")).to_have_attribute("aria-selected", "true")

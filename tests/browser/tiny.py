@@ -1,0 +1,34 @@
+"""The small model of the browser tests: fast, with the real tokenizer, so that texts that share words are similar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+MODEL_NAME = "tiny-minilm"
+
+
+def write_page_model(folder: Path) -> Path:
+    """Write a random three-layer BERT of 48 dimensions with the vocabulary of all-MiniLM-L6-v2."""
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertModel
+
+    from sbert_studio.encoders.catalog import Catalog
+    from sbert_studio.encoders.storage.card import model_card
+    from sbert_studio.encoders.storage.config import EncoderConfig
+    from sbert_studio.encoders.transformer import TransformerEncoder
+    from sbert_studio.workspace import Workspace
+
+    bundled = Catalog(Workspace(folder.parent / "catalog"), device="cpu").resolve("all-MiniLM-L6-v2").path
+    tokenizer = AutoTokenizer.from_pretrained(bundled)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=48,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=96,
+        max_position_embeddings=256,
+    )
+    encoder = TransformerEncoder(BertModel(config), tokenizer, EncoderConfig(max_length=256), name=MODEL_NAME, base="tiny/minilm")
+    encoder.save(folder, card=model_card(encoder))
+    return folder
