@@ -1,0 +1,165 @@
+"""The page in Chinese: only visitors' own texts stay in English, choices reach the server unchanged, and back again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+from waiting import wait_until
+
+from .data import csv_text
+from .pages import App
+
+# Visible texts of the page with two Latin words in a row.
+ENGLISH = r"""() => {
+  const found = new Set(), latin = /[A-Za-z]{2,}[ '’-]+[A-Za-z]{2,}/;
+  const data = "[translate='no'], textarea, code, pre, .sb-data li, .sb-data .token, .file-preview, head, script, style, noscript";
+  const seen = (node) => node.checkVisibility() && !node.closest(data);
+  const look = (node, text) => { if (latin.test(text) && seen(node)) found.add(text.trim()); };
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) look(node.parentElement, node.data);
+  for (const name of ["title", "placeholder", "aria-label", "alt", "data-name"])
+    for (const node of document.querySelectorAll(`[${name}]`)) look(node, node.getAttribute(name));
+  for (const node of document.querySelectorAll("input[role='listbox']")) if (!node.closest(".sb-data")) look(node, node.value);
+  return [...found];
+}"""
+# Names stay as they are in every language.
+NAMES = re.compile(
+    r"SBERT Studio|tiny-minilm|all-MiniLM-L6-v2|glove-6B-50d|Hugging Face( Hub)?|poly-encoder|universal-sentence-encoder"
+    r"|paraphrase-multilingual-MiniLM-L12-v2"
+    r"|scored_pairs|[\w -]+\.csv|^(编辑|移除)：.*|Support requests|STS Benchmark|SemEval STS|skip-gram|n-gram|/\S+|sts12|stsb"
+)
+WORDS_OF_THE_PAGE = ["Search", "Similarity", "Draw the map"]
+TEXTS = [
+    "My card was swallowed by the machine",
+    "my card was swallowed by the machine",
+    "How long does bread dough rise?",
+    "How long does bread dough take to rise?",
+    "Will it rain tomorrow?",
+    "The museum is closed on Mondays",
+]
+
+
+def expect_chinese(page: Page, where: str) -> None:
+    """Wait until nothing that is visible is left in English."""
+    left: list[str] = []
+
+    def is_chinese() -> bool:
+        left[:] = [text for text in page.evaluate(ENGLISH) if re.search(r"[A-Za-z]{2,}[ '’-]+[A-Za-z]{2,}", NAMES.sub("", text))]
+        return not left
+
+    try:
+        wait_until(is_chinese, 10)
+    except AssertionError:
+        raise AssertionError(f"{where} is partly in English: {left}") from None
+
+
+def test_the_page_in_chinese_and_back(open_app: Callable[..., App]) -> None:
+    app = open_app(locale="zh-CN")
+    similarity(app)
+    search_keeps_visitors_words(app)
+    map_and_fine_tune(app)
+    evaluate_models_and_header(app)
+    back_to_english_and_by_link(app)
+
+
+def similarity(app: App) -> None:
+    page = app.page
+    expect(page.locator("#tab-similarity-button")).to_have_text("相似度")
+    assert page.evaluate("document.documentElement.lang") == "zh-CN"
+    page.click("#similarity-compare")
+    expect(page.locator("#similarity-words .sb-word").first).to_be_visible()
+    page.locator("#similarity-gauge .sb-facts .sb-term").first.click()
+    expect(page.locator(".sb-help")).to_have_text(re.compile("余弦|内积|点积"))
+    expect_chinese(page, "Similarity")
+    page.keyboard.press("Escape")
+
+
+def search_keeps_visitors_words(app: App) -> None:
+    """Texts and columns that happen to be words of the page stay as the visitor wrote them."""
+    page, search = app.page, app.search
+    page.click("#tab-search-button")
+    rows = [(text, ("Search", "Map")[number % 2]) for number, text in enumerate([*WORDS_OF_THE_PAGE, *TEXTS])]
+    search.upload("mine.csv", csv_text(("Text", "Model"), rows))
+    search.search("Draw the map")
+    expect(search.hits.locator("th", has_text="Model")).to_have_count(1)
+    assert {"Search", "Draw the map"} <= set(search.hits.locator(".sb-text").all_inner_texts())
+    page.click("#search-column-filter input")
+    expect(page.get_by_role("option").last).to_have_text(re.compile("Model$"))
+    page.keyboard.press("Escape")
+    expect_chinese(page, "Search")
+    page.get_by_role("tab", name="近似重复").click()
+    page.click("#alike-go")
+    expect(page.locator("#alike-view .sb-alike-group").first).to_be_visible()
+    expect(page.locator("#alike-view")).to_contain_text("My card")
+    expect(page.locator("#alike-view")).not_to_contain_text("我的")
+    expect_chinese(page, "Near-duplicates")
+
+
+def map_and_fine_tune(app: App) -> None:
+    page = app.page
+    page.click("#tab-map-button")
+    page.click("#map-draw")
+    page.locator("#map-view .sb-legend li button").first.click()
+    expect(page.locator("#map-view .sb-map-list ol li").first).to_be_visible()
+    expect_chinese(page, "Map")
+
+    page.click("#tab-fine-tune-button")
+    page.click("#tune-scored_pairs")
+    expect(page.locator("#tune-findings .sb-verdict")).to_be_visible()
+    page.click("#tune-advanced > button")
+    expect(page.locator("#tune-judge")).to_be_visible()
+    expect_chinese(page, "Fine-tune")
+    # A dropdown shows Chinese, is searched in Chinese, and sends what it always sent.
+    app.settle()
+    objective = page.locator("#tune-objective input")
+    expect(page.locator("#tune-command code")).to_be_visible()
+    objective.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text("余弦回归 +")
+    expect(page.get_by_role("option")).to_have_count(1)
+    page.get_by_role("option", name="余弦回归 + CoSENT").click()
+    expect(page.locator("#tune-command")).to_contain_text("--objective cosine+cosent")
+    assert page.evaluate("document.querySelector('#tune-objective input').value") == "Cosine regression + CoSENT"
+    assert objective.input_value() == "余弦回归 + CoSENT"
+    app.fill("#tune-epochs", "many")
+    page.click("#tune-start")
+    expect(app.toast).to_have_text(re.compile("数"))
+    expect_chinese(page, "a refused setting")
+
+
+def evaluate_models_and_header(app: App) -> None:
+    page = app.page
+    page.click("#tab-evaluate-button")
+    page.click("#evaluate-source label >> nth=1")
+    expect(page.locator("#evaluate-suite")).to_be_visible()
+    expect_chinese(page, "Evaluate")
+    page.click("#tab-models-button")
+    page.locator("#models-cards .sb-card").first.click()
+    expect(page.locator("#models-facts dl").first).to_be_visible()
+    page.click("#fit-open > button")
+    expect_chinese(page, "Models")
+    page.click(".sb-tray-button")
+    expect(page.locator("#tray-list")).to_be_visible()
+    expect_chinese(page, "the list of running work")
+    page.keyboard.press("Escape")
+    page.click(".sb-basket-button")
+    expect(page.locator("#basket.sb-open")).to_be_visible()
+    expect_chinese(page, "the basket")
+    page.keyboard.press("Escape")
+
+
+def back_to_english_and_by_link(app: App) -> None:
+    page = app.page
+    page.click(".sb-language")
+    expect(page.locator("#tab-similarity-button")).to_have_text("Similarity")
+    assert page.evaluate("document.documentElement.lang") == "en"
+    assert not re.search(r"[一-鿿]", page.inner_text("body").replace("中文", ""))
+    objective = "#tune-objective input"
+    assert page.input_value(objective) == page.evaluate(f"document.querySelector('{objective}').value")
+    app.reload()
+    expect(page.locator("#tab-similarity-button")).to_have_text("Similarity")  # it is remembered
+    app.open("?lang=zh")
+    expect(page.locator("#tab-similarity-button")).to_have_text("相似度")
+    app.forgive_interrupted_requests()

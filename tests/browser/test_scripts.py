@@ -1,0 +1,147 @@
+"""Scripts of the page by themselves, in an empty page without the app: the stream of events, and the translator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+# A server that ends its stream once nothing is under way, as Gradio's does; each join is answered when the test says so.
+_SERVER = """
+window.streams = []; window.answers = [];
+window.fetch = async (input) => {
+  const url = input.url ?? input;
+  if (url.endsWith("/queue/join")) {
+    const id = await new Promise((resolve) => window.answers.push(resolve));
+    return new Response(JSON.stringify({ event_id: id }));
+  }
+  return new Response(new ReadableStream({ start(controller) {
+    const encoder = new TextEncoder();
+    window.streams.push({ say: (text) => controller.enqueue(encoder.encode(text)), end: () => controller.close() });
+  } }));
+};
+"""
+_PAGE = """
+window.heard = [];
+window.join = async () => {
+  const { event_id } = await (await fetch("http://page/queue/join")).json();
+  window.heard.push("joined " + event_id);
+};
+window.listen = async () => {
+  const answer = await fetch(new Request("http://page/queue/data?session_hash=a"));
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return window.heard.push("end");
+    for (const line of value.split("\\n\\n")) if (line) window.heard.push(JSON.parse(line.slice(6)).msg);
+  }
+};
+window.said = (msg, id) => `data: ${JSON.stringify({ msg, event_id: id })}\\n\\n`;
+"""
+
+
+@pytest.fixture
+def empty_page(chromium: Browser) -> Iterator[Page]:
+    page = chromium.new_page()
+    yield page
+    page.close()
+
+
+def script(name: str) -> str:
+    return (ASSETS / "page" / name).read_text(encoding="utf-8")
+
+
+def test_an_end_that_crosses_a_click_opens_the_next_stream(empty_page: Page) -> None:
+    page = empty_page
+    for content in (_SERVER, script("stream.js"), _PAGE):
+        page.add_script_tag(content=content)
+
+    def heard(count: int) -> Any:
+        page.wait_for_function(f"heard.length >= {count}", timeout=10_000)
+        return page.evaluate("heard")
+
+    page.evaluate("void join()")
+    page.evaluate("answers[0]('one')")
+    assert heard(1) == ["joined one"]
+    page.evaluate("void listen()")
+    page.wait_for_function("streams.length === 1")
+    page.evaluate("void join()")  # a click, while the server ends the stream
+    page.evaluate("streams[0].say(said('process_completed', 'one') + said('close_stream').slice(0, 9))")  # cut anywhere
+    page.evaluate("streams[0].say(said('close_stream').slice(9)); streams[0].end()")
+    page.wait_for_function("streams.length === 2")
+    page.evaluate("streams[1].say(said('process_completed', 'two'))")  # the end of an event may come before the answer that names it
+    page.evaluate("answers[1]('two')")
+    assert sorted(heard(4)[1:]) == ["joined two", "process_completed", "process_completed"]
+    page.evaluate("streams[1].say(said('close_stream')); streams[1].end()")
+    assert heard(6)[4:] == ["close_stream", "end"]
+    assert page.evaluate("streams.length") == 2
+
+
+def test_the_page_is_busy_until_its_last_answer(empty_page: Page) -> None:
+    page, busy = empty_page, "body[aria-busy=true]"
+    for content in (_SERVER, script("stream.js"), _PAGE):
+        page.add_script_tag(content=content)
+    page.evaluate("void join(); void join()")
+    page.wait_for_selector(busy)
+    page.evaluate("answers[0]('one'); answers[1]('two'); void listen()")
+    page.wait_for_function("heard.length === 2 && streams.length === 1")
+    page.evaluate("streams[0].say(said('process_completed', 'one'))")
+    page.wait_for_function("heard.length === 3")
+    page.wait_for_function("new Promise((resolve) => setTimeout(() => resolve(true), 200))")  # longer than it takes to settle
+    assert page.locator(busy).count() == 1, "one answer is still to come"
+    page.evaluate("streams[0].say(said('process_completed', 'two'))")
+    page.wait_for_selector("body[aria-busy=false]")
+
+
+def test_the_translator_fills_in_templates_and_leaves_what_it_does_not_know(empty_page: Page) -> None:
+    page = empty_page
+    page.add_script_tag(content="window.SB = {};" + script("language/translator.js"))
+    words = {
+        **{
+            "the file {0} is empty": "文件 {0} 是空的",
+            "{0} rows": "{0} 行",
+            "{0} of {1}": "{1}中的 {0}",
+            "{0} is {1}": "{0} 是 {1}",
+            "row": "行",
+        },
+        **{"give a file": "请给出文件", "Search": "搜索", "Removed “{0}”": "移除了“{=0}”", "and {0} more": "还有 {0}", "texts": "条文本"},
+    }
+    said = {
+        "Search": "搜索",
+        " Search\n": " 搜索\n",
+        "2 of 3 rows": "3中的 2 行",
+        "The file a.csv is empty. Give a file.": "文件 a.csv 是空的。请给出文件。",
+        "Removed “Search”": "移除了“Search”",
+        "and 5 texts more": "还有 5 条文本",
+        "Search · 1,204 rows": "搜索 · 1,204 行",
+    }
+    answers = page.evaluate(
+        "([words, texts]) => { const translate = SB.translator(words); return texts.map(translate); }", [words, list(said)]
+    )
+    assert answers == list(said.values())
+    none = ["12", "nobody wrote this sentence, and it is about nothing that we know", "The museum is closed"]
+    assert page.evaluate(
+        "([words, texts]) => { const translate = SB.translator(words); return texts.map(translate); }", [words, none[:1]]
+    ) == [None]
+    catalogue = json.loads((ASSETS / "languages" / "zh.json").read_text(encoding="utf-8"))["words"]
+    put_together = {
+        "60 rows read, 58 judged, 2 left out": "读取 60 行，评判 58，略去 2",
+        "120 rows read, 66 learned from, 8 held out, 46 left out": "读取 120 行，用于学习 66，留出 8，略去 46",
+        "small pairs.csv · Similarity with scores (STS) · 60 rows read, 60 judged, 0 left out": "small pairs.csv · 带分数的相似度（STS）"
+        " · 读取 60 行，评判 60，略去 0",
+        "2 rows without text in 'Text', left out (rows 42, 43).": "'Text' 中有 2 行没有文本，已略去（第 42、43 行）。",
+        "Edit: Where is my parcel now?": "编辑：Where is my parcel now?",
+        "my-model: Cosine Spearman 0.6041, between 0.5188 and 0.6785 in 95 of 100 draws of such rows.": "my-model：余弦 Spearman 0.6041，"
+        "100 次重抽这样的行有 95 次落在 0.5188 与 0.6785 之间。",
+        "Scored pairs · Similarity with scores (STS) · 400 rows read, 400 judged, 0 left out": "带分数的句对 · 带分数的相似度（STS）"
+        " · 读取 400 行，评判 400，略去 0",
+    }
+    answers = page.evaluate(
+        "([words, texts]) => { const translate = SB.translator(words); return texts.map(translate); }", [catalogue, list(put_together)]
+    )
+    assert answers == list(put_together.values())
