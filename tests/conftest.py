@@ -86,7 +86,7 @@ def _refuse_unmarked_processes(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "subprocess.Popen":
         python = isinstance(arguments[1], (list, tuple)) and sys.executable in map(str, arguments[1])
     else:
-        python = event in ("os.fork", "os.forkpty")
+        python = event in ("os.fork", "os.forkpty", "tests.process")
     if python and _running and not any(_running[0].iter_markers("process")) and not any(_running[0].iter_markers("browser")):
         raise RuntimeError(f"{_running[0].nodeid} starts a process: mark it with @pytest.mark.process")
 

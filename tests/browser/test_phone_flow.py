@@ -15,7 +15,7 @@ DARK = re.compile(r"(^|\s)dark(\s|$)")
 def test_every_tab_fits_a_phone_and_colours_are_remembered(open_app: Callable[..., App]) -> None:
     app = open_app(color_scheme="dark")
     page, body = app.page, app.page.locator("body")
-    app.resize(360, 740)
+    app.resize(375, 800)
     expect(body).to_have_class(DARK)
     for title in TABS:
         app.open_tab(title)

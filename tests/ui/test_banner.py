@@ -24,7 +24,7 @@ def test_most_texts_in_a_language_that_the_model_was_not_trained_on(tmp_path: Pa
         value = said(page, None, corpus_key(page, tmp_path, CHINESE), None)
         assert value is not None
         (note,) = value["notes"]
-        assert note["text"].startswith("Most texts of texts.csv look like Chinese, which this model was not trained on")
+        assert "texts.csv" in note["text"] and "Chinese" in note["text"]
         assert any("hub id" in words for words in note["advice"]) or note["models"]
         assert not note["tab"], "a table of words cannot be made of texts without spaces"
         few = [*CHINESE[:2], "I lost my card", "How do I get the money back?", "What is the weather like", "The app does not open"]
@@ -47,7 +47,7 @@ def test_a_space_without_persistent_storage_says_that_it_keeps_nothing(tmp_path:
         value = said(Page(studio), None, None, None)
     assert value is not None
     assert value["notes"][0]["text"].startswith("This Space keeps nothing")
-    assert value["notes"][0]["link"]["href"] == "https://huggingface.co/spaces/somebody/studio?duplicate=true"
-    assert "duplicate this one at https://huggingface.co/spaces/somebody/studio" in space.elsewhere
+    assert value["notes"][0]["link"]["href"].endswith("/spaces/somebody/studio?duplicate=true")
+    assert "/spaces/somebody/studio?duplicate=true" in space.elsewhere
     kept = Settings.from_env({"SPACE_ID": "somebody/studio", "SBERT_STUDIO_HOME": "/data/sbert-studio"})
     assert not kept.ephemeral

@@ -126,27 +126,26 @@ def test_the_chooser_of_categories_follows_the_corpus(page: Page, seen: tuple[st
 @pytest.mark.parametrize(
     ("interval", "words"),
     [
-        ((0.01, 0.09), "Of 100 texts, 80 → 85 lie nearest to one of their own category: better, by more than chance"),
-        ((-0.01, 0.09), "that could be chance (95% interval of the gain: −0.010 to +0.090; 400 texts"),
+        ((0.01, 0.09), "better, by more than chance"),
+        ((-0.01, 0.09), "could be chance (95% interval of the gain: −0.010 to"),
         (None, "too few to tell a gain from chance"),
     ],
 )
 def test_the_sentence_on_categories_has_its_verdict(interval: tuple[float, float] | None, words: str) -> None:
-    assert words in categories_said(CategoryChange("topic", 400, 0.8, 0.85, interval, ()))
+    sentence = categories_said(CategoryChange("topic", 400, 0.8, 0.85, interval, ()))
+    assert words in sentence and "80 → 85" in sentence
 
 
 def test_texts_that_a_model_was_tuned_on_are_told() -> None:
-    assert "20 texts, of which a model was tuned on 6: that flatters it)" in categories_said(
-        CategoryChange("topic", 20, 0.8, 0.9, (0.01, 0.2), (), 6)
-    )
+    sentence = categories_said(CategoryChange("topic", 20, 0.8, 0.9, (0.01, 0.2), (), 6))
+    assert "20 texts" in sentence and "tuned on 6" in sentence
 
 
 def test_a_difference_of_less_than_one_in_a_hundred_is_told_by_its_texts() -> None:
     assert "Of 1,000 texts, 801 → 803" in categories_said(CategoryChange("topic", 4000, 0.801, 0.803, (-0.01, 0.02), ()))
     assert "Of 4,000 texts, 3,204 → 3,205" in categories_said(CategoryChange("topic", 4000, 0.801, 0.80125, (-0.01, 0.02), ()))
-    assert "Of 24 texts, 21 → 21 lie nearest to one of their own category: no difference" in categories_said(
-        CategoryChange("topic", 24, 0.875, 0.875, (-0.1, 0.1), ())
-    )
+    same = categories_said(CategoryChange("topic", 24, 0.875, 0.875, (-0.1, 0.1), ()))
+    assert "Of 24 texts, 21 → 21" in same and "no difference" in same
 
 
 def test_of_many_categories_those_that_changed_are_shown(page: Page, seen: tuple[str, Shown, dict[str, Any]]) -> None:

@@ -99,7 +99,7 @@ def test_what_goes_on_is_asked_about(tmp_path: Path) -> None:
     with studio_at(tmp_path / "home", write_model(tmp_path / "tiny")) as studio:
         assert under_way(studio) == ""
         studio.jobs.submit("local", "Word vectors", work)
-        assert under_way(studio) == "1 other piece of work would begin anew. Close the studio all the same?"
+        assert under_way(studio).startswith("1 other piece of work")
         ended.set()
 
 

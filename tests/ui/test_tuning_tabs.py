@@ -327,7 +327,7 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
     assert draft.overrides["epochs"] == 2
     assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
     assert shown["reasons"][0].startswith("2 epochs of 60 rows")
-    assert shown["reasons"][0].endswith(", in 5 folds without a part of the rows each, and once with all of them.")
+    assert ", in 5 folds " in shown["reasons"][0]
     once, shown = tune.estimate(page, key, raw(page.drafts.get(key), epochs=1.0), None)
     assert once.overrides["epochs"] == 1 and shown["reasons"][0].startswith("1 epoch of 60 rows")
     assert page.studio.tune.runs() == []

@@ -114,7 +114,7 @@ def test_a_map_says_what_is_to_be_known_of_it(page: Page, map_key: str) -> None:
     assert noted(page, map_key) is None
     shown = page.maps.get(map_key)
     told = replace(shown, view=replace(shown.view, notes=("2 of 9 words are passed over.", "Its texts look like Chinese.")))
-    assert noted(page, page.maps.put(told)) == {"text": "2 of 9 words are passed over. Its texts look like Chinese."}
+    assert noted(page, page.maps.put(told)) == {"text": " ".join(told.view.notes)}
 
 
 def test_back_leads_to_the_map_as_it_was_left(page: Page, corpus_key: str, map_key: str) -> None:
