@@ -55,7 +55,11 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     }
     with log.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "sbert_studio", "app", "--port", str(port)], cwd=ROOT, env=environ, stdout=out, stderr=subprocess.STDOUT
+            [sys.executable, "-m", "tests.browser.serve", "app", "--port", str(port)],
+            cwd=ROOT,
+            env=environ,
+            stdout=out,
+            stderr=subprocess.STDOUT,
         )
     url = f"http://127.0.0.1:{port}"
     try:

@@ -1,8 +1,7 @@
-"""Manners of the page: long work can be cancelled, Stop answers at once, and several runs are seen and stopped."""
+"""Manners of the page: Stop answers at once, and several runs are seen and stopped."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 
 from playwright.sync_api import APIResponse, Page, Route
@@ -10,55 +9,6 @@ from playwright.sync_api import APIResponse, Page, Route
 from .conftest import Visitor
 
 LONG = 200_000
-
-
-def many_texts(rows: int) -> str:
-    """A CSV of long texts, no two alike, that takes minutes to encode."""
-    draw = random.Random(3)
-    words = ["card", "bread", "rain", "money", "storm", "dough", "bank", "flour", "snow", "transfer"]
-    return "text\n" + "\n".join(" ".join(draw.choice(words) for _ in range(90)) + f" {number}" for number in range(rows)) + "\n"
-
-
-def test_cancel_ends_a_long_search_and_the_page_goes_on(visit: Callable[..., Visitor]) -> None:
-    visitor = visit()
-    page = visitor.page
-    visitor.tab("Search")
-    assert not page.locator("#search-cancel").is_visible()
-    visitor.upload("search-file", "many.csv", many_texts(8000))
-    page.locator("#search-cancel").wait_for(timeout=60_000)
-    page.click("#search-cancel")
-    page.locator(".toast-body", has_text="Cancelled").wait_for(timeout=LONG)
-    page.locator("#search-cancel").wait_for(state="hidden", timeout=LONG)
-    assert visitor.text("#search-cancelled").startswith("Cancelled.")
-    # What Gradio announces of the end of an event comes up to five seconds later, and goes again.
-    page.evaluate("""() => {
-        const look = () => { window.sbBare ||= document.body.innerText.includes('common.') };
-        window.sbUntil = Date.now() + 8000;
-        new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
-        look();
-    }""")
-    page.locator("#search-mode label", has_text="By words").click()
-    visitor.see("#search-hits tbody tr", timeout=60_000)
-    assert page.locator("#search-cancelled").count() == 0
-    page.wait_for_function("Date.now() > window.sbUntil", polling=500)
-    assert not page.evaluate("window.sbBare"), "a key that Gradio has no words for is seen"
-
-
-def test_the_last_question_counts_however_long_an_earlier_one_takes(visit: Callable[..., Visitor]) -> None:
-    visitor = visit()
-    page = visitor.page
-    visitor.tab("Search")
-    visitor.upload("search-file", "some.csv", many_texts(900))
-    page.locator("#search-cancel").wait_for(timeout=60_000)  # the usual query by meaning: its corpus is being encoded
-    page.locator("#search-mode label", has_text="By words").click()
-    visitor.fill("#search-query", "storm 77")
-    page.click("#search-go")
-    page.locator("#search-hits th", has_text="BM25").wait_for(timeout=60_000)
-    assert page.locator("#search-cancel").is_visible(), "the earlier question is not answered yet"
-    page.locator("#search-cancel").wait_for(state="hidden", timeout=LONG)
-    page.wait_for_timeout(500)
-    assert page.locator("#search-hits th", has_text="BM25").count() == 1
-    assert "77" in visitor.text("#search-hits tbody tr:first-child")
 
 
 class LateAnswer:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlparse
 
 from playwright.sync_api import Locator, Page, expect
 
+from .basket import Basket
 from .evaluate import EvaluateTab
 from .fine_tune import FineTuneTab
 from .map import MapTab
@@ -88,6 +89,10 @@ class App:
     def models(self) -> ModelsTab:
         return ModelsTab(self)
 
+    @cached_property
+    def basket(self) -> Basket:
+        return Basket(self)
+
     # Opening and waiting.
     def open(self, query: str = "") -> None:
         """Load the page, with an optional query string, and wait until it has settled."""
@@ -109,6 +114,12 @@ class App:
     def settle(self) -> None:
         """Wait until the page waits for no answer of the server (``<body aria-busy>``): what is typed or clicked then stays."""
         expect(self.page.locator("body")).to_have_attribute("aria-busy", "false")
+
+    def ask(self, button: Locator) -> None:
+        """Click on what asks the server, and wait until the page has settled again."""
+        with self.page.expect_request(lambda request: "/queue/join" in request.url):
+            button.click()
+        self.settle()
 
     def forgive_interrupted_requests(self) -> None:
         """Forget what Gradio logged about its own requests that were cut short by leaving the page."""
@@ -147,6 +158,11 @@ class App:
         expect(self.model_name).to_have_value(name)
 
     @property
+    def banner(self) -> Locator:
+        """What stands above every tab where the model hardly reads the corpus."""
+        return self.page.locator("#banner .sb-banner")
+
+    @property
     def toast(self) -> Locator:
         return self.page.locator(".toast-body")
 
@@ -178,8 +194,10 @@ class App:
         raise AssertionError(f"{option} is not offered in {dropdown}")
 
     def upload(self, elem_id: str, name: str, text: str) -> None:
-        """Choose a file as the file dialog would; its input is invisible, so it is addressed by its place."""
+        """Choose a file as the file dialog would, in place of the one that is there; its input is invisible."""
         payload: Any = {"name": name, "mimeType": "text/csv", "buffer": text.encode()}
+        if self.page.locator(f"#{elem_id} .file-preview").count():
+            self.page.locator(f"#{elem_id} .icon-button-wrapper button").click()
         field = self.page.locator(f"#{elem_id} input[type=file]")
         field.wait_for(state="attached")
         field.set_input_files(payload)
