@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,21 +19,17 @@ from sbert_studio.training.trials.folds import in_folds
 from sbert_studio.training.trials.trials import run_trials
 
 from .test_damaged_checkpoints import cut
-from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder, weights
+from .tiny import SHORT, SHORT_ROWS, Told, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
 
 SPEC = small_spec(epochs=1, evaluations_per_epoch=3, accept_alarm="both")
+"""Of 24 rows: four folds of three steps each, then three steps on all rows."""
 
 
 def course(folder: Path, should_stop: Callable[[], bool] = never, told: Told | None = None) -> Outcome:
     def load(spec: TrainSpec, examples: Examples, source: Path | None) -> torch.nn.Module:
         return tiny_encoder()
 
-    return run_trials(SPEC, scored_pairs(60), Told() if told is None else told, should_stop, load=load, folder=folder)
-
-
-def stops_after(asked: int) -> Callable[[], bool]:
-    left = iter(range(asked))
-    return lambda: next(left, None) is None
+    return run_trials(SPEC, scored_pairs(24), Told() if told is None else told, should_stop, load=load, folder=folder)
 
 
 @pytest.fixture(scope="module")
@@ -41,43 +39,46 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
     return weights(folder / "model")
 
 
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was stopped in its second fold, after two of three evaluations. Copy before use."""
+    folder = tmp_path_factory.mktemp("stopped")
+    assert course(folder, stops_after(5)).status == "stopped"
+    return folder
+
+
 def same(folder: Path, whole: dict[str, torch.Tensor]) -> bool:
     found = weights(folder / "model")
     return set(found) == set(whole) and all(torch.equal(found[name], whole[name]) for name in whole)
 
 
-def test_a_fold_that_was_stopped_after_an_evaluation_goes_on_from_its_step(tmp_path: Path, whole: dict[str, torch.Tensor]) -> None:
-    assert course(tmp_path, stops_after(5)).status == "stopped"
-    told = Told()
-    course(tmp_path, told=told)
-    assert told.of(Started)[0].step > 0
+def test_a_fold_that_was_stopped_after_an_evaluation_goes_on_from_its_step(
+    tmp_path: Path, stopped: Path, whole: dict[str, torch.Tensor]
+) -> None:
+    folder, told = shutil.copytree(stopped, tmp_path / "run"), Told()
+    course(folder, told=told)
+    assert [event.step for event in told.of(Started)] == [2, 0, 0, 0]  # the second fold, the others, all rows
     assert not [event.message for event in told.of(Notice) if "damaged" in event.message]
-    assert same(tmp_path, whole)
+    assert same(folder, whole)
 
 
 @pytest.mark.parametrize("kind", ["json", "npy"])
-def test_a_fold_whose_evaluations_are_damaged_begins_anew(kind: str, tmp_path: Path, whole: dict[str, torch.Tensor]) -> None:
-    course(tmp_path, stops_after(12))
-    done = sorted(tmp_path.glob(f"parts/*/marks/*.{kind}"))
+def test_a_fold_whose_evaluations_are_damaged_begins_anew(kind: str, tmp_path: Path, stopped: Path, whole: dict[str, torch.Tensor]) -> None:
+    folder, told = shutil.copytree(stopped, tmp_path / "run"), Told()
+    done = sorted(folder.glob(f"parts/*/marks/*.{kind}"))
     assert done
     cut(done[0])
-    told = Told()
-    assert course(tmp_path, told=told).status == "finished"
+    assert course(folder, told=told).status == "finished"
     assert any("begins anew" in event.message for event in told.of(Notice))
-    assert same(tmp_path, whole)
+    assert same(folder, whole)
 
 
-def test_what_was_kept_of_the_untuned_model_is_made_again(tmp_path: Path) -> None:
-    spec = small_spec(epochs=3, checkpoint_every=3, evaluations_per_epoch=2)
-
-    def gain(folder: Path, damage: bool) -> object:
-        train(spec, scored_pairs(), Told(), stops_after(13), encoder=tiny_encoder(), folder=folder)
-        if damage:
-            cut(folder / "untuned.npy")
-        done = train(spec, scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=folder, resume=True)
-        return done.after["gain_interval"]
-
-    assert gain(tmp_path / "damaged", True) == gain(tmp_path / "whole", False)
+def test_what_was_kept_of_the_untuned_model_is_made_again(tmp_path: Path, whole_run: Path, stopped_run: Path) -> None:
+    folder = shutil.copytree(stopped_run, tmp_path / "run")
+    cut(folder / "untuned.npy")
+    done = train(SHORT, SHORT_ROWS, Told(), never, encoder=tiny_encoder(), folder=folder, resume=True)
+    expected = json.loads((whole_run / "outcome.json").read_text(encoding="utf-8"))["after"]["gain_interval"]
+    assert list(done.after["gain_interval"]) == expected
 
 
 def test_folds_are_as_many_as_the_groups_allow() -> None:

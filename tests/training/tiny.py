@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,10 @@ def small_spec(**values: Any) -> TrainSpec:
     return TrainSpec(**{**defaults, **values})
 
 
+SHORT, SHORT_ROWS = small_spec(epochs=2, checkpoint_every=3, evaluations_per_epoch=2), scored_pairs(40)
+"""A run of ten steps, which several tests damage and resume: see ``conftest.py``."""
+
+
 def weights(folder: Path) -> dict[str, torch.Tensor]:
     from safetensors.torch import load_file
 
@@ -121,3 +126,9 @@ class Told(list[Event]):
 
 def never() -> bool:
     return False
+
+
+def stops_after(steps: int) -> Callable[[], bool]:
+    """Return what stops a run once it has taken ``steps`` steps."""
+    left = iter(range(steps))
+    return lambda: next(left, None) is None
