@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.training.estimate import rehearse
-from sbert_studio.training.events import Asks, Finished, Notice, Part, Phase, Started
+from sbert_studio.training.events import Asks, Event, Finished, Notice, Part, Phase, Started
 from sbert_studio.training.judging import general
 from sbert_studio.training.judging.evaluator import Evaluator
 from sbert_studio.training.judging.folded import Candidate, nested, pooled
@@ -27,7 +29,7 @@ from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome, identity_of
 from sbert_studio.training.trials.trials import run_trials
 
-from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, weights
+from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
 
 
 def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
@@ -39,6 +41,35 @@ def run(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Ca
     return run_trials(
         spec, given.pop("examples"), told if told is not None else Told(), should_stop, load=load, folder=folder, **given
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run that was left alone: its folder, how it ended, what it told and when, and how long it took by the clock."""
+
+    folder: Path
+    outcome: Outcome
+    told: Told
+    times: list[float]
+    took: float
+
+
+FEW, FOLDED = scored_pairs(30), small_spec(checkpoint_every=2)
+"""Five folds of six steps, then eight steps on all rows."""
+
+
+@pytest.fixture(scope="module")
+def folded(tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    """A run of ``FOLDED`` on ``FEW``. Read only."""
+    folder, told, times = tmp_path_factory.mktemp("folded"), Told(), list[float]()
+
+    def hear(event: Event) -> None:
+        told(event)
+        times.append(time.perf_counter())
+
+    began = time.perf_counter()
+    outcome = run_trials(FOLDED, FEW, hear, never, load=load, folder=folder)
+    return Judged(folder, outcome, told, times, time.perf_counter() - began)
 
 
 @pytest.fixture
@@ -60,63 +91,68 @@ def turned(examples: Examples) -> Examples:
     return replace(examples, targets=(top - examples.targets).astype(examples.targets.dtype))
 
 
-def test_a_small_file_is_judged_on_all_of_its_rows_and_learned_whole(tmp_path: Path) -> None:
-    told = Told()
-    outcome = run(small_spec(), tmp_path, told)
-    parts = told.of(Part)
-    assert [event.title for event in parts] == [*(f"fold {number} of 5" for number in range(1, 6)), "all rows"]
-    assert outcome.after["rows"] == outcome.before["rows"] == 64
+@pytest.mark.slow
+def test_a_small_file_is_judged_on_all_of_its_rows_and_learned_whole(tmp_path: Path, folded: Judged) -> None:
+    outcome, told = folded.outcome, folded.told
+    assert [event.title for event in told.of(Part)] == [*(f"fold {number} of 5" for number in range(1, 6)), "all rows"]
+    assert outcome.after["rows"] == outcome.before["rows"] == len(FEW)
     assert outcome.after["folds"] == 5 == len(outcome.after["by_fold"])
     low, high = outcome.after["gain_interval"]
-    assert 0 < outcome.after["nested"] < 1
+    assert -1 < outcome.after["nested"] < 1
     assert low <= outcome.after["score"] - outcome.before["score"] <= high
     assert [mark["strength"] for mark in outcome.after["strengths"]] in ([0, 0.25, 0.5, 0.75, 1], [0, 1])
     most = outcome.before["score"] if outcome.after["strength"] == 0 else outcome.after["nested"]
     assert outcome.after["score"] <= most <= max(mark["score"] for mark in outcome.after["strengths"]) + 1e-9
-    assert outcome.after["tried"] == 6, "the untuned model, three blends, and the weights after each of two epochs"
-    assert told.of(Started)[-1].rows == told.of(Started)[-1].dev_rows == 64
+    assert outcome.after["tried"] == 6  # the untuned model, three blends, and the weights after each of two epochs
+    assert told.of(Started)[-1].rows == told.of(Started)[-1].dev_rows == len(FEW)
     assert [type(event) for event in told if isinstance(event, Finished | Asks)] == [Finished]
     assert isinstance(told[-1], Finished)
-    assert not (tmp_path / "parts").exists()
+    assert not (folded.folder / "parts").exists()
     assert load_folder(outcome.model).dim == 32
-    assert run(small_spec(), tmp_path).after == outcome.after, "resumed, it only tells how it ended"
+    again = run(FOLDED, shutil.copytree(folded.folder, tmp_path / "run"), examples=FEW)
+    assert again.after == outcome.after, "resumed, it only tells how it ended"
 
 
-@pytest.mark.parametrize("steps", [0, 3, 30, 75])
-def test_stopped_in_a_fold_or_at_the_end_it_goes_on_to_the_same_model(tmp_path: Path, steps: int) -> None:
-    spec = small_spec(checkpoint_every=2)
-    told, began = Told(), time.perf_counter()
-    whole = run(spec, tmp_path / "whole", told)
-    took = time.perf_counter() - began
-    assert 0.8 * took < whole.seconds <= took, "the time is that of all of it, judging too"
-    phases = [event.title for event in told.of(Phase)]
+@pytest.mark.slow
+def test_the_time_of_a_run_in_folds_is_that_of_all_of_it(folded: Judged) -> None:
+    assert folded.times[-2] - folded.times[0] <= folded.outcome.seconds <= folded.took, "judging counts too"
+    phases = [event.title for event in folded.told.of(Phase)]
     assert phases[0] == "judging the untuned model first" and "judging by the held-out rows" in phases
-    told, asked = Told(), iter(range(10_000))
-    halted = run(spec, tmp_path / "halted", told, should_stop=lambda: next(asked) >= steps)
-    assert halted.status == "stopped" and halted.seconds > 0
-    # What holds only until it goes on is told as such, so that it does not stand above a model that is finished.
-    assert all(note.passing for note in told.of(Notice) if "there is no model yet" in note.message)
-    resumed = run(spec, tmp_path / "halted")
-    assert resumed.after == whole.after
-    one, other = weights(whole.model), weights(resumed.model)
+
+
+@pytest.mark.slow
+def test_stopped_in_folds_and_at_the_end_it_goes_on_to_the_same_model(tmp_path: Path, folded: Judged) -> None:
+    """Stopped before any step, in the first fold, in the third, and on all rows."""
+    for steps, begun in ((0, [0]), (2, [0]), (13, [2, 0, 0]), (19, [3, 0, 0, 0])):
+        told = Told()
+        halted = run(FOLDED, tmp_path, told, stops_after(steps), examples=FEW)
+        assert halted.status == "stopped" and halted.seconds > 0
+        assert [event.step for event in told.of(Started)] == begun
+        # What holds only until it goes on is told as such, so that it does not stand above a model that is finished.
+        assert all(note.passing for note in told.of(Notice) if "there is no model yet" in note.message)
+    told = Told()
+    resumed = run(FOLDED, tmp_path, told, examples=FEW)
+    assert [event.step for event in told.of(Started)] == [4]
+    assert resumed.after == folded.outcome.after
+    one, other = weights(folded.outcome.model), weights(resumed.model)
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_a_rehearsal_counts_the_steps_of_the_folds_and_of_the_training_on_all_rows(tmp_path: Path) -> None:
-    told = Told()
-    run(small_spec(epochs=1), tmp_path, told)
-    found = rehearse(small_spec(epochs=1), scored_pairs(64), encoder=tiny_encoder())
-    assert (found.folds, found.steps) == (5, told.of(Started)[-1].run_steps)
+@pytest.mark.slow
+def test_a_rehearsal_counts_the_steps_of_the_folds_and_of_the_training_on_all_rows(folded: Judged) -> None:
+    found = rehearse(FOLDED, FEW, encoder=tiny_encoder())
+    assert (found.folds, found.steps) == (5, folded.told.of(Started)[-1].run_steps)
 
 
+@pytest.mark.slow
 def test_rows_are_split_where_folds_would_say_less(tmp_path: Path) -> None:
-    told = Told()
-    run(small_spec(judge="split"), tmp_path / "split", told)
-    run(small_spec(), tmp_path / "dev", told, dev=scored_pairs(30, seed=7))
+    told, spec = Told(), small_spec(epochs=0.2)
+    run(spec.replace(judge="split"), tmp_path / "split", told)
+    run(spec, tmp_path / "dev", told, dev=scored_pairs(30, seed=7))
     shared = replace(scored_pairs(64), texts=(tuple(["cat dog"] * 60 + list(scored_pairs(64).texts[0][60:])), scored_pairs(64).texts[1]))
-    run(small_spec(epochs=1), tmp_path / "shared", told, examples=shared)
+    run(spec, tmp_path / "shared", told, examples=shared)
     assert told.of(Part) == []
-    with pytest.raises(StudioError, match="folds cannot judge a run that has a held-out file"):
+    with pytest.raises(StudioError, match="folds cannot judge a run"):
         run(small_spec(judge="folds"), tmp_path / "both", dev=scored_pairs(30, seed=7))
 
 
@@ -146,8 +182,9 @@ def test_the_interval_of_a_share_that_all_folds_get_right_has_a_width() -> None:
     assert found("v_measure", 28)["interval"] == [1.0, 1.0]
 
 
+@pytest.mark.slow
 def test_folds_of_texts_with_a_category_tell_an_interval_with_a_width(tmp_path: Path) -> None:
-    texts = [f"{a} {b} {c}" for words in (WORDS[:4], WORDS[-4:]) for a in words for b in words for c in words]
+    texts = [f"{a} {b} {c}" for words in (WORDS[:3], WORDS[-3:]) for a in words for b in words for c in words]
     kinds = np.repeat(np.arange(2), len(texts) // 2)
     examples = Examples("labelled_texts", (tuple(texts),), kinds, np.arange(len(texts)) + 2, ("one", "other"), ordered=False)
     outcome = run(small_spec(objective="supcon", epochs=1), tmp_path, examples=examples)
@@ -161,23 +198,26 @@ def test_a_choice_is_also_scored_on_rows_that_did_not_choose() -> None:
     assert nested([[0.5, 0.6], [0.7, 0.8]], [10, 10]) == pytest.approx(0.75)
 
 
+@pytest.mark.slow
 def test_the_model_never_gets_worse_on_the_held_out_rows(tmp_path: Path) -> None:
     """A rate that ruins the model: what is kept is the untuned one, to the bit."""
-    outcome = run(small_spec(learning_rate=0.5, objective="cosent"), tmp_path, dev=scored_pairs(40, seed=7))
+    spec, given = small_spec(epochs=1, learning_rate=0.5, objective="cosent"), {"examples": scored_pairs(40), "dev": scored_pairs(40, 7)}
+    outcome = run(spec, tmp_path, **given)
     assert outcome.after["strength"] == 0
     assert outcome.after["score"] == outcome.before["score"]
     kept, untuned = load_folder(outcome.model).state_dict(), tiny_encoder().state_dict()
     assert all(torch.equal(kept[name], untuned[name]) for name in untuned)
     card = (outcome.model / "README.md").read_text()
     assert "No gain: the untuned model is kept" in card
-    tuned = run(small_spec(learning_rate=0.5, objective="cosent", blend=False), tmp_path / "off", dev=scored_pairs(40, seed=7))
+    tuned = run(spec.replace(blend=False), tmp_path / "off", **given)
     assert tuned.after["score"] < tuned.before["score"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
-    spec, dev = small_spec(method=method, learning_rate=1e-2), scored_pairs(40, seed=7)
-    outcome = run(spec, tmp_path, dev=dev)
+    spec, dev = small_spec(method=method, epochs=1, learning_rate=1e-2), scored_pairs(30, seed=7)
+    outcome = run(spec, tmp_path, examples=scored_pairs(40), dev=dev)
     marks = {mark["strength"]: mark["score"] for mark in outcome.after["strengths"]}
     assert list(marks) == [0, 0.25, 0.5, 0.75, 1]
     for value, score in marks.items():
@@ -199,10 +239,11 @@ def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
         set_strength(tmp_path, small_spec(projection=16), 0.5, load=tiny_encoder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"judge": "split"}])
 @pytest.mark.parametrize("rows", [scored_pairs(120), labelled_pairs(120)])
 def test_rows_that_say_the_opposite_are_asked_about_before_the_first_step(tmp_path: Path, more: dict[str, Any], rows: Examples) -> None:
-    told, spec = Told(), small_spec(**more, objective="cosent", dev_fraction=0.4)
+    told, spec = Told(), small_spec(**more, epochs=0.2, objective="cosent", dev_fraction=0.4)
     outcome = run(spec, tmp_path, told, examples=turned(rows))
     assert outcome.status == "asks"
     assert isinstance(told[-1], Asks)
@@ -219,13 +260,14 @@ def test_rows_that_say_the_opposite_are_asked_about_before_the_first_step(tmp_pa
     assert run(spec, tmp_path / "right", examples=rows).status == "finished"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [8, 14, 16])
 @pytest.mark.parametrize("of", [scored_pairs, labelled_pairs])
 def test_a_few_rows_that_say_the_opposite_are_asked_about(tmp_path: Path, of: Callable[..., Examples], rows: int) -> None:
-    few = plain_rows(of, rows)
-    assert run(small_spec(objective="cosent"), tmp_path / "turned", examples=turned(few)).status == "asks"
-    assert run(small_spec(objective="cosent"), tmp_path / "right", examples=few).status == "finished"
-    answered = run(small_spec(objective="cosent", accept_alarm="below_chance"), tmp_path / "turned", examples=turned(few))
+    few, spec = plain_rows(of, rows), small_spec(epochs=0.5, objective="cosent")
+    assert run(spec, tmp_path / "turned", examples=turned(few)).status == "asks"
+    assert run(spec, tmp_path / "right", examples=few).status == "finished"
+    answered = run(spec.replace(accept_alarm="below_chance"), tmp_path / "turned", examples=turned(few))
     assert answered.status == "finished"
 
 
@@ -237,21 +279,27 @@ def test_rows_of_which_none_are_held_out_are_asked_about(tmp_path: Path, archite
     assert outcome.steps == 0
 
 
-def plain_rows(of: Callable[..., Examples], rows: int) -> Examples:
-    """Rows of which the untuned model is as sure as it is of plain sentences: of many the most and the least alike."""
-    many = of(400)
-    assert many.targets is not None
+@lru_cache
+def by_nearness(of: Callable[..., Examples]) -> tuple[Examples, np.ndarray]:
+    """400 rows, and the places of the 120 that the untuned model ranks nearest to where their score does."""
     from sbert_studio.evaluation.similarity import encode_columns, similarities
 
+    many = of(400)
+    assert many.targets is not None
     left, right = encode_columns(tiny_encoder(), many.texts[:2])
     top = 1.0 if many.targets.dtype.kind == "f" else len(many.labels) - 1
-    cosines = np.asarray(similarities(left, right)["cosine"])
-    ranks = cosines.argsort().argsort() / (len(many) - 1)
-    near = np.argsort(abs(ranks - many.targets / top))[:120]
-    order = near[np.argsort(many.targets[near], kind="stable")]
+    ranks = np.asarray(similarities(left, right)["cosine"]).argsort().argsort() / (len(many) - 1)
+    return many, np.argsort(abs(ranks - many.targets / top))[:120]
+
+
+def plain_rows(of: Callable[..., Examples], rows: int) -> Examples:
+    """Rows of which the untuned model is as sure as it is of plain sentences: of many the most and the least alike."""
+    many, near = by_nearness(of)
+    order = near[np.argsort(many.targets[near], kind="stable")]  # type: ignore[index]
     return many.take(order[np.linspace(0, len(order) - 1, rows).astype(np.int64)])
 
 
+@pytest.mark.slow
 def test_a_model_that_forgets_while_it_gains_is_asked_about(tmp_path: Path, probe: Path) -> None:
     """Rows whose scores follow one word, and the probe's the opposite of it: what gains here is lost there."""
     pairs = scored_pairs(120)
@@ -267,8 +315,9 @@ def test_a_model_that_forgets_while_it_gains_is_asked_about(tmp_path: Path, prob
     assert run(spec.replace(accept_alarm="both"), tmp_path / "run", examples=odd).status == "finished"
 
 
+@pytest.mark.slow
 def test_what_it_costs_elsewhere_is_measured_before_and_after(tmp_path: Path, probe: Path) -> None:
-    outcome = run(small_spec(), tmp_path / "run")
+    outcome = run(small_spec(epochs=1), tmp_path / "run", examples=FEW)
     assert outcome.before["general"]["rows"] == 60 == outcome.after["general"]["rows"]
     assert all("general" in mark for mark in outcome.after["strengths"])
     known = general.GeneralProbe.of(load_folder(outcome.model))

@@ -19,21 +19,22 @@ from sbert_studio.objectives.relation import Relation
 from sbert_studio.training import trainer
 from sbert_studio.training.advisor import advise
 from sbert_studio.training.estimate import rehearse
-from sbert_studio.training.events import Event, Step
+from sbert_studio.training.events import Event, Started, Step
 from sbert_studio.training.judging.evaluator import Evaluator
 from sbert_studio.training.loop import throughput
 from sbert_studio.training.trainer import train
 
 from .test_advisor import MINILM
-from .tiny import Told, labelled_texts, never, positive_pairs, small_spec, tiny_encoder, weights
-
-OBJECTIVES = ["supcon", "batch_hard", "supcon+prototypes"]
+from .tiny import Told, labelled_texts, never, positive_pairs, small_spec, stops_after, tiny_encoder, weights
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_a_run_draws_categories_together(tmp_path: Path, objective: str) -> None:
-    examples, told = labelled_texts(480), Told()
-    spec = small_spec(objective=objective, epochs=6, batch_size=16, dev_fraction=0.3)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("objective", "rows", "epochs", "rate"), [("supcon", 240, 3, 3e-3), ("batch_hard", 480, 6, 1e-3), ("supcon+prototypes", 240, 3, 3e-3)]
+)
+def test_a_run_draws_categories_together(tmp_path: Path, objective: str, rows: int, epochs: int, rate: float) -> None:
+    examples, told = labelled_texts(rows), Told()
+    spec = small_spec(objective=objective, epochs=epochs, batch_size=16, learning_rate=rate, dev_fraction=0.3)
     outcome = train(spec, examples, told, never, encoder=tiny_encoder(), folder=tmp_path)
     losses = [event.loss for event in told.of(Step)]
     assert losses[-1] < losses[0]
@@ -48,18 +49,20 @@ def test_a_run_draws_categories_together(tmp_path: Path, objective: str) -> None
     assert again.scores["nearest_neighbour_accuracy"] == pytest.approx(outcome.after["score"], abs=0.05)
 
 
-@pytest.mark.parametrize("micro", [0, 5])
-@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.slow
+@pytest.mark.parametrize(("objective", "micro"), [("supcon", 5), ("batch_hard", 0), ("supcon+prototypes", 0), ("supcon+prototypes", 5)])
 def test_a_stopped_run_that_is_resumed_ends_in_the_same_bits(tmp_path: Path, objective: str, micro: int) -> None:
-    spec = small_spec(objective=objective, epochs=3, batch_size=12, checkpoint_every=4, micro_batch=micro, dev_fraction=0)
-    whole = train(spec, labelled_texts(), Told(), never, encoder=tiny_encoder(), folder=tmp_path / "whole")
-    calls = iter([False] * 6 + [True])
-    train(spec, labelled_texts(), Told(), lambda: next(calls), encoder=tiny_encoder(), folder=tmp_path / "parts")
-    resumed = train(spec, labelled_texts(), Told(), never, encoder=tiny_encoder(), folder=tmp_path / "parts", resume=True)
+    spec = small_spec(objective=objective, epochs=2, batch_size=12, checkpoint_every=4, micro_batch=micro, dev_fraction=0)
+    examples, again = labelled_texts(40), Told()
+    whole = train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path / "whole")
+    train(spec, examples, Told(), stops_after(5), encoder=tiny_encoder(), folder=tmp_path / "parts")
+    resumed = train(spec, examples, again, never, encoder=tiny_encoder(), folder=tmp_path / "parts", resume=True)
+    assert again.of(Started)[0].step == 5 < resumed.steps
     first, second = weights(whole.model), weights(resumed.model)
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 def test_rows_computed_some_at_a_time_give_the_same_losses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
     losses = []
@@ -80,9 +83,10 @@ def test_the_held_out_texts_stand_in_proportion_and_no_text_is_on_both_sides() -
     assert not {*learned.texts[0]} & {*held.texts[0]}
     shares = np.bincount(held.targets, minlength=5) / np.bincount(few.targets, minlength=5)  # type: ignore[arg-type]
     assert (np.abs(shares[:4] - 0.1) < 0.03).all()
-    assert shares[4] == 0, "a category of two texts is learned from, and not held out"
+    assert shares[4] == 0, "two texts of a category are all learned from"
 
 
+@pytest.mark.slow
 def test_a_rehearsal_counts_the_texts_that_the_held_out_ones_are_laid_beside() -> None:
     found = rehearse(small_spec(objective="supcon"), labelled_texts(200), encoder=tiny_encoder())
     assert found.seconds > 0 and found.steps > 0
@@ -129,7 +133,7 @@ def test_pairs_made_of_categories_are_siblings_in_training_and_judging() -> None
     classes = siblings(pairs)
     assert classes is not None and len(set(classes.tolist())) == 3
     topics = Examples("positive_pairs", (texts, tuple(f"answer {text}" for text in texts)), None, np.arange(12), (), names)
-    assert siblings(topics) is None, "the topics of questions and answers are no classes of siblings"
+    assert siblings(topics) is None, "topics of questions are no classes"
 
     ring = np.arange(12).reshape(3, 4)
     relation = Relation.of(np.stack([ring.ravel(), np.roll(ring, -1, axis=1).ravel()]), np.repeat([0, 1, 2], 4))

@@ -16,7 +16,7 @@ from sbert_studio.training.loop import loop, throughput
 from sbert_studio.training.loop.soup import Soup
 from sbert_studio.training.trainer import train
 
-from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, weights
+from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
 
 
 def test_the_mean_is_that_of_the_rounds_and_each_begins_where_the_first_did() -> None:
@@ -37,6 +37,7 @@ def test_the_mean_is_that_of_the_rounds_and_each_begins_where_the_first_did() ->
         torch.testing.assert_close(item.detach(), start[name] + 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choices", [{}, {"method": "lora", "lora_dropout": 0.0}, {"objective": "softmax"}])
 def test_rounds_that_are_the_same_training_end_as_one_of_them(tmp_path: Path, choices: dict[str, Any]) -> None:
     """Without dropout, and with all rows in each batch, no round differs from another: weights, moments and rate begin anew."""
@@ -52,15 +53,17 @@ def test_rounds_that_are_the_same_training_end_as_one_of_them(tmp_path: Path, ch
         torch.testing.assert_close(three[name], value, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_later_rounds_are_judged_by_the_mean_at_their_ends(tmp_path: Path) -> None:
     told = Told()
     spec = small_spec(epochs=2, soup=3)
-    train(spec, scored_pairs(64), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=scored_pairs(40, 5))
-    assert [event.step for event in told.of(Evaluated)] == [0, 8, 16, 32, 48]
-    assert (told[0].steps, told[0].epochs) == (48, 6) and isinstance(told[0], Started)
+    train(spec, scored_pairs(24), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=scored_pairs(40, 5))
+    assert [event.step for event in told.of(Evaluated)] == [0, 3, 6, 12, 18]
+    assert (told[0].steps, told[0].epochs) == (18, 6) and isinstance(told[0], Started)
     assert told.of(Step)[-1].epoch == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("differ", [0.0, 2.0])
 def test_the_mean_gives_way_only_to_what_is_better_by_more_than_seeds_differ(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, differ: float
@@ -74,39 +77,42 @@ def test_the_mean_gives_way_only_to_what_is_better_by_more_than_seeds_differ(
     assert outcome.after["score"] == (best if differ == 0 else judged[-1]).score
 
 
-@pytest.mark.parametrize("stop_at", [0, 20])
+@pytest.mark.slow
+@pytest.mark.parametrize("stop_at", [0, 13])
 def test_means_do_not_fall_step_by_step_below_an_earlier_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_at: int) -> None:
     """Each mean is held against the best of all before it, not against a mean that was let through already; after a resume too."""
     found = [0.5, 0.9, 0.898, 0.896]  # of the untuned model, the first training, and the means of two and three
     left = iter(found)
     monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
     monkeypatch.setattr(Evaluator, "__call__", lambda *_, **__: {"metric": "spearman", "score": next(left), "task": "sts", "rows": 60})
-    spec, told, dev = small_spec(epochs=1, soup=3, blend=False), Told(), scored_pairs(60, 7)
+    spec, told, dev = small_spec(epochs=1, soup=3, blend=False), Told(), scored_pairs(20, 7)
 
     def stop() -> bool:
         return bool(stop_at and told.of(Step)) and told.of(Step)[-1].step >= stop_at
 
-    outcome = train(spec, scored_pairs(64), told, stop, encoder=tiny_encoder(), folder=tmp_path, dev=dev)
+    outcome = train(spec, scored_pairs(40), told, stop, encoder=tiny_encoder(), folder=tmp_path, dev=dev)
     if stop_at:
         assert outcome.status == "stopped"
-        outcome = train(spec, scored_pairs(64), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=dev, resume=True)
+        outcome = train(spec, scored_pairs(40), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=dev, resume=True)
     assert [event.score for event in told.of(Evaluated)] == found
     assert outcome.after["score"] == 0.898, "0.896 is worse than 0.9 by more than seeds differ"
 
 
-@pytest.mark.parametrize("stop_at", [11, 16, 21])
-def test_a_soup_that_is_stopped_and_resumed_ends_in_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_at: int) -> None:
+@pytest.mark.slow
+def test_a_soup_that_is_stopped_and_resumed_ends_in_the_same_bits(tmp_path: Path) -> None:
     """Within a round, at its very end, and in the last one; the head began with what the untuned encoder knew."""
-    monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
-    spec, examples = small_spec(objective="softmax", epochs=1, soup=3, dev_fraction=0), labelled_pairs(64)
+    spec, examples = small_spec(objective="softmax", epochs=1, soup=3, dev_fraction=0), labelled_pairs(40)
     train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path / "whole")
-    told = Told()
-    place = tmp_path / "parts"
-    train(spec, examples, told, lambda: bool(told.of(Step)) and told.of(Step)[-1].step >= stop_at, encoder=tiny_encoder(), folder=place)
-    assert isinstance(told[-1], Stopped) and told[-1].steps == stop_at
+    place, reached = tmp_path / "parts", 0
+    for stop_at in (7, 10, 13):
+        told = Told()
+        train(spec, examples, told, stops_after(stop_at - reached), encoder=tiny_encoder(), folder=place, resume=reached > 0)
+        assert told.of(Started)[0].step == reached
+        assert isinstance(told[-1], Stopped) and told[-1].steps == stop_at
+        reached = stop_at
     again = Told()
     train(spec, examples, again, never, encoder=tiny_encoder(), folder=place, resume=True)
-    assert again[0].step == stop_at
+    assert again.of(Started)[0].step == reached and again[-1].steps == 15
     left, right = (read_tensors(newest, weights_only=True) for folder in ("whole", "parts") if (newest := _newest(tmp_path / folder)))
     for ours, theirs in ((left.encoder, right.encoder), (left.objective, right.objective)):
         assert ours.keys() == theirs.keys()

@@ -12,23 +12,24 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.encoders.sentence import SentenceEncoder
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
-from sbert_studio.training.events import Evaluated, Part, Step
+from sbert_studio.training.events import Evaluated, Part, Started, Step
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Outcome, train
 from sbert_studio.training.trials.trials import run_trials
 
-from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, tiny_encoder, tiny_words
+from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, tiny_words
 
-RECURRENT = {"recurrent": "gru", "hidden": 12, "learning_rate": 0.01, "epochs": 4}
+RECURRENT = {"recurrent": "gru", "hidden": 12, "learning_rate": 0.01, "epochs": 3}
 
 
 def run(
     spec: TrainSpec, folder: Path, told: Told | None = None, *, should_stop: Callable[[], bool] = never, resume: bool = False
 ) -> Outcome:
     tell = Told() if told is None else told
-    return train(spec, scored_pairs(80), tell, should_stop, encoder=tiny_words(), folder=folder, resume=resume)
+    return train(spec, scored_pairs(40), tell, should_stop, encoder=tiny_words(), folder=folder, resume=resume)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("network", "bidirectional"), [("rnn", False), ("lstm", True), ("gru", False)])
 def test_a_recurrent_network_learns(network: str, bidirectional: bool, tmp_path: Path) -> None:
     told = Told()
@@ -42,16 +43,17 @@ def test_a_recurrent_network_learns(network: str, bidirectional: bool, tmp_path:
     assert (model.backbone.embeddings.emb_layer.weight == before).all()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_and_resumed_ends_as_one_that_was_not(tmp_path: Path) -> None:
     spec = small_spec(**RECURRENT, learn_words=True, checkpoint_every=3)
     whole = run(spec, tmp_path / "whole")
-    asked = iter(range(7))
-    assert run(spec, tmp_path / "cut", should_stop=lambda: next(asked, None) is None).status == "stopped"
+    assert run(spec, tmp_path / "cut", should_stop=stops_after(7)).status == "stopped"
     assert run(spec, tmp_path / "cut", resume=True).status == "finished"
     first, second = (load_folder(place).state_dict() for place in (whole.model, tmp_path / "cut" / "model"))
     assert first.keys() == second.keys() and all((first[name] == second[name]).all() for name in first)
 
 
+@pytest.mark.slow
 def test_a_table_that_learns_moves_the_words_it_reads_and_never_the_padding(tmp_path: Path) -> None:
     outcome = run(small_spec(learn_words=True, learning_rate=0.05, weight_decay=0.0, blend=False), tmp_path)
     table, before = (model.backbone.embeddings.emb_layer.weight for model in (load_folder(outcome.model), tiny_words()))
@@ -83,10 +85,11 @@ def load(spec: TrainSpec, examples: Examples, source: Path | None) -> SentenceEn
 
 def two_stages(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never) -> Outcome:
     tell = Told() if told is None else told
-    dev, first = scored_pairs(60, seed=7), labelled_pairs(80, seed=30)
-    return run_trials(spec, scored_pairs(), tell, should_stop, load=load, folder=folder, dev=dev, first=first)
+    dev, first = scored_pairs(30, seed=7), labelled_pairs(40, seed=30)
+    return run_trials(spec, scored_pairs(40), tell, should_stop, load=load, folder=folder, dev=dev, first=first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape", [INFERSENT, INFERSENT | {"projection": 6, "activation": "identity"}, {}], ids=["network", "layer", "none"]
 )
@@ -96,19 +99,21 @@ def test_the_second_stage_goes_on_with_what_the_first_has_put_on(shape: dict[str
     outcome = two_stages(small_spec(**shape | {"learning_rate": 0.0, "first": first.to_json()}), tmp_path, told)
     second = told[next(place for place, event in enumerate(told) if isinstance(event, Part) and event.number == 2) :]
     begun, *_, ended = [event.score for event in second if isinstance(event, Evaluated)]
-    assert ended == pytest.approx(begun, abs=1e-6), "a rate of 0 leaves what the first stage has learned"
+    assert ended == pytest.approx(begun, abs=1e-6), "a rate of 0 leaves the first stage's weights"
     assert abs(ended - outcome.before["score"]) > 1e-4, "and it is not put on anew"
     model = load_folder(outcome.model)
     assert (model.describe()["backbone"], model.pooling.mode, model.dim) == ("bilstm", "max", shape.get("projection", 24))
 
 
-@pytest.mark.parametrize("steps", [3, 14])
-def test_two_stages_that_are_stopped_and_resumed_end_as_two_that_were_not(steps: int, tmp_path: Path) -> None:
-    """10 steps in the first and 8 in the second: stopped in each of them."""
+@pytest.mark.slow
+def test_two_stages_that_are_stopped_and_resumed_end_as_two_that_were_not(tmp_path: Path) -> None:
+    """Five steps in each: stopped in each of them."""
     spec = small_spec(**INFERSENT, first=small_spec(**INFERSENT | ON_LABELS).to_json())
     whole = two_stages(spec, tmp_path / "whole")
-    asked = iter(range(1_000))
-    assert two_stages(spec, tmp_path / "cut", should_stop=lambda: next(asked) >= steps).status == "stopped"
+    for steps, begun in ((3, [0]), (4, [3, 0])):
+        told = Told()
+        assert two_stages(spec, tmp_path / "cut", told, stops_after(steps)).status == "stopped"
+        assert [event.step for event in told.of(Started)] == begun
     again = two_stages(spec, tmp_path / "cut")
     assert again.status == "finished" and again.after == whole.after
     one, other = (load_folder(outcome.model).state_dict() for outcome in (whole, again))
