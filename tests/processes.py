@@ -115,6 +115,8 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...], environment:
         os.close(target)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, encoding="utf-8", closefd=False) for number in (1, 2))
     os.environ.update(environment)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     torch.set_num_threads(1)
     try:
         function(*arguments)

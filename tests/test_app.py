@@ -7,40 +7,23 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from gradio_client import Client, handle_file
-from tiny_studio import studio_at, write_model, write_pairs
+from tiny_studio import studio_at, write_pairs
+from waiting import wait_until
 
 from sbert_studio.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def start(home: Path, port: object, **more: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_PORT": str(port), "SBERT_STUDIO_DEVICE": "cpu", **more}
-    return subprocess.Popen(
-        [sys.executable, "app.py"], cwd=ROOT, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+NOBODY = 4_194_305  # a process id beyond the largest that Linux gives
 
 
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def test_a_port_that_is_taken_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        process = start(tmp_path, taken.getsockname()[1])
-        _, words = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert "cannot be used" in words
-    assert len(words.strip().splitlines()) == 1, words
 
 
 @pytest.mark.parametrize(("port", "said"), [("eight", "is not a whole number"), ("70000", "there is no port 70000")])
@@ -55,40 +38,47 @@ def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
     assert len(words.strip().splitlines()) == 1, words
 
 
-def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path) -> None:
-    port, model = free_port(), write_model(tmp_path / "tiny")
-    sent = tmp_path / "temporary"
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    for name in (left := [f"sbert-studio-sent-{number}-x" for number in (gone.pid, os.getpid())]):
-        (sent / name).mkdir(parents=True)
-        os.utime(sent / name, (0, 0))
-    process = start(tmp_path / "home", port, SBERT_STUDIO_MODEL=str(model), TMPDIR=str(sent), GRADIO_TEMP_DIR="")
+@pytest.mark.process
+@pytest.mark.slow
+def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path, tiny_model: Path) -> None:
+    """``python app.py`` is sent SIGTERM while it trains. Uploads of dead processes are removed, those of living ones stay."""
+    port, sent = free_port(), tmp_path / "temporary"
+    for owner in (NOBODY, os.getpid()):
+        (sent / f"sbert-studio-sent-{owner}-x").mkdir(parents=True)
+        os.utime(sent / f"sbert-studio-sent-{owner}-x", (0, 0))
+    environment = {
+        **os.environ,
+        "SBERT_STUDIO_HOME": str(tmp_path / "home"),
+        "SBERT_STUDIO_PORT": str(port),
+        "SBERT_STUDIO_DEVICE": "cpu",
+        "SBERT_STUDIO_MODEL": str(tiny_model),
+        "TMPDIR": str(sent),
+        "GRADIO_TEMP_DIR": "",
+    }
+    process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+
+    def connect() -> Client | None:
+        assert process.poll() is None
+        try:
+            return Client(f"http://127.0.0.1:{port}", verbose=False)
+        except Exception:
+            return None
+
     try:
-        client = None
-        for _ in range(240):
-            assert process.poll() is None
-            try:
-                client = Client(f"http://127.0.0.1:{port}", verbose=False)
-                break
-            except Exception:
-                time.sleep(0.25)
-        assert client is not None
+        client = wait_until(connect, 120)
         settings = '{"epochs": 900, "batch_size": 8, "objective": "cosine", "judge": "split"}'
         run = client.predict(handle_file(write_pairs(tmp_path / "pairs.csv")), "auto", "full", settings, "", "x", api_name="/train")
-        while client.predict(run["id"], 0, api_name="/run")["run"]["step"] < 5:
-            assert process.poll() is None
+        wait_until(lambda: client.predict(run["id"], 0, api_name="/run")["run"]["step"] >= 5, 60)
         assert list(sent.glob("sbert-studio-sent-*/*/pairs.csv"))  # in a folder of this page's own
         process.send_signal(signal.SIGTERM)
-        began = time.monotonic()
         _, words = process.communicate(timeout=60)
-        assert time.monotonic() - began < 30  # of which 20 at most are waited for the training
         assert process.returncode == 0, words
         assert "Traceback" not in words and "terminate" not in words
-        assert [path.name for path in sent.glob("sbert-studio-sent-*")] == left[1:], "what was sent is gone, and what a killed page left"
+        assert [path.name for path in sent.glob("sbert-studio-sent-*")] == [f"sbert-studio-sent-{os.getpid()}-x"]
     finally:
         process.kill()
-    with studio_at(tmp_path / "home", model) as studio:
+        process.wait()
+    with studio_at(tmp_path / "home", tiny_model) as studio:
         left = studio.tune.run(run["id"]).run
         assert left.status == "interrupted"
         assert "resume" in left.message

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import mmap
-import os
-import subprocess
 import sys
 import threading
 import time
@@ -16,11 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_studio import sentences, studio_at, write_model
+from processes import started
+from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 
-from sbert_studio.caches import LruCache, bytes_of, note_mapped, unread, unread_noted
+from sbert_studio.caches import LruCache, bytes_of, give_back, keep_little, note_mapped, unread, unread_noted
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.studio.keeping import Keeper
+from sbert_studio.training.loop.memory import resident_bytes
 
 
 def test_a_value_is_made_once_at_once_and_the_least_used_goes() -> None:
@@ -104,29 +104,30 @@ def test_bytes_are_those_of_texts_and_arrays_counted_once(tmp_path: Path) -> Non
     assert bytes_of({"mapped": np.load(tmp_path / "a.npy", mmap_mode="r")}) < 1000
 
 
+def print_what_threads_left() -> None:
+    """Print the MiB that stay resident after four threads let go of nearly all they had."""
+    kept: list[bytearray] = []
+
+    def work() -> None:
+        many = [bytearray(4000) for _ in range(12_000)]
+        kept.extend(many[::2000])  # a few that stay keep the rest of a heap from being given back at its end
+
+    keep_little()
+    before = resident_bytes()
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    give_back()
+    print((resident_bytes() - before) >> 20)
+
+
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems give memory back by themselves")
-def test_memory_that_threads_held_goes_back_to_the_system() -> None:
-    script = """
-import threading
-import time
-from pathlib import Path
-from sbert_studio.caches import give_back, keep_little
-def resident():
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-keep_little()
-before = resident()
-kept = []
-def work():
-    many = [bytearray(4000) for _ in range(12_000)]
-    kept.append(many[::2000])  # a few that stay keep the rest of a heap from being given back at its end
-threads = [threading.Thread(target=work) for _ in range(4)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-give_back()
-print((resident() - before) >> 20)
-"""
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
-    assert int(found.stdout) < 40, found.stdout
+def test_memory_that_threads_held_goes_back_to_the_system(tmp_path: Path) -> None:
+    with started(tmp_path, print_what_threads_left) as child:
+        assert int(child.succeed()) < 40
 
 
 def test_what_nobody_asked_for_of_late_leaves_and_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,43 +215,45 @@ def _mapped(path: Path) -> int:
     return found
 
 
+def print_what_trainings_left(home: Path) -> None:
+    """Train a model of three million weights twice, and print the MiB that the second training left behind."""
+    import torch
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    from sbert_studio.encoders.storage.config import EncoderConfig
+    from sbert_studio.encoders.transformer import TransformerEncoder
+    from sbert_studio.studio import TrainRequest
+
+    keep_little()
+    torch.manual_seed(0)
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *(f"word{number}" for number in range(20_000))]
+    tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(words)}, model_max_length=64)
+    size = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 256, "max_position_embeddings": 64}
+    TransformerEncoder(BertModel(BertConfig(vocab_size=len(words), **size)), tokenizer, EncoderConfig(max_length=64)).save(home / "model")
+    pairs, held = write_pairs(home / "pairs.csv", 40), []
+    with studio_at(home / "home", home / "model") as studio:
+        for _ in range(2):
+            run = studio.tune.train(TrainRequest(pairs, overrides=quick()))
+            assert run.status == "finished", run.message
+            give_back()
+            held.append(resident_bytes() >> 20)
+    print(held[-1] - held[0])
+
+
+@pytest.mark.process
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 def test_a_training_gives_back_what_it_took(tmp_path: Path) -> None:
     """Three million weights with their gradients and moments take 50 MB: another training leaves a fraction of that behind."""
-    script = """
-import sys
-from pathlib import Path
-from tiny_studio import WORDS, quick, studio_at, write_pairs
-import torch
-from transformers import BertConfig, BertModel, BertTokenizer
-from sbert_studio.caches import give_back, keep_little
-from sbert_studio.encoders.storage.config import EncoderConfig
-from sbert_studio.encoders.transformer import TransformerEncoder
-from sbert_studio.studio import TrainRequest
-from sbert_studio.training.loop.memory import resident_bytes
-keep_little()
-home = Path(sys.argv[1])
-words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *(f"word{number}" for number in range(20_000))]
-tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(words)}, model_max_length=64)
-size = dict(hidden_size=128, num_hidden_layers=2, num_attention_heads=2, intermediate_size=256, max_position_embeddings=64)
-TransformerEncoder(BertModel(BertConfig(vocab_size=len(words), **size)), tokenizer, EncoderConfig(max_length=64)).save(home / "model")
-pairs = write_pairs(home / "pairs.csv", 40)
-held = []
-with studio_at(home / "home", home / "model") as studio:
-    for _ in range(2):
-        run = studio.tune.train(TrainRequest(pairs, overrides=quick()))
-        assert run.status == "finished", run.message
-        give_back()
-        held.append(resident_bytes() >> 20)
-print(held[-1] - held[0], held)
-"""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, env=environment, check=True)
-    assert int(done.stdout.split()[0]) < 30, done.stdout
+    with started(tmp_path, print_what_trainings_left, tmp_path) as child:
+        assert int(child.succeed()) < 30
 
 
-def test_every_cache_of_the_studio_has_a_budget_in_bytes_and_tells_what_it_holds(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with studio_at(tmp_path / "home", write_model(tmp_path / "tiny"), memory_mb=1) as studio:
+@pytest.mark.slow
+def test_every_cache_of_the_studio_has_a_budget_in_bytes_and_tells_what_it_holds(
+    tmp_path: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with studio_at(tmp_path / "home", tiny_model, memory_mb=1) as studio:
         caches = (studio.meanings, studio.wordings, studio.corpora, studio.coverages, studio.usuals)
         assert all(0 < cache.budget <= 4 << 20 for cache in caches)
         assert sum(cache.budget for cache in caches[:3]) + studio.room_of_visitors <= 1 << 20

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -165,9 +163,3 @@ def test_a_circle_is_seen(files: dict[str, str], tmp_path: Path) -> None:
 def test_only_settings_reads_the_environment() -> None:
     readers = [path.name for path in FILES if "os.environ" in path.read_text(encoding="utf-8") and path.name != "settings.py"]
     assert readers == []
-
-
-def test_importing_the_package_is_light() -> None:
-    code = "import sys, sbert_studio; print([m for m in ('torch', 'gradio', 'transformers', 'pandas', 'numpy') if m in sys.modules])"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "[]"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -39,18 +37,6 @@ def studio(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Iterator[Stu
 def corpus(studio: Studio) -> Corpus:
     texts = list(dict.fromkeys(sentences(120)))
     return studio.read.corpus(table_from_columns("made up", {"text": texts, "topic": [str(row % 3) for row in range(len(texts))]}))
-
-
-def test_making_a_studio_loads_nothing_heavy_and_opens_nothing() -> None:
-    code = """
-import sys
-from sbert_studio.studio import Studio
-studio = Studio()
-heavy = [m for m in ("torch", "transformers", "gradio", "pandas", "pyarrow", "sklearn", "umap", "faiss", "peft") if m in sys.modules]
-print(heavy, studio.workspace.database.exists())
-"""
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out.strip() == "[] False"
 
 
 def test_similarity_is_what_the_vectors_say(studio: Studio) -> None:

@@ -21,7 +21,7 @@ from .pages import App
 from .tiny import MODEL_NAME, write_page_model
 
 ROOT = Path(__file__).resolve().parents[2]
-_WAIT = 90_000  # milliseconds for anything to appear; a busy machine is slow, a broken page never shows it
+_WAIT = int(os.environ.get("W", "90000"))  # milliseconds for anything to appear; a busy machine is slow, a broken page never shows it
 _START = 120  # seconds
 _LIMIT = 400  # seconds a flow
 # The page asks for progress four times as often as usual, so that tests wait less.

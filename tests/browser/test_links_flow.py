@@ -61,10 +61,11 @@ def follow_links(app: App, link: str) -> None:
     expect(page.locator("#search-forget")).to_be_hidden()
 
     # A link to what is not here says so, and leads to the rest.
-    app.open("?tab=search&corpus=file:0123456789ab&model=run-0000000000")
-    expect(page.locator("#search-go")).to_be_visible()
+    page.goto(f"{app.url}/?tab=search&corpus=file:0123456789ab&model=run-0000000000")
     expect(app.toast.filter(has_text="not at hand")).to_be_visible()
     expect(app.toast.filter(has_text="no longer kept")).to_be_visible()
+    expect(page.locator("#search-go")).to_be_visible()
+    app.settle()
 
 
 def mark_results_of_another_corpus(app: App) -> None:

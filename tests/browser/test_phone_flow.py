@@ -24,7 +24,7 @@ def test_every_tab_fits_a_phone_and_colours_are_remembered(open_app: Callable[..
         assert app.cut_off() == [], title
 
     # What was chosen in a list longer than the screen comes into sight.
-    app.models.open()
+    app.resize(375, 500)
     page.locator("#models-cards .sb-card").first.click()
     expect(page.locator("#models-facts dl").first).to_be_visible()
     page.wait_for_function("document.querySelector('#models-whole').getBoundingClientRect().top < 350")

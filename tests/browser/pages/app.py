@@ -33,7 +33,7 @@ _CUT_OFF = """() => [...document.querySelectorAll("main *, .gradio-container *")
 }).map((node) => `${node.tagName}.${node.className} ${node.innerText?.slice(0, 60) ?? ""}`)"""
 
 
-@dataclass
+@dataclass(eq=False)
 class App:
     """The studio in one browser context, as one visitor sees it.
 
