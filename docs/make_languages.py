@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -45,6 +46,7 @@ SILENT = (
 )
 
 
+@cache
 def needed() -> dict[str, str]:
     """Every template that a language has to have, and where it is said."""
     found = {template: where for template, where in _said() if is_prose(template) and template not in NAMES}
@@ -71,7 +73,12 @@ def stale(words: dict[str, str]) -> list[str]:
     return [template for template in words if template not in everything]
 
 
-def _said() -> Iterator[tuple[str, str]]:
+@cache
+def _said() -> tuple[tuple[str, str], ...]:
+    return tuple(_templates())
+
+
+def _templates() -> Iterator[tuple[str, str]]:
     for path in sorted(PAGE.rglob("*.js")):
         if path.parent.name != "language":
             yield from ((template, path.relative_to(ROOT).as_posix()) for template in javascript.templates(path))
