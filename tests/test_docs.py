@@ -61,6 +61,7 @@ def test_links_between_the_documents_lead_somewhere() -> None:
             assert (path.parent / target).exists(), f"{document}: {target}"
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_house_is_what_the_imports_say() -> None:
     spec = importlib.util.spec_from_file_location("make_house", ROOT / "docs" / "make_house.py")
     assert spec is not None and spec.loader is not None

@@ -52,9 +52,11 @@ def test_a_machine_is_held_to_what_is_claimed_for_its_kind(tmp_path: Path, capsy
     assert performance.guard([now], claims, setting()) == 1
     capsys.readouterr()
     assert performance.guard([now], claims, setting(**slowest)) == 0
-    assert "mine: 4.00; held to what is claimed for another kind of machine, 4.00" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told.startswith("mine: 4.00") and "another kind of machine" in told and "under" not in told
     assert performance.guard([Ratio("map", "map", "peer", "s", [1.0], [2.0])], claims, setting(**slower)) == 1
-    assert "under 85% of what is claimed for another kind of machine, 4.00" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "under 85%" in told and "another kind of machine" in told
     without = {name: rate for name, rate in RATES.items() if name != "bfloat16"}
     assert not fast.like(without), "a processor that lacks a width is of another kind"
     assert not fast.like({**RATES, "threads": 64.0}), "so is one of many more threads"
@@ -71,7 +73,8 @@ def test_the_table_is_drawn_between_its_marks_again_and_again() -> None:
     claims = Claims({"samples": [Table("a processor", RATES, {"mine": CLAIM})]})
     once = performance.rendered("# Head\n\n<!-- measured -->old<!-- /measured -->\n\nfoot\n", claims)
     assert once.startswith("# Head\n") and once.endswith("foot\n") and "old" not in once
-    assert "| pairs | peer: 2 s | 0.5 s | **4.00 ×** | 4.00 to 8.00 | 4 | all the same | 1 s |" in once
+    (row,) = [line for line in once.splitlines() if line.startswith("| pairs |")]
+    assert row.count("**4.00 ×**") == 1 and {"4.00 to 8.00", "4", "all the same", "1 s"} <= {cell.strip() for cell in row.split("|")}
     assert performance.rendered(once, claims) == once
 
 
