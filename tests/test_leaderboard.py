@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tiny_studio import studio_at, write_model, write_pairs
+from tiny_studio import studio_at, write_pairs, write_static
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.samples import samples
@@ -43,9 +43,14 @@ ENTRY = Score(
 )
 
 
+@pytest.fixture
+def tiny(tiny_model: Path) -> str:
+    return str(tiny_model)
+
+
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(write_model(tmp_path_factory.mktemp("models") / "tiny"))
+def static(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_static(tmp_path_factory.mktemp("models") / "static"))
 
 
 @pytest.fixture
@@ -64,21 +69,22 @@ def test_the_name_of_a_file_that_is_not_utf8_is_stored_with_a_question_mark(stud
     assert [one.data for one in studio.judge.board.entries()] == ["caf?.csv"]
 
 
-def test_every_evaluation_leaves_its_scores(studio: Studio, tiny: str, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_every_evaluation_leaves_its_scores(studio: Studio, tiny: str, static: str, tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv")
     report = studio.judge.evaluate(tiny, pairs)
     (one,) = studio.judge.board.entries()
-    assert (one.owner, one.public, one.model, one.title, one.data) == ("local", False, tiny, "tiny", "pairs.csv")
+    assert (one.owner, one.public, one.model, one.title, one.data) == ("local", False, tiny, Path(tiny).name, "pairs.csv")
     assert (one.task, one.metric, one.rows, one.dim) == ("sts", "cosine_spearman", 60, 32)
     assert one.score == report.scores["cosine"]["spearman"] and [one.low, one.high] == report.scores["interval"]
     assert one.rate > 0 and one.seconds > 0 and one.fingerprint == studio.catalog.load(tiny).fingerprint
-    again = studio.judge.evaluate_all([tiny, "glove-6B-50d"], [pairs])
+    again = studio.judge.evaluate_all([tiny, static], [pairs])
     assert again.notes == () and "notes" not in again.to_json()
     mine, other = sorted(studio.judge.board.entries(), key=lambda entry: entry.model != tiny)
     assert mine.id > one.id and replace(mine, id=one.id, rate=one.rate, seconds=one.seconds, created=one.created) == one, (
         "the last one counts"
     )
-    assert (other.model, other.dim) == ("glove-6B-50d", 50)
+    assert (other.model, other.dim) == (static, 8)
     lines = pairs.read_text(encoding="utf-8").splitlines()
     pairs.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
     studio.judge.evaluate(tiny, pairs)
@@ -100,6 +106,7 @@ def test_a_suite_leaves_its_files_its_rows_as_one_set_and_its_average(studio: St
     assert found["STS, average"].rows == 180 and found["STS, average"].low < found["STS, average"].score < found["STS, average"].high  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_visitors_see_their_own_and_what_is_everybodys(studio: Studio, tiny: str, tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "secret.csv")
     sample = next(one for one in samples() if one.kind == "scored_pairs")
@@ -143,6 +150,7 @@ def test_an_owner_has_so_many_rows_and_the_oldest_go(tmp_path: Path, monkeypatch
     assert [one.data for one in store.scores.seen_by()] == ["4.csv", "3.csv", "2.csv", "pairs.csv"]
 
 
+@pytest.mark.slow
 def test_a_database_that_takes_nothing_stops_no_evaluation(
     studio: Studio, tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,23 +204,24 @@ def test_files_hold_data_and_never_formulas_or_markup(tmp_path: Path) -> None:
         write_leaderboard(tmp_path / "board.txt", found)
 
 
+@pytest.mark.slow
 def test_the_command_lists_writes_and_removes(
-    tiny: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tiny: str, static: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
     pairs = [str(write_pairs(tmp_path / f"{name}.csv", seed=seed)) for seed, name in enumerate("ab")]
     assert run(["leaderboard"]) == 0 and "nothing was evaluated yet" in capsys.readouterr().out
     assert run(["evaluate", tiny, "--data", pairs[0], "--json"]) == 0
-    assert run(["evaluate", tiny, "glove-6B-50d", "--data", pairs[1]]) == 0
+    assert run(["evaluate", tiny, static, "--data", pairs[1]]) == 0
     capsys.readouterr()
     assert run(["leaderboard", "--json", "--out", str(tmp_path / "all.csv")]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["entries"][0]["set"], found["entries"][0]["name"]) == ("a.csv", "tiny") and len(found["entries"]) == 3
+    assert (found["entries"][0]["set"], found["entries"][0]["name"]) == ("a.csv", Path(tiny).name) and len(found["entries"]) == 3
     assert found["path"] == str(tmp_path / "all.csv") and len((tmp_path / "all.csv").read_text().splitlines()) == 4
     best = [one["score"] for one in found["entries"] if one["set"] == "b.csv"]
     assert best == sorted(best, reverse=True)
     assert run(["leaderboard", "--set", "B.csv", "--out", str(tmp_path / "b.md")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2 and "glove" in (tmp_path / "b.md").read_text()
+    assert len(capsys.readouterr().out.splitlines()) == 2 and "static" in (tmp_path / "b.md").read_text()
     assert run(["leaderboard", "--remove", str(found["entries"][0]["id"]), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["entries"]) == 2
     for wrong, words in ((["--set", "a.csv"], "nothing was judged"), (["--remove", "999"], "not there"), (["--out", "x.pdf"], ".pdf")):

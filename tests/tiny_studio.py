@@ -45,6 +45,17 @@ def write_model(folder: Path) -> Path:
     return folder
 
 
+def write_static(folder: Path) -> Path:
+    """A model of 8 dimensions that averages the vectors of the words: it loads and encodes in no time."""
+    from sbert_studio.encoders.averages import averaged
+    from sbert_studio.encoders.storage.card import model_card
+    from sbert_studio.wordvectors.vectors import WordVectors
+
+    encoder = averaged(WordVectors(WORDS, np.random.default_rng(1).normal(size=(len(WORDS), 8)).astype(np.float32), None, "table"))
+    encoder.save(folder, card=model_card(encoder))
+    return folder
+
+
 def sentences(count: int, seed: int = 0) -> list[str]:
     """Made-up sentences of two to eight words."""
     random = np.random.default_rng(seed)
