@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_studio import quick, studio_at, write_model, write_pairs
+from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.data.questions import Option, Question, Shown
@@ -19,6 +20,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.runs.run_files import RunFiles
 from sbert_studio.studio import Studio, TrainRequest, Unanswered
 from sbert_studio.studio.reading import Reading
+from sbert_studio.studio.tuning.plans import TrainPlan
 
 WHICH_WAY = Question(
     "scale",
@@ -29,14 +31,42 @@ WHICH_WAY = Question(
 )
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_model(tmp_path_factory.mktemp("tiny") / "tiny-bert")
+pytestmark = pytest.mark.slow
+
+
+def brief(**values: object) -> dict[str, object]:
+    """Overrides for a training of two steps."""
+    return quick(**{"epochs": 0.2, **values})
 
 
 @pytest.fixture
-def studio(home: Path, tiny: Path) -> Iterator[Studio]:
-    with studio_at(home, tiny) as made:
+def studio(home: Path, tiny_model: Path) -> Iterator[Studio]:
+    with studio_at(home, tiny_model) as made:
+        yield made
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A folder with one run of sixty rows, a fifth of them held out, and how it was planned."""
+
+    home: Path
+    id: str
+    plan: TrainPlan
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Planned:
+    folder = tmp_path_factory.mktemp("planned")
+    with studio_at(folder / "home", tiny_model) as studio:
+        plan = studio.tune.plan(TrainRequest(write_pairs(folder / "pairs.csv", seed=10), overrides=brief(dev_fraction=0.2)))
+        return Planned(folder / "home", studio.tune.train(plan).id, plan)
+
+
+@pytest.fixture
+def copied(home: Path, tiny_model: Path, planned: Planned) -> Iterator[Studio]:
+    """A studio on a copy of the folder with the run."""
+    shutil.copytree(planned.home, home)
+    with studio_at(home, tiny_model) as made:
         yield made
 
 
@@ -55,7 +85,7 @@ def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("doubtful")
 def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    plan = studio.tune.plan(TrainRequest(path, overrides=quick()))
+    plan = studio.tune.plan(TrainRequest(path, overrides=brief()))
     assert not plan.certain and plan.to_json()["questions"][0]["options"][1]["flag"] == "--scale 0-10"
     for verb in (studio.tune.submit, studio.tune.train, studio.tune.estimate):
         with pytest.raises(Unanswered, match="Is a 5 the most alike") as caught:
@@ -65,7 +95,7 @@ def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studi
     answered = studio.tune.plan(replace(plan.request, choices=ColumnChoices(scale=(0.0, 10.0))), plan)
     assert answered.certain and answered.table is plan.table
     assert studio.tune.train(answered).status == "finished"
-    kept = studio.tune.train(TrainRequest(path, choices=ColumnChoices(as_read=True), overrides=quick()))
+    kept = studio.tune.train(TrainRequest(path, choices=ColumnChoices(as_read=True), overrides=brief()))
     assert RunFiles(studio.workspace.run(kept.id)).plan()["as_read"][0]["question"] == WHICH_WAY.text
     with zipfile.ZipFile(studio.tune.export(kept.id).path) as archive:
         card = archive.read("pairs/README.md").decode()
@@ -74,7 +104,7 @@ def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studi
 
 def test_the_parts_of_the_model_are_chosen_for_both_stages(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "first.csv", seed=30)
-    chosen = quick(projection=8, activation="tanh", pooling="max", **{"first.pooling": "cls", "first.epochs": 0.3})
+    chosen = brief(projection=8, activation="tanh", pooling="max", **{"first.pooling": "cls", "first.epochs": 0.2})
     run = studio.tune.train(TrainRequest(path, first=first, overrides=chosen))
     spec = RunFiles(studio.workspace.run(run.id)).spec()
     earlier = spec.first
@@ -90,12 +120,12 @@ def test_the_parts_of_the_model_are_chosen_for_both_stages(studio: Studio, tmp_p
 @pytest.mark.usefixtures("doubtful")
 def test_a_question_about_the_first_stage_is_answered_by_a_setting_of_it(studio: Studio, tmp_path: Path) -> None:
     path, first = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "first.csv", seed=30)
-    said = TrainRequest(path, first=first, choices=ColumnChoices(scale=(0.0, 5.0)), overrides=quick())
+    said = TrainRequest(path, first=first, choices=ColumnChoices(scale=(0.0, 5.0)), overrides=brief(**{"first.epochs": 0.2}))
     (question,) = studio.tune.plan(said).questions
     assert question.text.startswith("In the file of the first stage: ")
     assert question.options[1].flag == "--set first.scale=0-10"
     for value in ("0-10", [0.0, 10.0]):
-        plan = studio.tune.plan(replace(said, overrides=quick(**{"first.scale": value})))
+        plan = studio.tune.plan(replace(said, overrides=brief(**{"first.scale": value, "first.epochs": 0.2})))
         assert plan.certain and plan.first is not None and (plan.roles.high, plan.first.roles.high) == (5.0, 10.0)
     run = studio.tune.train(plan)
     line = (studio.tune.export(run.id).path, "pairs/README.md")
@@ -108,10 +138,10 @@ def test_rows_that_nothing_can_be_learned_from_are_not_trained_on(studio: Studio
     path.write_text("sentence1,sentence2,score\n" + "".join(f"cat dog,red blue {n},{n % 6}\n" for n in range(40)), encoding="utf-8")
     for verb in (studio.tune.submit, studio.tune.train, studio.tune.estimate):
         with pytest.raises(StudioError, match="the same text in every row"):
-            verb(TrainRequest(path, overrides=quick()))
+            verb(TrainRequest(path, overrides=brief()))
     pairs = write_pairs(tmp_path / "pairs.csv")
     with pytest.raises(StudioError, match="the held-out file cannot be used"):
-        studio.tune.submit(TrainRequest(pairs, dev=write_texts(tmp_path / "dev.csv"), overrides=quick()))
+        studio.tune.submit(TrainRequest(pairs, dev=write_texts(tmp_path / "dev.csv"), overrides=brief()))
     assert studio.tune.runs() == []
 
 
@@ -124,14 +154,14 @@ def test_every_row_is_accounted_for_in_the_plan_the_run_and_the_zip(studio: Stud
     path, dev = write_pairs(tmp_path / "pairs.csv", seed=10), write_pairs(tmp_path / "dev.csv", 20, seed=30)
     with path.open("a", encoding="utf-8") as target:
         target.write("cat,dog,none of it\nmat,,3\n")
-    plan = studio.tune.plan(TrainRequest(path, dev, overrides=quick()))
+    plan = studio.tune.plan(TrainRequest(path, dev, overrides=brief()))
     account = plan.accounts["data"]
     assert (account.read, account.used, account.left_out) == (62, 60, 2)
     assert {row for reason in account.reasons for row in reason.rows} == {62, 63}
     assert (plan.accounts["dev"].read, plan.accounts["dev"].used) == (20, 20)
     run = studio.tune.train(plan)
     assert studio.tune.accounts(run.id)["data"] == account, "what is judged by stands in a file of its own"
-    held = studio.tune.train(TrainRequest(path, overrides=quick(dev_fraction=0.2)))
+    held = studio.tune.train(TrainRequest(path, overrides=brief(dev_fraction=0.2)))
     told = studio.tune.accounts(held.id)["data"]
     assert (told.read, told.used + told.held_out, told.held_out) == (62, 60, held.dev_rows)
     with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
@@ -139,15 +169,13 @@ def test_every_row_is_accounted_for_in_the_plan_the_run_and_the_zip(studio: Stud
     assert data["accounts"]["data"]["left_out"] == 2
 
 
-def test_a_run_whose_rows_an_earlier_version_drew_otherwise_is_accounted_for_by_what_it_wrote(studio: Studio, tmp_path: Path) -> None:
-    path = write_pairs(tmp_path / "pairs.csv", seed=10)
-    run = studio.tune.train(TrainRequest(path, overrides=quick(dev_fraction=0.2)))
-    written = studio.workspace.run(run.id) / "held_out.jsonl"
+def test_a_run_whose_rows_an_earlier_version_drew_otherwise_is_accounted_for_by_what_it_wrote(copied: Studio, planned: Planned) -> None:
+    written = copied.workspace.run(planned.id) / "held_out.jsonl"
     rows = [json.loads(line) for line in written.read_text(encoding="utf-8").splitlines()]
     drawn = [row["line"] for row in rows]
     others = [line for line in range(2, 62) if line not in drawn][: len(rows)]
     written.write_text("".join(json.dumps({**row, "line": line}) + "\n" for row, line in zip(rows, others, strict=True)), encoding="utf-8")
-    told = studio.tune.accounts(run.id)["data"]
+    told = copied.tune.accounts(planned.id)["data"]
     assert (told.read, told.used, told.held_out, told.left_out) == (60, 60 - len(rows), len(rows), 0)
 
 
@@ -158,7 +186,9 @@ def test_rows_of_the_first_stage_that_hold_a_held_out_text_are_named(studio: Stu
     source = dev if judged == "by a file" else path
     with first.open("a", encoding="utf-8") as target:
         target.writelines(source.read_text(encoding="utf-8").splitlines(keepends=True)[1:])
-    run = studio.tune.train(TrainRequest(path, dev if source is dev else None, first, overrides=quick(dev_fraction=0.2)))
+    run = studio.tune.train(
+        TrainRequest(path, dev if source is dev else None, first, overrides=brief(dev_fraction=0.2, **{"first.epochs": 0.2}))
+    )
     account = studio.tune.accounts(run.id)["first"]
     (told,) = account.reasons
     assert account.read == account.used + account.left_out and told.why == "shares a text with a held-out row"
@@ -166,36 +196,31 @@ def test_rows_of_the_first_stage_that_hold_a_held_out_text_are_named(studio: Stu
     assert set(range(62, 82)) <= set(told.rows) if source is dev else account.used > 60
 
 
-def test_a_run_trains_the_rows_that_were_planned_and_says_so_where_they_are_damaged(studio: Studio, tmp_path: Path) -> None:
-    path = write_pairs(tmp_path / "pairs.csv")
-    plan = studio.tune.plan(TrainRequest(path, overrides=quick()))
-    run = studio.tune.train(plan)
-    materials = RunFiles(studio.workspace.run(run.id))
+def test_a_run_trains_the_rows_that_were_planned_and_says_so_where_they_are_damaged(copied: Studio, planned: Planned) -> None:
+    materials, examples = RunFiles(copied.workspace.run(planned.id)), planned.plan.examples
     rows, dev = materials.examples()
-    assert (rows.digest, dev, rows.lines.tolist()) == (plan.examples.digest, None, plan.examples.lines.tolist())
-    assert materials.plan()["digests"] == {"data": plan.examples.digest}
+    assert (rows.digest, dev, rows.lines.tolist()) == (examples.digest, None, examples.lines.tolist())
+    assert materials.plan()["digests"] == {"data": examples.digest}
     kept = materials.folder / "learned.parquet"
     kept.write_bytes(kept.read_bytes()[:-400] + b"\0" * 400)
     with pytest.raises(StudioError, match="damaged"):
         materials.examples()
 
 
-def test_a_run_of_an_earlier_version_still_opens(studio: Studio, tmp_path: Path) -> None:
-    plan = studio.tune.plan(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
-    run = studio.tune.train(plan)
-    materials = RunFiles(studio.workspace.run(run.id))
+def test_a_run_of_an_earlier_version_still_opens(copied: Studio, planned: Planned) -> None:
+    materials = RunFiles(copied.workspace.run(planned.id))
     for name in ("plan.json", "account.json", "learned.parquet"):
         (materials.folder / name).unlink()
-    assert materials.examples()[0].digest == plan.examples.digest
-    assert materials.accounts() == materials.plan() == {} == studio.tune.accounts(run.id)
-    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
+    assert materials.examples()[0].digest == planned.plan.examples.digest
+    assert materials.accounts() == materials.plan() == {} == copied.tune.accounts(planned.id)
+    with zipfile.ZipFile(copied.tune.export(planned.id).path) as archive:
         assert "## Again" in archive.read("pairs/README.md").decode()
 
 
 def test_how_a_file_is_read_goes_into_its_run(studio: Studio, tmp_path: Path) -> None:
     path = tmp_path / "alt.csv"
     path.write_bytes(write_pairs(tmp_path / "pairs.csv").read_text().replace("cat", "кот").replace(",", ";").encode("cp866"))
-    run = studio.tune.train(TrainRequest(path, choices=ColumnChoices(encoding="cp866", delimiter=";"), overrides=quick()))
+    run = studio.tune.train(TrainRequest(path, choices=ColumnChoices(encoding="cp866", delimiter=";"), overrides=brief()))
     materials = RunFiles(studio.workspace.run(run.id))
     assert any("кот" in text for text in materials.examples()[0].texts[0])
     (materials.folder / "learned.parquet").unlink()
@@ -230,5 +255,5 @@ def test_a_model_that_has_nowhere_to_go_is_refused_before_anything_is_trained(
     (tmp_path / "here" / "taken").write_text("a file")
     monkeypatch.chdir(tmp_path / "here")
     with pytest.raises(StudioError):
-        studio.tune.train(TrainRequest(path, overrides=quick()), out=out)
+        studio.tune.train(TrainRequest(path, overrides=brief()), out=out)
     assert studio.tune.runs() == []
