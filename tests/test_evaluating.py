@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_studio import studio_at, write_doubtful, write_model, write_pairs
+from tiny_studio import studio_at, write_doubtful, write_pairs
 
 from sbert_studio.cli.judged import short_names
 from sbert_studio.cli.main import run
@@ -21,20 +22,19 @@ from sbert_studio.ui.api import judging as api
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+def models(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> tuple[str, str]:
     """The tiny model, and the same with other words for its weights."""
     import torch
 
     from sbert_studio.encoders.storage.reading import load_folder
 
-    folder = tmp_path_factory.mktemp("models")
-    first = write_model(folder / "tiny")
-    encoder = load_folder(first)
+    encoder = load_folder(tiny_model)
     with torch.no_grad():
         for parameter in encoder.parameters():
             parameter.add_(0.5 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(3)))
-    encoder.save(folder / "other")
-    return str(first), str(folder / "other")
+    other = tmp_path_factory.mktemp("models") / "other"
+    encoder.save(other)
+    return str(tiny_model), str(other)
 
 
 @pytest.fixture
@@ -157,7 +157,8 @@ def test_a_suite_is_read_from_a_folder_or_from_the_home(studio: Studio, tmp_path
     assert [(file.suite, file.name, file.rows.scale) for file in found.files] == [("STS12", "MSRpar", (0, 5)), ("STS12", "OnWN", (0, 5))]
     assert [group.name for group in found.groups] == ["STS12"]
     assert [one.file for one in found.missing] == ["MSRvid", "SMTeuroparl", "SMTnews"]
-    assert found.files[0].notes == ("60 rows are judged; the published figures are of 750",)
+    (note,) = found.files[0].notes
+    assert re.findall(r"\d+", note) == ["60", "750"]
     with pytest.raises(StudioError, match="suites"):
         studio.judge.evaluate_all(suite="STS12")
     sts12(studio.workspace.home / "suites")
@@ -167,6 +168,7 @@ def test_a_suite_is_read_from_a_folder_or_from_the_home(studio: Studio, tmp_path
     assert sum(one["suite"] == "STS16" for one in whole["missing"]) == 5
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_and_one_json_object(
     models: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,7 +181,7 @@ def test_the_command_prints_a_table_and_one_json_object(
     assert len({line.index("Cosine Spearman") for line in table[1:]}) == 1, "columns stand below each other"
     assert sum("beyond chance" in line for line in lines) == 4 and "STS12: MSRvid is missing (750 pairs)" in lines
     files = [str(path) for path in sorted((data / "sts12").iterdir())]
-    assert run(["evaluate", models[0], *files]) == 0, "files among the models are judged by, as a shell spells out *.csv"
+    assert run(["evaluate", models[0], *files]) == 0, "files may stand among the models"
     table = capsys.readouterr().out.splitlines()
     assert "manhattan" in table[2] and table[-1].startswith("2 files, all")
     assert run(["evaluate", models[0], "--data", files[0], "--data", files[1], "--json"]) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny_studio import quick, sentences, studio_at, write_model
+from tiny_studio import quick, sentences, studio_at
 
 from sbert_studio.errors import StudioError
 from sbert_studio.studio import TrainRequest
@@ -23,12 +23,13 @@ def year(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_that_holds_one_set_is_judged_and_learned_from(home: Path, tmp_path: Path, year: Path) -> None:
-    with studio_at(home, write_model(tmp_path / "tiny")) as studio:
+@pytest.mark.slow
+def test_a_folder_that_holds_one_set_is_judged_and_learned_from(home: Path, tiny_model: Path, year: Path) -> None:
+    with studio_at(home, tiny_model) as studio:
         report = studio.judge.evaluate(None, year)
         assert (report.task, report.rows) == ("sts", 59) and report.account is not None
         assert [(reason.why, reason.rows) for reason in report.account.reasons] == [("no gold score", (60,))]
-        outcome = studio.tune.train(TrainRequest(year, overrides=quick(seed=1)))
+        outcome = studio.tune.train(TrainRequest(year, overrides=quick(seed=1, epochs=0.2)))
         assert outcome.status == "finished"
 
 
@@ -46,10 +47,10 @@ def test_a_folder_of_several_sets_or_of_none_is_refused(home: Path, tmp_path: Pa
             studio.read.table(empty)
 
 
-def test_halves_that_lie_beside_each_other_are_read_as_one(home: Path, tmp_path: Path, year: Path) -> None:
+def test_halves_that_lie_beside_each_other_are_read_as_one(home: Path, tmp_path: Path, tiny_model: Path, year: Path) -> None:
     for half in ("input", "gs"):
         (year / f"STS.{half}.OnWN.txt").write_text((year / f"STS.{half}.MSRpar.txt").read_text(encoding="utf-8"), encoding="utf-8")
-    with studio_at(home, write_model(tmp_path / "tiny")) as studio:
+    with studio_at(home, tiny_model) as studio:
         assert len(studio.read.table(year / "STS.gs.OnWN.txt")) == 59
         found = studio.judge.evaluate_all(data=[year])
         assert [file.name for file in found.files] == ["STS.input.MSRpar.txt", "STS.input.OnWN.txt"] and not found.left_out

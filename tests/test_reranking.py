@@ -5,18 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny_studio import sentences, write_model
+from tiny_studio import sentences
 
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.encoders.scorers.cross_storage import load_cross, new_cross
 from sbert_studio.errors import StudioError
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    return write_model(tmp_path / "model")
 
 
 def _studio(home: Path, model: Path, reranker: Path | str) -> Studio:
@@ -29,9 +24,9 @@ def _corpus(studio: Studio, tmp_path: Path, rows: int = 30) -> Corpus:
     return studio.read.corpus(path)
 
 
-def test_reranked_hits_are_those_that_the_cross_encoder_scores_highest(home: Path, tmp_path: Path, model: Path) -> None:
-    new_cross(model).save(tmp_path / "reranker")
-    with _studio(home, model, tmp_path / "reranker") as studio:
+def test_reranked_hits_are_those_that_the_cross_encoder_scores_highest(home: Path, tmp_path: Path, tiny_model: Path) -> None:
+    new_cross(tiny_model).save(tmp_path / "reranker")
+    with _studio(home, tiny_model, tmp_path / "reranker") as studio:
         corpus = _corpus(studio, tmp_path)
         hits = studio.explore.search(corpus, "lost bank card", 5, rerank=True).hits
         plain = studio.explore.search(corpus, "lost bank card", 5).hits
@@ -42,14 +37,14 @@ def test_reranked_hits_are_those_that_the_cross_encoder_scores_highest(home: Pat
     assert [hit.row for hit in hits] != [hit.row for hit in plain]
 
 
-def test_a_cross_encoder_of_classes_cannot_rank(home: Path, tmp_path: Path, model: Path) -> None:
-    new_cross(model, labels=3).save(tmp_path / "classes")
-    with _studio(home, model, tmp_path / "classes") as studio, pytest.raises(StudioError, match="cannot rank"):
+def test_a_cross_encoder_of_classes_cannot_rank(home: Path, tmp_path: Path, tiny_model: Path) -> None:
+    new_cross(tiny_model, labels=3).save(tmp_path / "classes")
+    with _studio(home, tiny_model, tmp_path / "classes") as studio, pytest.raises(StudioError, match="cannot rank"):
         studio.explore.search(_corpus(studio, tmp_path), "lost card", rerank=True)
 
 
-def test_a_cross_encoder_out_of_reach_is_said_in_one_line(home: Path, tmp_path: Path, model: Path) -> None:
-    with _studio(home, model, "cross-encoder/nowhere-to-be-found") as studio, pytest.raises(StudioError) as caught:
+def test_a_cross_encoder_out_of_reach_is_said_in_one_line(home: Path, tmp_path: Path, tiny_model: Path) -> None:
+    with _studio(home, tiny_model, "cross-encoder/nowhere-to-be-found") as studio, pytest.raises(StudioError) as caught:
         studio.explore.search(_corpus(studio, tmp_path), "lost card", rerank=True)
     assert "cross-encoder/nowhere-to-be-found" in str(caught.value)
     assert "\n" not in str(caught.value)
