@@ -6,10 +6,6 @@ import csv
 import ctypes
 import json
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tiny_studio import sentences, studio_at, write_model, write_pairs
+from tiny_studio import sentences, studio_at, write_pairs
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
@@ -29,7 +25,7 @@ from sbert_studio.scale.sources import find_sources, read_rows
 from sbert_studio.scale.vectors import ShardedVectors
 from sbert_studio.studio.scaling import Sharding
 
-from .shards import ROWS, digests, encoded, texts_of, write_texts
+from .shards import ROWS, digests, encode_and_wait, encoded, killed, texts_of, write_texts
 
 
 @pytest.fixture
@@ -37,6 +33,7 @@ def texts(tmp_path: Path) -> Path:
     return write_texts(tmp_path / "texts")
 
 
+@pytest.mark.slow
 def test_every_text_gets_its_vector_beside_its_id(home: Path, texts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     found = encoded(home, texts, out)
@@ -59,6 +56,7 @@ def test_any_part_of_a_file_is_read(texts: Path) -> None:
         assert read_rows(texts / "0.parquet", start, rows, ["n", "text"]).equals(whole.select(["n", "text"]).slice(start, rows))
 
 
+@pytest.mark.slow
 def test_what_is_done_is_not_done_again(home: Path, texts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     encoded(home, texts, out)
@@ -76,22 +74,17 @@ def test_what_is_done_is_not_done_again(home: Path, texts: Path, tmp_path: Path)
     assert digests(out) == before
 
 
+@pytest.mark.slow
+@pytest.mark.process
 def test_a_driver_that_is_killed_goes_on_where_it_was(home: Path, tmp_path: Path) -> None:
-    texts, out, whole = write_texts(tmp_path / "texts", 4, 1200), tmp_path / "out", tmp_path / "whole"
-    write_model(home / "model")
-    command = [sys.executable, "-m", "sbert_studio", "encode", str(texts), "--engine", "local", "--out", str(out), "--id", "key", "--json"]
-    command += ["--model", str(home / "model"), "--shard-rows", "64"]
-    driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while len(list((out / "receipts").glob("0*.json"))) < 3 and time.monotonic() < until:
-        time.sleep(0.01)
-    driver.send_signal(signal.SIGKILL)
-    driver.wait()
+    texts, out, whole = write_texts(tmp_path / "texts", 2, 60), tmp_path / "out", tmp_path / "whole"
+    asked = ["encode", texts, "--engine", "local", "--out", out, "--id", "key", "--model", home / "model", "--shard-rows", "8"]
+    killed(tmp_path / "child", encode_and_wait, list(map(str, asked)), 30)
     done = len(list((out / "receipts").glob("0*.json")))
-    assert 3 <= done < 76
-    again = encoded(home, texts, out)
+    assert 3 <= done < 16
+    again = encoded(home, texts, out, rows=8)
     assert again.resumed >= done - 1
-    encoded(home, texts, whole)
+    encoded(home, texts, whole, rows=8)
     assert digests(out) == digests(whole)
 
 
@@ -103,6 +96,7 @@ def test_it_can_be_stopped_between_shards(home: Path, texts: Path, tmp_path: Pat
     assert 2 <= again.resumed < 12
 
 
+@pytest.mark.slow
 def test_a_folder_of_something_else_is_left_alone(home: Path, texts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     encoded(home, texts, out)
@@ -138,27 +132,27 @@ def test_files_that_do_not_fit_are_named(texts: Path, tmp_path: Path) -> None:
     assert len(find_sources(f"{texts}/[01].parquet")) == 2
 
 
-@pytest.mark.parametrize("place", ["within a vector", "at its end", "gone"])
-def test_a_damaged_shard_is_named_wherever_it_is_read_and_made_anew(home: Path, texts: Path, tmp_path: Path, place: str) -> None:
+@pytest.mark.slow
+def test_a_damaged_shard_is_named_wherever_it_is_read_and_made_anew(home: Path, texts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     encoded(home, texts, out)
-    before, rows = digests(out), ShardedVectors(out)
+    before, row = digests(out), 2 * ROWS + 3
     path = out / "shards" / "part-000002.parquet"
-    data, row = bytearray(path.read_bytes()), 2 * ROWS + 3
-    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    at = data.find(rows.vectors([row]).tobytes()) + 7 if place == "within a vector" else footer
-    assert at > 6
-    data[at] ^= 0x80
-    if place == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(data)
-    works = [lambda: rows.vectors([0, row]), lambda: list(rows.blocks()), lambda: mined(home, out)]
-    for work in works:
-        with pytest.raises(StudioError, match=r"part-000002\.parquet cannot be read|is not finished"):
-            work()
-    encoded(home, texts, out)
-    assert digests(out) == before
+    for place in ("within a vector", "at its end", "gone"):
+        rows, data = ShardedVectors(out), bytearray(path.read_bytes())
+        footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        at = data.find(rows.vectors([row]).tobytes()) + 7 if place == "within a vector" else footer
+        assert at > 6
+        data[at] ^= 0x80
+        if place == "gone":
+            path.unlink()
+        else:
+            path.write_bytes(data)
+        for work in (lambda: rows.vectors([0, row]), lambda: list(rows.blocks()), lambda: mined(home, out)):  # noqa: B023
+            with pytest.raises(StudioError, match=r"000002\.parquet cannot be read|is not finished"):
+                work()
+        encoded(home, texts, out)
+        assert digests(out) == before, place
 
 
 def test_a_file_that_changed_is_not_taken_for_the_one_that_was_encoded(home: Path, texts: Path, tmp_path: Path) -> None:
@@ -183,18 +177,17 @@ def test_a_file_that_changes_in_mid_run_ends_it(home: Path, texts: Path, tmp_pat
         job_sources[1].require_unchanged()
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [('"rows": ', '"rows": 9'), ('"rows": ', '"rows": null, "other": '), ('"left_out": ', '"left_out": 1')]
-)
-def test_a_receipt_that_was_changed_is_not_believed(home: Path, texts: Path, tmp_path: Path, old: str, new: str) -> None:
+@pytest.mark.slow
+def test_a_receipt_that_was_changed_is_not_believed(home: Path, texts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     encoded(home, texts, out)
     before, receipt = digests(out), out / "receipts" / "000001.json"
-    receipt.write_text(receipt.read_text().replace(old, new, 1))
-    with pytest.raises(StudioError, match="not finished: 11 of 12"):
-        ShardedVectors(out)
-    assert encoded(home, texts, out).resumed == 11
-    assert digests(out) == before
+    for old, new in (('"rows": ', '"rows": 9'), ('"rows": ', '"rows": null, "other": '), ('"left_out": ', '"left_out": 1')):
+        receipt.write_text(receipt.read_text().replace(old, new, 1))
+        with pytest.raises(StudioError, match="not finished: 11 of 12"):
+            ShardedVectors(out)
+        assert encoded(home, texts, out).resumed == 11
+        assert digests(out) == before, new
 
 
 def test_a_manifest_that_was_changed_is_not_believed(home: Path, texts: Path, tmp_path: Path) -> None:
@@ -219,6 +212,7 @@ def test_what_differs_is_told_whole(home: Path, texts: Path, tmp_path: Path) -> 
         Sharding(99_999_999)
 
 
+@pytest.mark.slow
 def test_columns_of_bytes_are_texts_and_what_is_no_text_is_said(home: Path, tmp_path: Path) -> None:
     rows = sentences(30, 1)
     folders = {name: tmp_path / name for name in ("bytes", "strings", "broken", "twice")}
@@ -268,7 +262,6 @@ def test_pairs_of_shards_are_those_of_all_rows(home: Path, texts: Path, tmp_path
 
 def test_scores_of_shards_are_those_of_the_file(home: Path, tmp_path: Path) -> None:
     csv_file = write_pairs(tmp_path / "pairs.csv", 150)
-    write_model(home / "model")
     with studio_at(home, home / "model") as studio:
         table = studio.read.table(csv_file)
         table.to_parquet(tmp_path / "pairs.parquet")
@@ -281,6 +274,7 @@ def test_scores_of_shards_are_those_of_the_file(home: Path, tmp_path: Path) -> N
     assert "rows that share a text" in found.notes[-1]
 
 
+@pytest.mark.slow
 def test_a_folder_is_searched(
     home: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -357,10 +351,10 @@ def test_what_only_an_engine_has_a_use_for_is_refused_without_one(
     assert not out.exists() and not folder.exists()
 
 
+@pytest.mark.slow
 def test_the_command_line_searches_and_mines_a_folder(home: Path, texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from sbert_studio.cli.main import run
 
-    write_model(home / "model")
     out = str(tmp_path / "out")
     assert run(["encode", str(texts), "--out", out, "--model", str(home / "model"), "--shard-rows", "100", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"] == 594

@@ -3,38 +3,48 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_studio import write_model, write_pairs
+from processes import started
+from tiny_studio import write_pairs
+
+from sbert_studio.cli.main import main, run
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
-def test_two_nodes_train_as_one_process_does(tmp_path: Path) -> None:
-    model, pairs, dev = write_model(tmp_path / "model"), write_pairs(tmp_path / "pairs.csv", 64), write_pairs(tmp_path / "dev.csv", 20, 5)
-    command = ["-m", "sbert_studio", "train", str(pairs), "--dev", str(dev), "--model", str(model), "--json", "--epochs", "1"]
+def node(*arguments: str) -> None:
+    """Do what ``torchrun ARGUMENTS`` does, but fork the process that trains instead of starting a new interpreter."""
+    from torch.distributed.launcher.api import elastic_launch
+    from torch.distributed.run import config_from_args, parse_args
+
+    config, _, words = config_from_args(parse_args(list(arguments)))
+    config.start_method = "fork"
+    elastic_launch(config, main)(words[words.index("sbert_studio") + 1 :])
+
+
+def test_two_nodes_train_as_one_process_does(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs, dev = write_pairs(tmp_path / "pairs.csv", 24), write_pairs(tmp_path / "dev.csv", 12, 5)
+    command = ["train", str(pairs), "--dev", str(dev), "--model", str(model), "--json", "--epochs", "1"]
     command += ["--batch-size", "10", "--set", "dropout=0", "--set", "precision=float32"]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    nodes = ["-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1", "--master-addr", "127.0.0.1"]
-
-    def start(home: str, *how: str) -> subprocess.Popen[str]:
-        env = {**os.environ, "OMP_NUM_THREADS": "1", "SBERT_STUDIO_HOME": str(tmp_path / home), "GLOO_SOCKET_IFNAME": "lo"}
-        return subprocess.Popen([sys.executable, *how, *command], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def end(process: subprocess.Popen[str]) -> str:
-        out, err = process.communicate(timeout=200)
-        assert process.returncode == 0, err[-3000:]
-        return out
-
-    both = [start("two", *nodes, "--master-port", str(port), "--node-rank", rank) for rank in ("0", "1")]
-    answers = [out for out in map(end, both) if out.strip()]
-    (together,), alone = map(json.loads, answers), json.loads(end(start("one")))
-    found: list[Any] = [together, alone]
-    assert together["steps"] == alone["steps"] == 7
-    assert found[0]["after"]["score"] == pytest.approx(found[1]["after"]["score"], abs=1e-4)
+        port = str(free.getsockname()[1])
+    nodes = ["--nnodes", "2", "--nproc-per-node", "1", "--master-addr", "127.0.0.1", "--master-port", port]
+    where = {"SBERT_STUDIO_HOME": str(tmp_path / "two"), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    one, other = (
+        started(tmp_path / rank, node, *nodes, "--node-rank", rank, "-m", "sbert_studio", *command, **where) for rank in ("0", "1")
+    )
+    with one as first, other as second:
+        answers = [out for child in (first, second) if (out := child.succeed(200)).strip()]
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "one"))
+    assert run(command) == 0
+    found: list[Any] = [*map(json.loads, answers), json.loads(capsys.readouterr().out)]
+    together, alone = found
+    assert together["steps"] == alone["steps"] == 3
+    assert together["after"]["score"] == pytest.approx(alone["after"]["score"], abs=1e-4)
