@@ -4,19 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tiny_studio import studio_at, write_model
+from tiny_studio import studio_at
 
 from sbert_studio.studio import Studio
 
 
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_model(tmp_path_factory.mktemp("tiny") / "tiny-bert")
-
-
 @pytest.fixture
-def studio(home: Path, tiny: Path) -> Iterator[Studio]:
-    with studio_at(home, tiny) as made:
+def studio(home: Path, tiny_model: Path) -> Iterator[Studio]:
+    with studio_at(home, tiny_model) as made:
         yield made
 
 
@@ -25,3 +20,9 @@ def nothing_else_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists of models hold the bundled ones and the runs, whatever tables of words and frozen encoders are installed here."""
     for name in ("is_installed", "has_package"):
         monkeypatch.setattr(f"sbert_studio.encoders.catalog.{name}", lambda name: False)
+
+
+@pytest.fixture
+def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are judged in two folds, where the number is not the point, instead of up to five."""
+    monkeypatch.setattr("sbert_studio.training.trials.folds.usual_folds", lambda rows: 2)

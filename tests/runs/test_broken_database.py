@@ -163,6 +163,7 @@ def test_one_damaged_entry_does_not_hide_the_others(kept: Store) -> None:
     assert kept.get(runs[0].id).to_json()["seconds"] == 0
 
 
+@pytest.mark.slow
 def test_a_run_ends_and_the_next_begins_though_the_database_takes_nothing(
     studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,16 +189,17 @@ def test_a_run_ends_and_the_next_begins_though_the_database_takes_nothing(
         assert later.tune.run(runs[1].id).events[-1][1]["type"] == "finished"
 
 
-def test_an_old_database_and_its_run_open_and_both_may_be_moved(studio: Studio, tmp_path: Path, tiny: Path) -> None:
+@pytest.mark.slow
+def test_an_old_database_and_its_run_open_and_both_may_be_moved(studio: Studio, tmp_path: Path, tiny_model: Path) -> None:
     run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     studio.close()
     home = studio.settings.home
     as_first_version(home, run.id)
-    with studio_at(home, tiny) as old:
+    with studio_at(home, tiny_model) as old:
         assert old.tune.run(run.id).run.to_json() == run.to_json()
     as_first_version(home, run.id)
     moved = shutil.move(home, tmp_path / "elsewhere")
-    with studio_at(Path(moved), tiny) as later:
+    with studio_at(Path(moved), tiny_model) as later:
         found = later.tune.run(run.id)
         assert found.run.model_path == Path(moved) / "runs" / run.id / "model"
         assert [card.name for card in later.judge.models()] == ["all-MiniLM-L6-v2", run.id]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tiny_studio import quick, sentences, write_pairs
+from tiny_studio import quick, sentences, studio_at, write_pairs
+from waiting import wait_until
 
 from sbert_studio.encoders.scorers.cross_storage import load_cross
 from sbert_studio.errors import StudioError
@@ -18,12 +19,14 @@ from sbert_studio.studio import Studio, TrainRequest
 
 from .verified import verified
 
+pytestmark = pytest.mark.slow
+
 
 def cross(**values: object) -> dict[str, object]:
     return quick(**{"architecture": "cross", "objective": "auto", **values})
 
 
-def write_classes(path: Path, rows: int = 120) -> Path:
+def write_classes(path: Path, rows: int = 80) -> Path:
     """Pairs of three classes, by the words that both sides hold."""
     with path.open("w", newline="", encoding="utf-8") as target:
         writer = csv.writer(target)
@@ -34,13 +37,21 @@ def write_classes(path: Path, rows: int = 120) -> Path:
     return path
 
 
-@pytest.fixture
-def scored(tmp_path: Path) -> Path:
-    return write_pairs(tmp_path / "pairs.csv", 80)
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterator[Studio]:
+    """One studio for all tests here, which read its first run and add others."""
+    with studio_at(tmp_path_factory.mktemp("cross") / "home", tiny_model) as made:
+        yield made
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def scored(studio: Studio) -> Path:
+    return write_pairs(studio.workspace.home.parent / "pairs.csv", 60)
+
+
+@pytest.fixture(scope="module")
 def trained(studio: Studio, scored: Path) -> Run:
+    """Read only."""
     return studio.tune.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4)))
 
 
@@ -69,7 +80,7 @@ def test_where_vectors_are_needed_a_cross_encoder_says_what_it_is_for(studio: St
         lambda: studio.explore.map(texts, model=trained.id),
         lambda: studio.tune.train(TrainRequest(write_pairs(tmp_path / "more.csv"), overrides=quick(), model=trained.id)),
     ):
-        with pytest.raises(StudioError, match="is a cross-encoder: it reads pairs and has no vectors") as caught:
+        with pytest.raises(StudioError, match=r"is a cross-encoder.* no vectors") as caught:
             act()
         assert "re-ranking or in Evaluate" in caught.value.hint
 
@@ -95,37 +106,25 @@ def test_classes_then_scores_in_two_stages(studio: Studio, scored: Path, tmp_pat
     assert model.labels == 1 and not model.sigmoid
 
 
-def test_seeds_are_compared(studio: Studio, scored: Path) -> None:
-    run = studio.tune.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4, seeds=2)))
-    assert len(run.after["each"]) == 2 and run.after["metric"] == "spearman"
-
-
 def test_a_background_run_is_stopped_and_taken_up(studio: Studio, scored: Path) -> None:
     run = studio.tune.submit(TrainRequest(scored, overrides=cross(dev_fraction=0.4, epochs=300, head="mlp")))
 
-    def until(*states: str) -> Run:
-        limit = time.monotonic() + 90
-        while (now := studio.tune.run(run.id).run).status not in states and time.monotonic() < limit:
-            time.sleep(0.1)
-        return now
+    def now() -> Run:
+        return studio.tune.run(run.id).run
 
-    until("running")
-    limit = time.monotonic() + 60
-    while studio.tune.run(run.id).run.step < 5 and time.monotonic() < limit:
-        time.sleep(0.1)
+    def starts() -> list[int]:
+        return [event["step"] for _, event in studio.tune.run(run.id).events if event["type"] == "started"]
+
+    wait_until(lambda: now().step >= 5, 120)
     studio.tune.stop(run.id)
-    stopped = until("stopped")
+    assert studio.runner.wait(run.id, 120)
+    stopped = now()
     assert stopped.status == "stopped" and 5 <= stopped.step < stopped.steps
     studio.tune.resume(run.id)
-    until("running")
-    events = [event for _, event in studio.tune.run(run.id).events if event["type"] == "started"]
-    limit = time.monotonic() + 60
-    while len(events) < 2 and time.monotonic() < limit:
-        time.sleep(0.1)
-        events = [event for _, event in studio.tune.run(run.id).events if event["type"] == "started"]
-    assert events[-1]["step"] == stopped.step
+    wait_until(lambda: len(starts()) > 1, 120)
+    assert starts()[-1] == stopped.step
     studio.tune.stop(run.id)
-    until("stopped", "finished")
+    assert studio.runner.wait(run.id, 120)
 
 
 def _unzipped(studio: Studio, run: Run, folder: Path) -> Path:
@@ -137,20 +136,22 @@ def _unzipped(studio: Studio, run: Run, folder: Path) -> Path:
 
 @pytest.mark.parametrize("kind", ["scores", "classes", "lora"])
 def test_verify_measures_the_score_again(
-    studio: Studio, scored: Path, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+    studio: Studio, scored: Path, trained: Run, tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = write_classes(tmp_path / "nli.csv") if kind == "classes" else scored
-    run = studio.tune.train(
-        TrainRequest(data, overrides=cross(dev_fraction=0.4, **({"method": "lora", "lora_r": 2} if kind == "lora" else {})))
-    )
+    more: dict[str, object] = {"method": "lora", "lora_r": 2} if kind == "lora" else {}
+    run = trained if kind == "scores" else studio.tune.train(TrainRequest(data, overrides=cross(dev_fraction=0.4, **more)))
     folder = _unzipped(studio, run, tmp_path)
     assert f"reported {run.after['score']:.4f}: the same" in verified(folder, capsys)
     assert "CrossEncoder(" in (folder / "README.md").read_text(encoding="utf-8")
     assert (folder / "adapter" / "cross_encoder.json").is_file() == (kind == "lora")
 
 
-def test_a_model_with_an_mlp_says_that_it_opens_here_only(studio: Studio, scored: Path, tmp_path: Path) -> None:
-    run = studio.tune.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4, head="mlp")))
+def test_of_seeds_that_are_compared_a_model_with_an_mlp_is_kept_and_says_that_it_opens_here_only(
+    studio: Studio, scored: Path, tmp_path: Path
+) -> None:
+    run = studio.tune.train(TrainRequest(scored, overrides=cross(dev_fraction=0.4, head="mlp", seeds=2)))
+    assert len(run.after["each"]) == 2 and run.after["metric"] == "spearman"
     folder = _unzipped(studio, run, tmp_path)
     assert not (folder / "verify.py").exists()
     card = (folder / "README.md").read_text(encoding="utf-8")
@@ -163,9 +164,9 @@ def test_a_model_with_an_mlp_says_that_it_opens_here_only(studio: Studio, scored
 
 
 def test_data_that_a_cross_encoder_cannot_learn_from_is_refused_before_a_run_is_made(studio: Studio, tmp_path: Path) -> None:
-    path = tmp_path / "triplets.csv"
+    path, before = tmp_path / "triplets.csv", len(studio.tune.runs())
     rows = zip(sentences(20), sentences(20, 1), sentences(20, 2), strict=True)
     path.write_text("anchor,positive,negative\n" + "".join(f"{a},{p},{n}\n" for a, p, n in rows), encoding="utf-8")
     with pytest.raises(StudioError, match="pairs with a score or a label, not from triplets"):
         studio.tune.train(TrainRequest(path, overrides=cross()))
-    assert studio.tune.runs() == []
+    assert len(studio.tune.runs()) == before

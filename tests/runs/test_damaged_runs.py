@@ -55,10 +55,10 @@ def no_run_folder(model: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Path:
     """A home with two finished runs."""
     folder = tmp_path_factory.mktemp("trained")
-    with studio_at(folder / "home", tiny) as studio:
+    with studio_at(folder / "home", tiny_model) as studio:
         for name in ("whole", "broken"):
             studio.tune.train(TrainRequest(write_pairs(folder / "pairs.csv"), overrides=quick(), name=name))
     return folder / "home"
@@ -74,8 +74,8 @@ HARMS = [cut, garble, no_config, odd_modules, odd_pooling, odd_width, no_weights
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tiny: Path, harm: Callable[[Path], None]) -> None:
-    with studio_at(runs, tiny) as studio:
+def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tiny_model: Path, harm: Callable[[Path], None]) -> None:
+    with studio_at(runs, tiny_model) as studio:
         broken, whole = studio.tune.runs()
         harm(studio.workspace.runs / broken.id / "model")
         cards = {card.name: card for card in studio.judge.models()}
@@ -90,12 +90,12 @@ def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tin
         assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", whole.id]
 
 
-def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny: Path) -> None:
+def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model: Path) -> None:
     pytest.importorskip("gradio")
     from sbert_studio.ui.page import Page
     from sbert_studio.ui.tabs import models
 
-    with studio_at(runs, tiny) as studio:
+    with studio_at(runs, tiny_model) as studio:
         broken, whole = studio.tune.runs()
         cut(studio.workspace.runs / broken.id / "model")
         page = Page(studio)
@@ -115,10 +115,12 @@ def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny: Path
         assert "studio.db.damaged-1" in str(models.blank(page))
 
 
-def test_the_command_line_lists_it_too(runs: Path, tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_line_lists_it_too(
+    runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from sbert_studio.cli.main import run
 
-    with studio_at(runs, tiny) as studio:
+    with studio_at(runs, tiny_model) as studio:
         broken, whole = studio.tune.runs()
         cut(studio.workspace.runs / broken.id / "model")
     assert run(["runs", "--json"]) == 0
@@ -130,8 +132,8 @@ def test_the_command_line_lists_it_too(runs: Path, tiny: Path, capsys: pytest.Ca
     assert capsys.readouterr().out.count("damaged") >= 2
 
 
-def test_an_export_names_the_file_that_is_not_what_was_written(runs: Path, tiny: Path) -> None:
-    with studio_at(runs, tiny) as studio:
+def test_an_export_names_the_file_that_is_not_what_was_written(runs: Path, tiny_model: Path) -> None:
+    with studio_at(runs, tiny_model) as studio:
         broken, whole = studio.tune.runs()
         weights = studio.workspace.runs / broken.id / "model" / "model.safetensors"
         data = bytearray(weights.read_bytes())
@@ -143,8 +145,8 @@ def test_an_export_names_the_file_that_is_not_what_was_written(runs: Path, tiny:
 
 
 @pytest.mark.parametrize("status", ["finished", "interrupted"])
-def test_what_is_said_of_a_missing_model_is_true(runs: Path, tiny: Path, status: str) -> None:
-    with studio_at(runs, tiny) as studio:
+def test_what_is_said_of_a_missing_model_is_true(runs: Path, tiny_model: Path, status: str) -> None:
+    with studio_at(runs, tiny_model) as studio:
         run: Run = studio.tune.runs()[0]
         shutil.rmtree(studio.workspace.runs / run.id / "model")
         studio.store.record(run.id, status=status)
@@ -153,6 +155,7 @@ def test_what_is_said_of_a_missing_model_is_true(runs: Path, tiny: Path, status:
         assert ("once it is finished" in caught.value.hint) == (status != "finished")
 
 
+@pytest.mark.slow
 def test_a_full_disk_after_the_last_training_of_several_is_told_as_one(
     studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +172,7 @@ def test_a_full_disk_after_the_last_training_of_several_is_told_as_one(
     assert studio.tune.go_on(run.id).status == "finished"
 
 
+@pytest.mark.slow
 def test_a_full_disk_within_the_training_names_the_folder_and_the_run(
     studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,18 +208,19 @@ def odd_spec(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [cut_rows, cut_data, no_data, odd_spec])
-def test_what_a_run_is_made_of_is_named_where_it_is_damaged(runs: Path, tiny: Path, harm: Callable[[Path], None]) -> None:
-    with studio_at(runs, tiny) as studio:
+def test_what_a_run_is_made_of_is_named_where_it_is_damaged(runs: Path, tiny_model: Path, harm: Callable[[Path], None]) -> None:
+    with studio_at(runs, tiny_model) as studio:
         run = studio.tune.runs()[0]
         harm(studio.workspace.runs / run.id)
         studio.store.record(run.id, status="interrupted")
         studio.tune.resume(run.id)
-        assert studio.runner.wait(run.id, 60)
+        assert studio.runner.wait(run.id, 240)
         found = studio.tune.runs()[0]
         assert found.status == "failed" and found.hint
         assert "unforeseen" not in found.message and ("damaged" in found.message or "gone" in found.message or "not what" in found.message)
 
 
+@pytest.mark.slow
 def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
@@ -229,7 +234,7 @@ def test_a_thread_that_cannot_be_started_leaves_no_run_waiting(studio: Studio, t
             studio.tune.resume(run.id)
     assert studio.tune.runs()[0].status == "interrupted"
     studio.tune.resume(run.id)
-    assert studio.runner.wait(run.id, 60)
+    assert studio.runner.wait(run.id, 240)
     assert studio.tune.runs()[0].status == "finished"
 
 
@@ -255,10 +260,10 @@ def test_models_are_listed_though_the_list_of_runs_is_locked(
 
 
 def test_a_home_that_cannot_be_written_serves_what_only_reads(
-    runs: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    runs: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    with studio_at(runs, tiny) as studio:
+    with studio_at(runs, tiny_model) as studio:
         assert studio.explore.similarity("cat", "cat").cosine == pytest.approx(1, abs=1e-5)
         with pytest.raises(StudioError, match="not writable"):
             studio.tune.train(TrainRequest(write_pairs(runs.parent / "pairs.csv"), overrides=quick()))
@@ -267,8 +272,8 @@ def test_a_home_that_cannot_be_written_serves_what_only_reads(
 
 
 @pytest.mark.parametrize("status", ["finished", "stopped", "interrupted"])
-def test_a_run_whose_folder_was_deleted_says_so(runs: Path, tiny: Path, capsys: pytest.CaptureFixture[str], status: str) -> None:
-    with studio_at(runs, tiny) as studio:
+def test_a_run_whose_folder_was_deleted_says_so(runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], status: str) -> None:
+    with studio_at(runs, tiny_model) as studio:
         broken, _ = studio.tune.runs()
         studio.store.record(broken.id, status=status)
     shutil.rmtree(runs / "runs" / broken.id)
@@ -278,11 +283,11 @@ def test_a_run_whose_folder_was_deleted_says_so(runs: Path, tiny: Path, capsys: 
     assert code == 2 and "folder is gone" in err and "wait" not in err
 
 
-def test_the_page_lists_models_though_the_list_of_runs_is_locked(runs: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_lists_models_though_the_list_of_runs_is_locked(runs: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.ui.page import Page
     from sbert_studio.ui.tabs import models
 
-    with studio_at(runs, tiny) as studio:
+    with studio_at(runs, tiny_model) as studio:
         page = Page(studio)
         usual = page.model_choices(None)
         locked = StudioError("the list of runs is locked by another program", "wait")

@@ -4,16 +4,18 @@ import csv
 import hashlib
 import io
 import json
-import os
 import shlex
+import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tiny_studio import WORDS, quick, sentences, write_pairs
+from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 
+from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.record import Run
@@ -21,10 +23,26 @@ from sbert_studio.studio import Studio, TrainRequest
 
 from .verified import verified
 
+pytestmark = pytest.mark.slow
 
-@pytest.fixture
-def trained(studio: Studio, tmp_path: Path) -> Run:
-    path = write_pairs(tmp_path / "my pairs.csv", 80)
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where ``my pairs.csv`` lies."""
+    return tmp_path_factory.mktemp("export")
+
+
+@pytest.fixture(scope="module")
+def studio(folder: Path, tiny_model: Path) -> Iterator[Studio]:
+    """One studio for all tests here, which read its first run and add others."""
+    with studio_at(folder / "home", tiny_model) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def trained(studio: Studio, folder: Path) -> Run:
+    """Read only."""
+    path = write_pairs(folder / "my pairs.csv", 80)
     # Rows that a spreadsheet would run, and a path that must lead nowhere.
     with path.open("a", encoding="utf-8") as target:
         target.writelines(f"\"=cmd|' /C calc'!A{row} {row % 7}\",../../etc/passwd {row},{row % 6}\n" for row in range(60))
@@ -37,7 +55,9 @@ def _members(path: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_the_zip_holds_everything_and_says_nothing_of_this_machine(studio: Studio, trained: Run, tmp_path: Path, tiny: Path) -> None:
+def test_the_zip_holds_everything_and_says_nothing_of_this_machine(
+    studio: Studio, trained: Run, folder: Path, tmp_path: Path, tiny_model: Path
+) -> None:
     exported = studio.tune.export(trained.id, tmp_path / "model.zip")
     assert exported.bytes == exported.path.stat().st_size
     files = _members(exported.path)
@@ -48,10 +68,10 @@ def test_the_zip_holds_everything_and_says_nothing_of_this_machine(studio: Studi
     assert {"held_out.jsonl", "held_out.csv", "README.md", "verify.py"} <= names
     for name, content in files.items():
         if not name.endswith(".safetensors"):
-            for secret in (str(tmp_path), str(studio.workspace.home), str(tiny)):
+            for secret in (str(tmp_path), str(folder), str(studio.workspace.home), str(tiny_model)):
                 assert secret.encode() not in content, f"{name} holds {secret}"
     data = json.loads(files["my-model/data.json"])["files"]["data"]
-    assert data["sha256"] == hashlib.sha256((tmp_path / "my pairs.csv").read_bytes()).hexdigest()
+    assert data["sha256"] == hashlib.sha256((folder / "my pairs.csv").read_bytes()).hexdigest()
     assert json.loads(files["my-model/spec.json"])["objective"] == "cosine"
     assert json.loads(files["my-model/scores.json"])["after"] == trained.after
 
@@ -93,6 +113,7 @@ print(codes, any(name.startswith("sbert_studio") for name in sys.modules))
 """
 
 
+@pytest.mark.process
 def test_verify_measures_the_reported_score_again_with_sentence_transformers_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
     with zipfile.ZipFile(studio.tune.export(trained.id, tmp_path / "model.zip").path) as archive:
         archive.extractall(tmp_path / "out")
@@ -102,12 +123,14 @@ def test_verify_measures_the_reported_score_again_with_sentence_transformers_alo
     assert done.stdout.splitlines()[-1] == "[0, 1] False", "a wrong score is called one"
 
 
+@pytest.mark.usefixtures("two_folds")
 def test_a_run_judged_in_folds_brings_no_rows_to_verify_and_says_why(studio: Studio, tmp_path: Path) -> None:
     run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(judge="folds")))
     account = studio.tune.accounts(run.id)["data"]
-    assert run.after["folds"] == 5 and (account.used, account.held_out, account.in_turn) == (40, 0, True)
-    assert "40 learned from, each of them held out once, 0 left out" in account.in_words("learned from")
-    files = _members(studio.tune.export(run.id).path)
+    assert run.after["folds"] == 2 and (account.used, account.held_out, account.in_turn) == (40, 0, True)
+    words = account.in_words("learned from")
+    assert "40 learned from" in words and "held out once" in words and words.endswith("0 left out")
+    files = _members(studio.tune.export(run.id, tmp_path / "run.zip").path)
     assert "pairs/model/model.safetensors" in files
     assert not {"pairs/verify.py", "pairs/held_out.jsonl", "pairs/held_out.csv"} & files.keys()
     assert "There is no `verify.py` here" in files["pairs/README.md"].decode()
@@ -119,18 +142,18 @@ def test_the_same_run_gives_the_same_zip(studio: Studio, trained: Run, tmp_path:
     assert first == second
 
 
-def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(studio: Studio, tmp_path: Path, tiny: Path) -> None:
+def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(studio: Studio, tmp_path: Path, tiny_model: Path) -> None:
     import torch
     from peft import PeftModel
     from sentence_transformers import SentenceTransformer
 
     run = studio.tune.train(
-        TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(method="lora", lora_r=2, epochs=5, learning_rate=0.02))
+        TrainRequest(write_pairs(tmp_path / "pairs.csv", 32), overrides=quick(method="lora", lora_r=2, epochs=5, learning_rate=0.02))
     )
-    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
+    with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "run.zip").path) as archive:
         archive.extractall(tmp_path)
     texts = ["cat dog mat", "red blue fast slow hello"]
-    base, merged = (SentenceTransformer(str(folder), device="cpu") for folder in (tiny, tmp_path / "pairs" / "model"))
+    base, merged = (SentenceTransformer(str(place), device="cpu") for place in (tiny_model, tmp_path / "pairs" / "model"))
     before = base.encode(texts)
     base[0].auto_model = PeftModel.from_pretrained(base[0].auto_model, str(tmp_path / "pairs" / "adapter")).base_model.model
     with torch.no_grad():
@@ -140,14 +163,16 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
 
 
 def test_of_several_trainings_the_kept_one_is_verified(studio: Studio, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 80), overrides=quick(seeds=2, dev_fraction=0.3)))
-    with zipfile.ZipFile(studio.tune.export(run.id).path) as archive:
+    run = studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(seeds=2, dev_fraction=0.3)))
+    with zipfile.ZipFile(studio.tune.export(run.id, tmp_path / "run.zip").path) as archive:
         archive.extractall(tmp_path)
     assert f"reported {run.after['kept']['score']:.4f}: the same" in verified(tmp_path / "pairs", capsys)
 
 
-def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_model(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    card = _members(studio.tune.export(trained.id).path)["my-model/README.md"].decode()
+def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_model(
+    studio: Studio, trained: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    card = _members(studio.tune.export(trained.id, tmp_path / "model.zip").path)["my-model/README.md"].decode()
     low, high = trained.after["interval"]
     assert f"{trained.after['score']:.4f} \\[{low:.4f}, {high:.4f}\\]" in card
     assert "Gain" in card or "No gain" in card
@@ -155,26 +180,28 @@ def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_m
     words = shlex.split(line)
     assert words[:3] == ["sbert-studio", "train", "my pairs.csv"]
     words[words.index("--model") + 1] = studio.settings.default_model
-    again = json.loads(_answer(["--json", *words[1:]], tmp_path, studio))
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    assert run_command([*words[1:], "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
     assert again["after"] == trained.after
     assert (Path(again["model"]) / "model.safetensors").read_bytes() == (trained.model_path / "model.safetensors").read_bytes()  # type: ignore[operator]
 
 
-def test_the_card_tells_of_a_strength_that_was_set_by_hand_and_how_to_set_it_again(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    def card() -> str:
-        return _members(studio.tune.export(trained.id, tmp_path / "model.zip").path)["my-model/README.md"].decode()
+def test_the_card_tells_of_a_strength_that_was_set_by_hand_and_how_to_set_it_again(
+    studio: Studio, trained: Run, home: Path, tmp_path: Path, tiny_model: Path
+) -> None:
+    shutil.copytree(studio.workspace.home, home)
+    with studio_at(home, tiny_model) as own:
 
-    assert "sbert-studio strength" not in card()
-    by_hand = 0.25 if trained.after["strength"] != 0.25 else 0.75
-    studio.settle.set_strength(trained.id, by_hand)
-    assert f"sbert-studio strength RUN {by_hand}\n" in card()
-    assert "was chosen by hand, by looking at these very rows" in card()
+        def card() -> str:
+            return _members(own.tune.export(trained.id, tmp_path / "model.zip").path)["my-model/README.md"].decode()
 
-
-def _answer(words: list[str], folder: Path, studio: Studio) -> str:
-    environment = {**os.environ, "SBERT_STUDIO_HOME": str(studio.workspace.home), "SBERT_STUDIO_DEVICE": "cpu"}
-    program = [sys.executable, "-m", "sbert_studio", words[1], *words[2:], words[0]]
-    return subprocess.run(program, capture_output=True, text=True, check=True, cwd=folder, env=environment).stdout
+        assert "sbert-studio strength" not in card()
+        by_hand = 0.25 if trained.after["strength"] != 0.25 else 0.75
+        own.settle.set_strength(trained.id, by_hand)
+        assert f"sbert-studio strength RUN {by_hand}\n" in card()
+        assert "was chosen by hand, by looking at these very rows" in card()
 
 
 def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,9 +211,9 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
     monkeypatch.setattr("sbert_studio.training.trials.trials.train", refuse)
     with pytest.raises(StudioError, match="no"):
         studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
-    (run,) = studio.tune.runs()
+    run = studio.tune.runs()[0]
     with pytest.raises(StudioError, match="has no model"):
-        studio.tune.export(run.id)
+        studio.tune.export(run.id, tmp_path / "run.zip")
     with pytest.raises(StudioError, match="there is no run"):
         studio.tune.export("run-0000000000")
 
@@ -194,7 +221,7 @@ def test_a_run_without_a_model_cannot_be_exported(studio: Studio, tmp_path: Path
 def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
     studio: Studio, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    texts = [f"{' '.join(WORDS[5 * (row % 3) : 5 * (row % 3) + 2])} {text}" for row, text in enumerate(sentences(120))]
+    texts = [f"{' '.join(WORDS[5 * (row % 3) : 5 * (row % 3) + 2])} {text}" for row, text in enumerate(sentences(80))]
     kinds = {"texts": ["text", "category"], "labels": ["sentence1", "sentence2", "label"]}
     for name, columns in kinds.items():
         path = tmp_path / f"{name}.csv"
@@ -202,7 +229,7 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
             writer = csv.writer(target)
             writer.writerow(columns)
             writer.writerows(
-                [*([text] if name == "texts" else [text, sentences(120, 5)[row]]), "xyz"[row % 3]] for row, text in enumerate(texts)
+                [*([text] if name == "texts" else [text, sentences(80, 5)[row]]), "xyz"[row % 3]] for row, text in enumerate(texts)
             )
         asked = ColumnChoices(kind="labelled_texts") if name == "texts" else ColumnChoices(kind="labelled_pairs", order=())
         run = studio.tune.train(TrainRequest(path, choices=asked, overrides=quick(objective="auto", dev_fraction=0.3)))

@@ -8,9 +8,14 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from processes import started
+from waiting import wait_until
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records.store import Store
@@ -19,37 +24,34 @@ from sbert_studio.runs.running.lease import Leases
 
 from .test_broken_database import added
 
-_HOLD = """
-import sys, time
-from pathlib import Path
-from sbert_studio.runs.records.store import Store
-store = Store(Path(sys.argv[1]))
-store.take(sys.argv[2])
-print("mine", flush=True)
-sys.stdin.read()
-"""
-
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "studio.db")
 
 
-def held_elsewhere(store: Store, run_id: str) -> subprocess.Popen[str]:
-    child = subprocess.Popen(
-        [sys.executable, "-c", _HOLD, str(store.path), run_id], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline() == "mine\n"
-    return child
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever does not get a run gives up after a moment."""
+    monkeypatch.setattr(Leases.take, "__defaults__", (0.1,))
 
 
-def test_a_run_of_a_container_whose_process_ids_mean_nothing_here_is_alive_until_it_dies(store: Store) -> None:
+def hold(database: Path, run_id: str) -> None:
+    """Take a run and keep it until this process is killed."""
+    store = Store(database)
+    store.take(run_id)
+    print("mine", flush=True)
+    threading.Event().wait()
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("impatient")
+def test_a_run_of_a_container_whose_process_ids_mean_nothing_here_is_alive_until_it_dies(store: Store, tmp_path: Path) -> None:
     run = added(store)
     store.record(run.id, status="interrupted")
     store.release(run.id)
-    child = held_elsewhere(store, run.id)
-    try:
+    with started(tmp_path, hold, store.path, run.id) as child:
+        assert wait_until(child.out.read_text, what="the run is held") == "mine\n"
         # What another container writes down: the same boot, and an id that is nobody's, or somebody else's, here.
         store.record(run.id, status="running", process=1, birth="0000-1")
         assert store.recover() == []
@@ -58,9 +60,6 @@ def test_a_run_of_a_container_whose_process_ids_mean_nothing_here_is_alive_until
         with pytest.raises(StudioError, match="under way"):
             store.delete(run.id)
         assert not store.claim(run.id)
-    finally:
-        child.kill()
-        child.wait()
     assert store.recover() == [run.id]
     assert store.take(run.id).status == "queued"
 
@@ -72,6 +71,7 @@ def test_a_run_whose_process_id_was_given_to_another_process_is_interrupted(stor
     assert Store(store.path).recover() == [run.id]
 
 
+@pytest.mark.usefixtures("impatient")
 def test_of_many_that_resume_one_run_at_once_exactly_one_has_it(store: Store) -> None:
     run = added(store)
     store.record(run.id, status="interrupted")
@@ -113,8 +113,9 @@ def test_many_that_look_at_once_neither_lose_a_live_run_nor_find_a_lost_one_twic
     assert store.get(live.id).status == "queued"
 
 
+@pytest.mark.usefixtures("impatient")
 def test_deleting_and_resuming_at_once_do_the_one_or_the_other(store: Store) -> None:
-    for _ in range(10):
+    for _ in range(6):
         run = added(store)
         store.record(run.id, status="stopped")
         store.release(run.id)
@@ -175,13 +176,14 @@ def test_without_locks_who_slept_sees_that_the_run_was_taken(unlocked: Path, mon
     monkeypatch.setattr(lease, "_BEAT", 60.0)  # it sleeps from now on
     one, two = Leases(unlocked), Leases(unlocked)
     assert one.take("run-0") and not one.lost("run-0")
-    time.sleep(0.1)
+    wait_until((unlocked / "run-0" / "lock.1").read_bytes, what="its counter is written")
     os.utime(unlocked / "run-0" / "lock.1", (time.time() - 300,) * 2)
     assert two.take("run-0") and one.lost("run-0") and not two.lost("run-0")
     one.release("run-0")
     assert not Leases(unlocked).take("run-0", wait=0), "what the first lets go is no longer its own"
 
 
+@pytest.mark.process
 def test_without_locks_a_process_that_ends_lets_its_runs_go(unlocked: Path) -> None:
     code = "import sys; from pathlib import Path; from sbert_studio.runs.running import lease; lease.fcntl = None; "
     code += "print(lease.Leases(Path(sys.argv[1])).take('run-0'))"
@@ -190,89 +192,84 @@ def test_without_locks_a_process_that_ends_lets_its_runs_go(unlocked: Path) -> N
     assert Leases(unlocked).take("run-0", wait=0)
 
 
-def test_without_locks_a_counter_that_moves_says_who_is_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    assert lease.fcntl is not None
-    monkeypatch.setattr(lease.fcntl, "flock", none)
-    monkeypatch.setattr(lease, "_BEAT", 0.05)
+def test_without_locks_a_counter_that_moves_says_who_is_alive(unlocked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "_BEAT", 0.01)
     monkeypatch.setattr(lease, "_SILENCE", 0.4)
-    (tmp_path / "run-0").mkdir()
-    one, two = Leases(tmp_path), Leases(tmp_path)
+    file = unlocked / "run-0" / "lock.1"
+
+    def counter() -> int:
+        return int(file.read_bytes().strip().rpartition(b"-")[2] or 0)
+
+    one, two = Leases(unlocked), Leases(unlocked)
     assert one.take("run-0")
-    time.sleep(0.1)
-    assert not two.take("run-0", wait=1.0)
+    wait_until(lambda: counter() > 1, what="the counter moves")
+    assert two.free("run-0") is False
+    before = counter()
+    wait_until(lambda: counter() > before, what="the counter moves on")
+    monkeypatch.setattr(lease, "_SILENCE", 0.0)  # however short the silence that is asked for: there was none
+    assert two.free("run-0") is False
+    monkeypatch.setattr(lease, "_SILENCE", 0.4)
     one._beating["run-0"].end()  # as if it had been killed, but for what it left in the file
-    time.sleep(0.2)
-    (tmp_path / "run-0" / "lock.1").write_bytes(b"7-1-1".ljust(64))
+    file.write_bytes(b"7-1-1".ljust(64))
     assert two.free("run-0") is False, "it has not been silent for long as seen from here"
-    time.sleep(0.5)
-    assert two.free("run-0") is True
+    wait_until(lambda: two.free("run-0"), what="it is silent for long")
     two.release("run-0")
-    time.sleep(0.2)
     assert one.take("run-0") or "run-0" in one._held
 
 
-_RACE = """
-import sys, time
-from pathlib import Path
-from sbert_studio.runs.running import lease
-lease.fcntl = None
-lease._SILENCE = 0.05
-leases = lease.Leases(Path(sys.argv[1]))
-for line in sys.stdin:
-    what, run, moment = line.split()
-    if what == "let-go":
-        leases.release(run)
-        print("", flush=True)
-        continue
-    if what == "look":  # what is silent is known by two looks
-        leases.take(run, wait=0)
-        time.sleep(0.06)
-    while time.time() < float(moment):
-        pass
-    print(leases.take(run, wait=0), flush=True)
-"""
+def race(orders: Connection, folder: Path) -> None:
+    """Take and let go what the orders name, at the moments that they name, without locks."""
+    lease.fcntl = None  # type: ignore[assignment, unused-ignore]
+    lease._SILENCE = 0.05
+    leases = Leases(folder)
+    while True:
+        what, run, moment = orders.recv()
+        if what == "let-go":
+            leases.release(run)
+            orders.send(None)
+            continue
+        if what == "look":  # what is silent is known by two looks
+            leases.take(run, wait=0)
+            time.sleep(0.06)
+        while time.time() < moment:
+            pass
+        orders.send(leases.take(run, wait=0))
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_of_processes_that_race_without_locks_exactly_one_has_the_run(tmp_path: Path) -> None:
-    racers = [
-        subprocess.Popen([sys.executable, "-c", _RACE, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
+    pipes = [Pipe() for _ in range(3)]
 
-    def all_of(what: str, run: str, after: float = 0.0) -> list[str]:
-        for one in racers:
-            assert one.stdin is not None
-            print(what, run, time.time() + after, file=one.stdin, flush=True)
-        return [one.stdout.readline().strip() for one in racers if one.stdout is not None]
+    def all_of(what: str, run: str, after: float = 0.0) -> list[bool]:
+        moment = time.time() + after
+        for here, _ in pipes:
+            here.send((what, run, moment))
+        return [here.recv() for here, _ in pipes]
 
-    try:
-        for number in range(60):
+    with ExitStack() as racers:
+        for _, there in pipes:
+            racers.enter_context(started(tmp_path / "racers", race, there, tmp_path))
+        for number in range(36):
             run = f"run-{number}"
             (tmp_path / run).mkdir()
             if number % 3 == 1:  # let go by another
                 (tmp_path / run / "lock.7").write_bytes(b"free".ljust(64))
             elif number % 3 == 2:  # of a process that was killed
                 (tmp_path / run / "lock.7").write_bytes(b"7-1-1".ljust(64))
-            found = all_of("look" if number % 3 == 2 else "take", run, 0.15 if number % 3 == 2 else 0.02)
-            assert sorted(found) == ["False", "False", "True"], (number, found)
+            found = all_of("look" if number % 3 == 2 else "take", run, 0.1 if number % 3 == 2 else 0.01)
+            assert sorted(found) == [False, False, True], (number, found)
             all_of("let-go", run)
-    finally:
-        for one in racers:
-            one.kill()
-            one.wait()
 
 
 def test_a_run_that_threads_take_and_let_go_without_locks_is_had_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "fcntl", None)
     (tmp_path / "run").mkdir()
-    had, most, rounds, until = [], [], [], time.monotonic() + 3.0
+    had, most, rounds, until = [], [], [], time.monotonic() + 60
 
     def race() -> None:
         leases = Leases(tmp_path)
-        while time.monotonic() < until:
+        while len(rounds) < 40 and time.monotonic() < until:
             if leases.take("run", wait=0):
                 had.append(1)
                 most.append(len(had))
@@ -288,5 +285,5 @@ def test_a_run_that_threads_take_and_let_go_without_locks_is_had_by_one_at_a_tim
     for thread in threads:
         thread.join()
     assert max(most) == 1
-    assert len(rounds) > 20
+    assert len(rounds) >= 40
     assert len(list((tmp_path / "run").glob("lock.*"))) <= 2, "what was let go is removed"

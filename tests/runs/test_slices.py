@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from lender import lending
 from tiny_studio import quick, sentences, studio_at, write_pairs
+from waiting import wait_until
 
 from sbert_studio.encoders.borrowed import encoding, gpu
 from sbert_studio.encoders.runtime import resolve_device
@@ -21,7 +22,7 @@ from sbert_studio.runs.running import slices
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio, TrainRequest
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="there is no fork"), pytest.mark.process]
 
 
 def trained(studio: Studio, path: Path, **overrides: Any) -> Run:
@@ -50,18 +51,18 @@ def weights(run: Run) -> bytes:
     return (run.model_path / "model.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("steps", "more"), [(3, {"epochs": 2}), (5, {"seeds": 2}), (12, {"judge": "folds"})], ids=["one", "seeds", "folds"]
-)
+@pytest.mark.slow
+@pytest.mark.usefixtures("two_folds")
+@pytest.mark.parametrize(("steps", "more"), [(4, {"epochs": 2}), (4, {"seeds": 2}), (4, {"judge": "folds"})], ids=["one", "seeds", "folds"])
 def test_a_training_in_slices_ends_in_the_same_bits(
-    tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch, steps: int, more: dict[str, Any]
+    tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, steps: int, more: dict[str, Any]
 ) -> None:
-    path = write_pairs(tmp_path / "pairs.csv")
-    with studio_at(tmp_path / "whole", tiny) as studio:
+    path = write_pairs(tmp_path / "pairs.csv", 40)
+    with studio_at(tmp_path / "whole", tiny_model) as studio:
         whole = trained(studio, path, **more)
         told = events(studio, whole)
     monkeypatch.setattr(slices, "_Clock", lambda until: StepClock(steps))  # before the worker is forked
-    with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "sliced", tiny) as studio:
+    with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "sliced", tiny_model) as studio:
         sliced = trained(studio, path, **more)
         assert len(package.calls) > 2, "it took several slices"
         again = events(studio, sliced)
@@ -71,20 +72,22 @@ def test_a_training_in_slices_ends_in_the_same_bits(
     assert "stopped" not in kinds and kinds["finished"] == before["finished"]
 
 
-def test_a_run_in_slices_is_stopped_between_two_and_goes_on_later(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_a_run_in_slices_is_stopped_between_two_and_goes_on_later(
+    tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gpu, "SECONDS", 0.0)
-    with lending(tmp_path, monkeypatch), studio_at(tmp_path / "home", tiny) as studio:
+    with lending(tmp_path, monkeypatch), studio_at(tmp_path / "home", tiny_model) as studio:
         run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=50, evaluations_per_epoch=1)))
-        while not studio.tune.run(run.id).run.step:
-            assert not studio.runner.wait(run.id, 0.05), studio.tune.run(run.id).run
+        wait_until(lambda: studio.tune.run(run.id).run.step, 120)
         studio.tune.stop(run.id)
         assert studio.runner.wait(run.id, 240)
         stopped = studio.tune.run(run.id).run
         assert stopped.status == "stopped" and 0 < stopped.step < stopped.steps and stopped.model_path is not None
 
 
-def test_what_goes_wrong_in_a_slice_is_told_as_ever(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "home", tiny) as studio:
+def test_what_goes_wrong_in_a_slice_is_told_as_ever(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "home", tiny_model) as studio:
         with pytest.raises(StudioError, match="this cannot be") as told:
             gpu.on_gpu(_refuses, 3)
         assert told.value.rows == (3,)
@@ -102,14 +105,14 @@ def test_what_goes_wrong_in_a_slice_is_told_as_ever(tmp_path: Path, tiny: Path, 
             assert run.status == "failed" and words.rstrip(".")[:20] in run.message and hint in run.hint
 
 
-def test_many_texts_are_encoded_in_slices_and_a_question_is_not(tmp_path: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_texts_are_encoded_in_slices_and_a_question_is_not(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "_AT_ONCE", 300)
     monkeypatch.setattr(gpu, "SECONDS", 0.0)
     texts = sentences(1000)
-    with studio_at(tmp_path / "plain", tiny) as studio:
-        plain = studio.catalog.load(str(tiny)).encode(texts)
-    with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "home", tiny) as studio:
-        encoder = studio.catalog.load(str(tiny))
+    with studio_at(tmp_path / "plain", tiny_model) as studio:
+        plain = studio.catalog.load(str(tiny_model)).encode(texts)
+    with lending(tmp_path, monkeypatch) as package, studio_at(tmp_path / "home", tiny_model) as studio:
+        encoder = studio.catalog.load(str(tiny_model))
         done: list[int] = []
         sliced = encoder.encode(texts, progress=lambda now, of: done.append(now))
         assert len(package.calls) == 4 and done == [300, 600, 900, 1000]

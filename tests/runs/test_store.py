@@ -1,20 +1,23 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
+from processes import started
+from waiting import wait_until
 
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.records import migrations
 from sbert_studio.runs.records.record import Run, new_run_id, now
 from sbert_studio.runs.records.store import Store
+from sbert_studio.runs.running.lease import Leases
 from sbert_studio.runs.running.processes import birth_of, is_alive, own_process
+from sbert_studio.workspace import atomic_folder
 
 
 def _run(owner: str = "local", **values: object) -> Run:
@@ -100,9 +103,10 @@ def test_deleting_a_run_deletes_its_events(store: Store) -> None:
     assert store.asked_to_stop(run.id), "whoever still trains a deleted run should stop"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("status", ["running", "queued"])
 def test_a_run_whose_process_is_gone_reads_as_interrupted(store: Store, status: str) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    gone = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
     birth = birth_of(gone.pid)
     run = _run()
     store.add(run)
@@ -115,41 +119,35 @@ def test_a_run_whose_process_is_gone_reads_as_interrupted(store: Store, status: 
     assert store.recover() == []
 
 
-def test_what_a_killed_process_left_half_written_is_removed_once_its_run_is_interrupted(store: Store) -> None:
+def write_halves(places: list[Path]) -> None:
+    """Have the run of the first place, begin folders in all places, and wait to be killed."""
+    leases, begun = Leases(places[0].parent), []
+    places[0].mkdir(parents=True, exist_ok=True)
+    assert leases.take(places[0].name)
+    for place in places:
+        whole = place / "checkpoints" / "step-000000001"
+        whole.mkdir(parents=True)
+        (whole / "state.json").write_text("{}")
+        (place / ".old-x" / "model").mkdir(parents=True)
+        (place / ".part-x.json").touch()
+        for half in (place / "adapter", whole.with_name("step-000000002")):
+            begun.append(atomic_folder(half))
+            (begun[-1].__enter__() / "model.safetensors").write_bytes(bytes(1000))
+    print("begun", flush=True)
+    threading.Event().wait()
+
+
+@pytest.mark.process
+def test_what_a_killed_process_left_half_written_is_removed_once_its_run_is_interrupted(store: Store, tmp_path: Path) -> None:
     run = _run()
     store.add(run)
-    script = """
-import sys
-from pathlib import Path
-from sbert_studio.runs.running.lease import Leases
-from sbert_studio.workspace import atomic_folder
-run = Path(sys.argv[1])
-run.mkdir(parents=True, exist_ok=True)
-leases = Leases(run.parent)
-assert leases.take(run.name)
-begun = []
-for place in sys.argv[1:]:
-    whole = Path(place) / "checkpoints" / "step-000000001"
-    whole.mkdir(parents=True)
-    (whole / "state.json").write_text("{}")
-    (Path(place) / ".old-x" / "model").mkdir(parents=True)
-    (Path(place) / ".part-x.json").touch()
-    for half in (Path(place) / "adapter", whole.with_name("step-000000002")):
-        begun.append(atomic_folder(half))
-        (begun[-1].__enter__() / "model.safetensors").write_bytes(bytes(1000))
-input()
-"""
     folder = store.path.parent / "runs" / run.id
     places = [folder, folder / "folds" / "1"]
-    writer = subprocess.Popen([sys.executable, "-c", script, *map(str, places)], stdin=subprocess.PIPE)
-    store.record(run.id, status="running", process=writer.pid, birth=birth_of(writer.pid))
     parts = [place / "checkpoints" for place in places]
-    until = time.monotonic() + 60
-    while not list(parts[1].glob(".part-*/model.safetensors")) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert store.recover() == [] and all(list(part.glob(".part-*")) for part in parts), "a living process is at it"
-    writer.kill()
-    writer.wait()
+    with started(tmp_path / "writer", write_halves, places) as writer:
+        wait_until(writer.out.read_text, what="all folders are begun")
+        store.record(run.id, status="running", process=writer.pid, birth=birth_of(writer.pid))
+        assert store.recover() == [] and all(list(part.glob(".part-*")) for part in parts), "a living process is at it"
     assert store.recover() == [run.id]
     assert [sorted(path.name for path in part.iterdir()) for part in parts] == [["step-000000001"]] * 2
     assert [sorted(path.name for path in place.iterdir()) for place in places] == [
@@ -158,17 +156,14 @@ input()
     ]
 
 
+@pytest.mark.process
 def test_a_killed_process_that_nobody_waited_for_counts_as_gone() -> None:
-    child = subprocess.Popen([sys.executable, "-c", "import os; os._exit(0)"], stdout=subprocess.PIPE)
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
     birth = birth_of(child.pid)
-    assert child.stdout is not None
-    child.stdout.read()  # until it has closed its end: from here on it is a zombie, or nearly so
-    for _ in range(200):
-        if not is_alive(child.pid, birth):
-            break
-        threading.Event().wait(0.01)
-    assert not is_alive(child.pid, birth)
-    child.wait()
+    assert is_alive(child.pid, birth)
+    child.send_signal(signal.SIGKILL)  # from here on it is a zombie, or nearly so
+    wait_until(lambda: not is_alive(child.pid, birth), 10, "the zombie counts as gone")
+    child.communicate()
 
 
 def test_a_reused_process_id_is_told_from_the_process_that_had_it() -> None:

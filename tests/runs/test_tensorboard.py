@@ -17,6 +17,8 @@ from tiny_studio import quick, write_pairs
 from sbert_studio.runs.exports.tensorboard import TensorBoardLog
 from sbert_studio.studio import Studio, TrainRequest
 
+pytestmark = pytest.mark.slow
+
 
 def _masked(data: bytes) -> int:
     code = crc32c(data)
@@ -135,7 +137,7 @@ def test_a_log_that_cannot_be_written_is_told_once_and_ends_no_run(studio: Studi
     run = studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
     # A file stands where the folder should be.
     (studio.workspace.run(run.id) / "tensorboard").write_text("in the way")
-    assert studio.runner.wait(run.id, 60)
+    assert studio.runner.wait(run.id, 240)
     seen = studio.tune.run(run.id)
     assert seen.run.status == "finished"
     told = [event["message"] for _, event in seen.events if event["type"] == "notice" and "TensorBoard" in event["message"]]
