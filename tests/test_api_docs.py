@@ -9,31 +9,60 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import gradio_client
 import httpx
 import pytest
 from pydantic import ConfigDict, TypeAdapter
-from tiny_studio import awaited, studio_at, write_model
+from tiny_studio import awaited, studio_at
 
+from sbert_studio.ui import app
 from sbert_studio.ui.api.answers import ANSWERS, OPEN
-from sbert_studio.ui.app import launch
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 URL = "http://127.0.0.1:7860"
+CORPUS_ROWS, ROWS = 11, 60  # fewer than twelve texts are mapped by principal components
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("api-docs")
-    with studio_at(folder / "home", write_model(folder / "tiny")) as studio:
-        blocks, found = launch(studio, "127.0.0.1", 0, False, block=False, mcp=True)
-        yield found.rstrip("/")
+def served(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterator[tuple[Any, str]]:
+    """The page, and where it answers."""
+    with pytest.MonkeyPatch.context() as patch, studio_at(tmp_path_factory.mktemp("api-docs") / "home", tiny_model) as studio:
+        patch.setattr(app, "_warm_up", lambda _: None)
+        blocks, found = app.launch(studio, "127.0.0.1", 0, False, block=False, mcp=True)
+        yield blocks, found.rstrip("/")
         blocks.close()
 
 
-def test_the_page_is_what_the_code_says() -> None:
+@pytest.fixture(scope="module")
+def url(served: tuple[Any, str]) -> str:
+    return served[1]
+
+
+@pytest.fixture(scope="module")
+def client(url: str) -> gradio_client.Client:
+    """One client for all examples: each reads the whole description of the page when it connects."""
+    return gradio_client.Client(url, verbose=False)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose ``assets/samples`` hold the first rows of the samples."""
+    folder = tmp_path_factory.mktemp("checkout")
+    (folder / "assets/samples").mkdir(parents=True)
+    for path in (ROOT / "assets/samples").glob("*.csv"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        rows = CORPUS_ROWS if path.stem == "support_requests" else ROWS
+        (folder / "assets/samples" / path.name).write_text("".join(lines[: 1 + rows]), encoding="utf-8")
+    return folder
+
+
+def test_the_page_is_what_the_code_says(served: tuple[Any, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "build", lambda _: served[0])  # it takes seconds to draw
     spec = importlib.util.spec_from_file_location("make_api", ROOT / "docs" / "make_api.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -67,31 +96,36 @@ def _parts(kind: Any, seen: set[Any] | None = None) -> set[Any]:
     "code", EXAMPLES, ids=lambda code: found[1] if (found := re.search(r'api_name="/(\w+)"\)\n(?!.*api_name)', code)) else "error"
 )
 def test_the_examples_run_and_answer_as_the_page_says(
-    url: str, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    client: gradio_client.Client, checkout: Path, code: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[str] = []
-    predict = gradio_client.Client.predict
+    predict = client.predict
 
-    def watched(self: gradio_client.Client, *args: Any, api_name: str, **named: Any) -> Any:
-        answer = predict(self, *args, api_name=api_name, **named)
+    def connect(address: str) -> gradio_client.Client:
+        assert address == URL
+        return client
+
+    def watched(*args: Any, api_name: str, **named: Any) -> Any:
+        answer = predict(*args, api_name=api_name, **named)
         held(api_name.lstrip("/"), answer)
         asked.append(api_name)
         return answer
 
-    monkeypatch.setattr(gradio_client.Client, "predict", watched)
-    monkeypatch.chdir(ROOT)
-    assert URL in code
-    exec(compile(code.replace(URL, url), "docs/api.md", "exec"), {})
+    monkeypatch.setattr(client, "predict", watched)
+    monkeypatch.setattr(gradio_client, "Client", connect)
+    monkeypatch.chdir(checkout)
+    exec(compile(code.replace("time.sleep(1)", "time.sleep(0.2)"), "docs/api.md", "exec"), {})
     told = capsys.readouterr().out
     assert told.strip()
     assert asked or "hint:" in told
 
 
-def test_every_endpoint_has_an_example_and_several_models_are_answered_as_the_page_says(url: str, tmp_path: Path) -> None:
+def test_every_endpoint_has_an_example_and_several_models_are_answered_as_the_page_says(
+    client: gradio_client.Client, checkout: Path, tmp_path: Path
+) -> None:
     assert {name for code in EXAMPLES for name in re.findall(r'api_name="/(\w+)"', code)} == set(ANSWERS)
-    client = gradio_client.Client(url, verbose=False)
-    file = gradio_client.handle_file(ROOT / "assets/samples/scored_pairs.csv")
-    several = client.predict(file=file, files=[gradio_client.handle_file(ROOT / "assets/samples/nli_pairs.csv")], api_name="/evaluate")
+    file, other = (gradio_client.handle_file(checkout / f"assets/samples/{name}.csv") for name in ("scored_pairs", "nli_pairs"))
+    several = client.predict(file=file, files=[other], api_name="/evaluate")
     held("evaluate", several)
     assert len(several["files"]) == 2
     table = tmp_path / "doubtful.csv"
@@ -125,9 +159,13 @@ def test_mcp_clients_find_the_verbs_and_call_them(url: str) -> None:
     held("similarity", json.loads(answer))
 
 
-def test_mcp_is_off_unless_it_is_asked_for(tmp_path: Path) -> None:
-    with studio_at(tmp_path / "home", write_model(tmp_path / "tiny")) as studio:
-        blocks, found = launch(studio, "127.0.0.1", 0, False, block=False)
+def test_mcp_is_off_unless_it_is_asked_for(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with gr.Blocks() as bare:  # the page itself takes seconds to draw
+        pass
+    monkeypatch.setattr(app, "_drawn", lambda *_: bare)
+    monkeypatch.setattr(app, "_warm_up", lambda _: None)
+    with studio_at(tmp_path / "home", tiny_model) as studio:
+        blocks, found = app.launch(studio, "127.0.0.1", 0, False, block=False)
         try:
             assert httpx.post(f"{found.rstrip('/')}/gradio_api/mcp/", json={}).status_code in (404, 405)
         finally:
