@@ -2,66 +2,88 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_studio import sentences, write_model
+from tiny_studio import sentences
+from waiting import wait_until
 
 from sbert_studio.data.corpus import Corpus
+from sbert_studio.explore.nearest import centroids
+from sbert_studio.explore.nearest.centroids import assign
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio
+from sbert_studio.studio.results import SearchResult
 from sbert_studio.workspace import digest_texts
 
-ROWS = 1500
+ROWS, LARGE = 400, 300
+QUERY = "red bread"
+
+pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def corpus() -> Corpus:
     texts = tuple(dict.fromkeys(sentences(3 * ROWS, 1)))[:ROWS]
     assert len(texts) == ROWS
     return Corpus("many", texts, {}, tuple(range(2, ROWS + 2)), digest_texts(texts))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def lowered() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sbert_studio.explore.search.LARGE", LARGE)
+        patch.setattr("sbert_studio.explore.nearest.recall._MOST", 1)
+        yield
+
+
+@dataclass(frozen=True)
+class Built:
+    """A folder with an index, and the answers that were given before it was there."""
+
+    home: Path
+    first: SearchResult
+    second: SearchResult
+    begun: bool
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path, corpus: Corpus) -> Built:
+    home = tmp_path_factory.mktemp("indexed") / "home"
+    with Studio(Settings(home=home, default_model=str(tiny_model))) as studio:
+        first = studio.explore.search(corpus, QUERY, 5)
+        begun = "background" in studio._made
+        second = studio.explore.search(corpus, QUERY, 5)
+        indexed(studio, corpus)
+    return Built(home, first, second, begun)
+
+
 @pytest.fixture
-def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Studio]]:
-    monkeypatch.setattr("sbert_studio.explore.search.LARGE", 1000)
-    monkeypatch.setattr("sbert_studio.explore.nearest.recall._MOST", 1)
-    settings = replace(Settings(home=tmp_path / "home"), default_model=str(write_model(tmp_path / "model")))
-    opened: list[Studio] = []
-
-    def made() -> Studio:
-        opened.append(Studio(settings))
-        return opened[-1]
-
-    yield made
-    for studio in opened:
-        studio.close()
+def studio(tmp_path: Path, tiny_model: Path, built: Built) -> Iterator[Studio]:
+    """A studio that starts on a copy of the folder with the index."""
+    shutil.copytree(built.home, tmp_path / "copy")
+    with Studio(Settings(home=tmp_path / "copy", default_model=str(tiny_model))) as made:
+        yield made
 
 
-def indexed(studio: Studio, corpus: Corpus, query: str = "red bread") -> None:
+def indexed(studio: Studio, corpus: Corpus, query: str = QUERY) -> None:
     """Ask until the answer is approximate."""
-    for _ in range(600):
-        if studio.explore.search(corpus, query, 5).recall is not None:
-            return
-        time.sleep(0.05)
-    pytest.fail("no index came")
+    wait_until(lambda: studio.explore.search(corpus, query, 5).recall is not None, 60, "an index")
 
 
 def test_the_second_question_has_an_index_built_and_its_answers_are_told_from_exact_ones(
-    make: Callable[[], Studio], corpus: Corpus
+    studio: Studio, built: Built, corpus: Corpus
 ) -> None:
-    studio = make()
-    first = studio.explore.search(corpus, "red bread", 5)
+    first, second = built.first, built.second
     assert first.recall is None and first.to_json()["exact"] is True and first.to_json()["recall"] == 1
-    assert "background" not in studio._made and not any(note.startswith("Exact") for note in first.notes)
-    second = studio.explore.search(corpus, "red bread", 5)
-    assert second.recall is not None or second.notes[0].startswith("Exact: all texts were compared. An index")
-    indexed(studio, corpus)
-    found = studio.explore.search(corpus, "red bread", 5)
+    assert not built.begun and not any(note.startswith("Exact") for note in first.notes)
+    assert second.recall is not None or second.notes[0].startswith("Exact:")
+    found = studio.explore.search(corpus, QUERY, 5)
     assert found.recall is not None and found.recall > 0.95
     assert found.to_json()["exact"] is False and found.to_json()["recall"] == found.recall
     assert found.notes[0].startswith("Approximate:") and f"{found.recall:.1%}" in found.notes[0]
@@ -69,21 +91,17 @@ def test_the_second_question_has_an_index_built_and_its_answers_are_told_from_ex
     near = studio.explore.neighbours(corpus, 3, 5)
     assert near.recall is not None and near.notes[0].startswith("Approximate:") and 3 not in [hit.row for hit in near.hits]
     for exact in (
-        studio.explore.search(corpus, "red bread", 5, among=range(0, ROWS, 2)),
-        studio.explore.search(corpus, "red bread", 5, "lexical"),
-        studio.explore.search(corpus, "red bread", 101),
+        studio.explore.search(corpus, QUERY, 5, among=range(0, ROWS, 2)),
+        studio.explore.search(corpus, QUERY, 5, "lexical"),
+        studio.explore.search(corpus, QUERY, 101),
     ):
         assert exact.recall is None and not any(note.startswith("Approximate") for note in exact.notes)
 
 
 def test_the_next_start_has_the_index_at_once_and_ten_new_rows_encode_ten(
-    make: Callable[[], Studio], corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+    studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    studio = make()
-    indexed(studio, corpus)
-    studio.close()
-    studio = make()
-    assert studio.explore.search(corpus, "red bread", 5).recall is not None
+    assert studio.explore.search(corpus, QUERY, 5).recall is not None
     encoder = studio.catalog.load(studio.settings.default_model)
     encoded: list[int] = []
     encode = encoder.encode
@@ -99,22 +117,26 @@ def test_the_next_start_has_the_index_at_once_and_ten_new_rows_encode_ten(
     np.testing.assert_allclose(vectors, encode(list(texts)), atol=1e-6)
 
 
-def test_an_index_that_left_the_disk_is_built_again(make: Callable[[], Studio], corpus: Corpus) -> None:
-    studio = make()
+def test_an_index_that_left_the_disk_is_built_again(studio: Studio, corpus: Corpus) -> None:
+    indexes = list((studio.settings.home / "indexes").iterdir())
+    assert indexes
+    for path in indexes:
+        path.unlink()
+    assert studio.explore.search(corpus, QUERY, 5).recall is None
     indexed(studio, corpus)
+
+
+def test_closing_ends_a_build(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (studio.settings.home / "indexes").iterdir():
         path.unlink()
-    studio.meanings.clear()
-    assert studio.explore.search(corpus, "red bread", 5).recall is None
-    indexed(studio, corpus)
-
-
-def test_closing_ends_a_build(make: Callable[[], Studio], corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    studio = make()
-    monkeypatch.setattr("sbert_studio.explore.nearest.centroids._ROUNDS", 1_000_000)
+    begun = threading.Event()
+    monkeypatch.setattr(centroids, "_ROUNDS", 1_000_000)
+    monkeypatch.setattr(centroids, "assign", lambda *given: (begun.set(), assign(*given))[1])
     for _ in range(3):
-        assert studio.explore.search(corpus, "red bread", 5).recall is None
-    start = time.perf_counter()
+        assert studio.explore.search(corpus, QUERY, 5).recall is None
+    assert begun.wait(30)
+    thread = studio.background._thread
     studio.close()
-    assert time.perf_counter() - start < 4
-    assert not list((studio.settings.home / "indexes").glob("*"))
+    assert thread is not None
+    thread.join(30)
+    assert not thread.is_alive() and not list((studio.settings.home / "indexes").glob("*"))
