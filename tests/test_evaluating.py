@@ -173,6 +173,7 @@ def test_the_command_prints_a_table_and_one_json_object(
     models: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", models[0])  # which is asked what columns mean
     data = sts12(tmp_path / "data")
     assert run(["evaluate", *models, "--data", str(data), "--suite", "STS12"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -204,6 +205,7 @@ def test_models_are_told_by_the_end_of_their_paths_and_files_by_their_suites(
     models: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", models[0])  # which is asked what columns mean
     for name in ("one", "two"):
         shutil.copytree(models[0], tmp_path / name / "model")
     for suite, seed in (("sts12", 0), ("sts13", 10)):

@@ -209,6 +209,7 @@ def test_the_command_lists_writes_and_removes(
     tiny: str, static: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", tiny)  # which is asked what columns mean
     pairs = [str(write_pairs(tmp_path / f"{name}.csv", seed=seed)) for seed, name in enumerate("ab")]
     assert run(["leaderboard"]) == 0 and "nothing was evaluated yet" in capsys.readouterr().out
     assert run(["evaluate", tiny, "--data", pairs[0], "--json"]) == 0

@@ -74,6 +74,7 @@ def test_the_command_takes_a_file_to_learn_from(
     tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", str(tiny_model))  # which is asked what columns mean
     test = mrpc(tmp_path / "mrpc")
     train, name = str(test.with_name("train.csv")), str(tiny_model)
     assert run(["evaluate", name, "--data", str(test), "--task", "senteval", "--known", train, "--json"]) == 0
