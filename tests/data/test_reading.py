@@ -115,6 +115,7 @@ def test_known_words_against_the_model_are_asked_and_each_answer_is_taken(simila
     assert read_roles(table, ColumnChoices(as_read=True), similar=similar).certain
 
 
+@pytest.mark.slow
 def test_ordered_classes_are_ordered_by_words_and_model(similar: Similar) -> None:
     for names in (("low", "medium", "high"), ("niedrig", "mittel", "hoch"), ("rot", "gelb", "grün"), ("低", "中", "高")):
         table = scored("label", lambda score, names=names: names[int(min(score, 4.9) * 3 / 5)])
@@ -125,6 +126,7 @@ def test_ordered_classes_are_ordered_by_words_and_model(similar: Similar) -> Non
     assert kinds_of_questions(unknown) == ["order"], "three unknown classes may be those of inference"
 
 
+@pytest.mark.slow
 def test_inference_labels_are_believed_in_any_language_and_numbers_are_not(similar: Similar) -> None:
     found = sample("nli_pairs.csv")
     for names in (("contradiction", "neutral", "entailment"), ("Widerspruch", "neutral", "Folgerung"), ("矛盾", "中立", "蕴含")):
@@ -181,6 +183,7 @@ def test_reversed_scores_are_asked_for_and_distances_are_read(similar: Similar) 
     assert examples.targets == pytest.approx(truth, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_texts_with_a_category(similar: Similar) -> None:
     found = sample("support_requests.csv")
     table = table_from_columns("t.csv", {"text": found["text"], "topic": found["topic"]})

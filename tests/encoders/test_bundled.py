@@ -10,6 +10,8 @@ from sentence_transformers import SentenceTransformer
 
 from sbert_studio.encoders.catalog import Catalog
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [
     "A man is playing a guitar.",
     "a man is playing a guitar.",

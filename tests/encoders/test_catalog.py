@@ -51,6 +51,7 @@ def test_the_four_sorts_of_name_are_told_apart(catalog: Catalog, folder: Path) -
     assert catalog.bundled() == ["all-MiniLM-L6-v2"]
 
 
+@pytest.mark.process
 def test_the_package_of_the_bundled_weights_is_never_imported(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"

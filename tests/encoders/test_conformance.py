@@ -131,6 +131,7 @@ def no_json(path: Path) -> None:
 
 
 @each_whole
+@pytest.mark.slow
 def test_a_damaged_folder_is_refused_by_the_name_of_the_file(family: Family, tmp_path: Path) -> None:
     family.make().save(tmp_path / "it")
     files = [path for path in (tmp_path / "it").rglob("*") if path.suffix in (".json", ".safetensors") and path.name != DIGESTS]
@@ -177,6 +178,7 @@ def every_step(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @each_whole
 @pytest.mark.usefixtures("every_step")
+@pytest.mark.slow
 def test_steps_lower_the_loss_and_a_run_that_is_resumed_ends_in_the_same_bits(family: Family, tmp_path: Path) -> None:
     """24 steps; stopped after 12, where the last checkpoint is that of step 12."""
     whole = tuned(family, tmp_path / "whole")

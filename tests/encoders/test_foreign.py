@@ -45,6 +45,7 @@ def test_without_its_package_the_command_is_told(catalog: Catalog, monkeypatch: 
 
 
 @needs_package
+@pytest.mark.slow
 def test_a_text_has_one_unit_vector_whatever_stands_beside_it(encoder: Encoder) -> None:
     together = encoder.encode(TEXTS)
     assert together.shape == (len(TEXTS), encoder.dim) and together.dtype == np.float32
@@ -72,6 +73,7 @@ def test_threads_share_it_and_a_stop_is_heard(encoder: Encoder) -> None:
 
 
 @needs_package
+@pytest.mark.slow
 def test_it_is_listed_and_never_tuned(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("sentence1,sentence2,score\n" + "".join(f"a cat {n},a dog {n},{n % 6}\n" for n in range(40)), encoding="utf-8")
@@ -97,6 +99,7 @@ def test_weights_that_are_not_the_published_ones_are_refused(catalog: Catalog, m
 
 
 @needs_package
+@pytest.mark.slow
 def test_stsb_is_judged_as_published(encoder: Encoder, real_data: Path) -> None:
     report = evaluate(encoder, read_table(real_data / "stsb" / "test.csv"), "sts")
     assert report.scores["cosine"]["spearman"] == pytest.approx(0.801, abs=0.003)

@@ -64,6 +64,7 @@ def test_less_precise_weights_give_the_same_bits_too(kind: str, precision: str, 
     assert fingerprint == known
 
 
+@pytest.mark.slow
 def test_the_bundled_model_gives_the_same_bits() -> None:
     from sbert_studio.encoders.storage.bundled import BUNDLED, bundled_folder
 
@@ -149,6 +150,7 @@ def test_a_lean_model_can_be_written(bert: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again, vectors_of(bert, "float32", frozen=False)[0])
 
 
+@pytest.mark.process
 def test_no_modelling_code_is_read_in_for_it(bert: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from sbert_studio.encoders.storage.reading import load_folder\n"

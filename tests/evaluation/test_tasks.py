@@ -78,6 +78,7 @@ print(primary(evaluate(Ones(), table, "odd")), run(["evaluate", "--help"]))
 """
 
 
+@pytest.mark.process
 def test_a_new_task_is_one_file(tmp_path: Path) -> None:
     shutil.copytree(Path(sbert_studio.__file__).parent, tmp_path / "sbert_studio")
     (tmp_path / "sbert_studio/evaluation/tasks/odd.py").write_text(ODD)

@@ -18,6 +18,8 @@ from sbert_studio.explore.nearest.recall import BANDS, TARGET, measured
 from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.workspace import Workspace, digest_texts
 
+pytestmark = pytest.mark.slow
+
 ROWS, WIDTH, FINGERPRINT = 12_000, 32, "0123456789abcdef"
 
 

@@ -104,6 +104,7 @@ def test_a_map_ends_when_asked(workspace: Workspace) -> None:
     assert told == [1]
 
 
+@pytest.mark.slow
 def test_the_graph_equals_umaps() -> None:
     points = np.random.default_rng(4).normal(size=(300, 6)).astype(np.float32)
     points[:5] = points[5]  # copies have neighbours at no distance
@@ -123,6 +124,7 @@ def test_the_forces_are_those_of_umap(min_dist: float) -> None:
     assert np.allclose(tables.push[at], 2 * b / ((0.001 + wide) * (1 + a * wide**b)), rtol=0.02)
 
 
+@pytest.mark.slow
 def test_a_layout_keeps_neighbours_as_well_as_umap_does(bank: np.ndarray) -> None:
     ours = layout.layout(bank, Path(), dimensions=2, n_neighbors=15, min_dist=0.1, seed=3)
     plain = UMAP(metric="cosine", random_state=3, n_jobs=1).fit_transform(bank)
@@ -130,6 +132,7 @@ def test_a_layout_keeps_neighbours_as_well_as_umap_does(bank: np.ndarray) -> Non
     assert kept[0] > kept[1] - 0.01
 
 
+@pytest.mark.slow
 def test_the_processors_make_no_difference(bank: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     wide, made = np.tile(bank, (3, 1)) + np.random.default_rng(0).normal(scale=0.05, size=(3 * len(bank), bank.shape[1])), []
     for processors in (1, 2, 5):
@@ -166,6 +169,7 @@ def test_neighbours_are_looked_for_once_a_corpus(blobs, workspace: Workspace, mo
     assert project(vectors, ProjectionParams(n_neighbors=60, seed=1), BASE, workspace, kept=kept) and asked[-1] == 100
 
 
+@pytest.mark.slow
 def test_a_slider_moves_the_map_that_stands(bank: np.ndarray, workspace: Workspace) -> None:
     usual = project(bank, ProjectionParams(seed=1), BASE, workspace)
     moved = project(bank, ProjectionParams(min_dist=0.3, seed=1), BASE, workspace)
@@ -177,6 +181,7 @@ def test_a_slider_moves_the_map_that_stands(bank: np.ndarray, workspace: Workspa
     assert np.array_equal(alone.xy, moved.xy)
 
 
+@pytest.mark.process
 def test_a_map_leaves_the_threads_of_torch_as_they_are(tmp_path: Path) -> None:
     script = """if True:
         import sys, pathlib, torch, numpy as np

@@ -52,6 +52,7 @@ def test_it_stops_when_asked_and_draws_again(vectors: np.ndarray, tmp_path: Path
     assert np.isfinite(again).all()
 
 
+@pytest.mark.process
 def test_it_leaves_everyones_threads_alone(tmp_path: Path) -> None:
     """In a process of its own, where numba has not started yet: it would set the threads of whoever starts it, training or not."""
     source = f"""

@@ -34,6 +34,7 @@ def _score(means: np.ndarray, gold: np.ndarray) -> float:
     return spearman((left * right).sum(axis=1) / np.maximum(lengths, 1e-12), gold)
 
 
+@pytest.mark.slow
 def test_the_packaged_table_holds_the_commonest_words_first() -> None:
     whole = load_pretrained("glove-6B-50d")
     assert whole.matrix.shape == (400_000, 50) and whole.words[:4] == ("the", ",", ".", "of") and whole.tokens.lowercase
@@ -43,6 +44,7 @@ def test_the_packaged_table_holds_the_commonest_words_first() -> None:
     assert load_pretrained("glove-6B-50d", most=10).words == whole.words[:10]
 
 
+@pytest.mark.slow
 def test_weights_and_the_common_component_help_on_stsb(real_data: Path) -> None:
     train, test = (read_table(real_data / "stsb" / f"{part}.csv") for part in ("train", "test"))
     vectors, gold = load_pretrained("glove-6B-50d"), np.array(test.column("score"), float)
@@ -65,6 +67,7 @@ def test_punctuation_read_as_words_costs_the_plain_mean_three_points(real_data: 
     assert _score(means, gold) == pytest.approx(0.382, abs=0.01)
 
 
+@pytest.mark.slow
 def test_glove_learns_from_the_texts_of_stsb(real_data: Path) -> None:
     train, dev = (read_table(real_data / "stsb" / f"{part}.csv") for part in ("train", "dev"))
     vectors = GloVe(GloVe.Params(width=50, epochs=10)).learn(_texts(train))

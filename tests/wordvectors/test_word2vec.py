@@ -27,6 +27,7 @@ def _learner(name: str, **values: object):
 
 
 @BOTH
+@pytest.mark.slow
 def test_words_of_one_world_are_neighbours_and_the_seed_decides(name: str) -> None:
     texts, learner = two_worlds(), _learner(name)
     first = learner.learn(texts)
@@ -36,6 +37,7 @@ def test_words_of_one_world_are_neighbours_and_the_seed_decides(name: str) -> No
     assert not np.array_equal(first.matrix, learner.learn(texts, seed=13).matrix)
 
 
+@pytest.mark.process
 def test_another_hash_seed_of_python_changes_nothing() -> None:
     code = (
         "from tests.wordvectors.texts import two_worlds; from sbert_studio.wordvectors import SkipGram\n"
@@ -62,6 +64,7 @@ def test_progress_counts_epochs(name: str) -> None:
     assert told == [(1, 3), (2, 3), (3, 3)]
 
 
+@pytest.mark.slow
 def test_it_can_be_stopped_within_an_epoch_and_leaves_no_thread() -> None:
     threads = threading.active_count()
     asked: list[bool] = []
@@ -76,6 +79,7 @@ def test_it_can_be_stopped_within_an_epoch_and_leaves_no_thread() -> None:
     assert 60 < len(asked) < 70 and threading.active_count() == threads
 
 
+@pytest.mark.slow
 def test_a_text_longer_than_gensim_reads_is_learned_whole() -> None:
     text = " ".join(["bread soup"] * 5_000 + ["ship wave"] * 5_000)
     learned = _learner("skip_gram").learn([text])
