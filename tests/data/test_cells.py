@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.data.tables import read_table, safe_cell, table_from_columns, write_csv
@@ -19,7 +19,6 @@ CELLS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=8))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_cells_survive_a_round_trip_through_csv(tmp_path: Path, rows: list[tuple[str, str, str]]) -> None:
     names = ("text", "other", "label")
     table = table_from_columns("t", dict(zip(names, zip(*rows, strict=True), strict=True)))

@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.data.tables import Table, read_table, table_from_columns
@@ -270,7 +270,6 @@ ROW = st.tuples(CELL, CELL, st.floats(0, 5).map(lambda value: f"{value:.1f}"))
     end=st.sampled_from(["\n", "\r\n"]),
     codec=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "gb18030"]),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_table_reads_back_from_any_dialect(
     tmp_path: Path, rows: list[tuple[str, ...]], delimiter: str, quoting: int, end: str, codec: str
 ) -> None:
@@ -287,7 +286,6 @@ EXACT = CELL | st.sampled_from(["@ann hello", "-", "=1+1", "'quoted'", "+3", " l
 
 
 @given(rows=st.lists(st.tuples(EXACT, EXACT, st.sampled_from(["-", "entailment", "neutral"])), min_size=1, max_size=8))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_file_to_train_on_reads_back_cell_for_cell(tmp_path: Path, rows: list[tuple[str, ...]]) -> None:
     names = ("premise", "hypothesis", "label")
     table = table_from_columns("t", dict(zip(names, zip(*rows, strict=True), strict=True)))

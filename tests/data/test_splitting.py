@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from leakage import leakage
 
@@ -56,7 +56,6 @@ ROWS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=40)
 
 
 @given(ROWS)
-@settings(max_examples=100, deadline=None)
 def test_components_are_those_of_a_naive_merge(rows: list[tuple[str, str]]) -> None:
     examples = pairs(rows)
     found = components(examples)
@@ -66,7 +65,6 @@ def test_components_are_those_of_a_naive_merge(rows: list[tuple[str, str]]) -> N
 
 
 @given(ROWS, st.floats(0.05, 0.6), st.integers(0, 99))
-@settings(max_examples=200, deadline=None)
 def test_a_split_never_leaks_and_never_takes_a_row_twice(rows: list[tuple[str, str]], fraction: float, seed: int) -> None:
     examples = pairs(rows)
     try:
@@ -83,7 +81,6 @@ def test_a_split_never_leaks_and_never_takes_a_row_twice(rows: list[tuple[str, s
 
 
 @given(ROWS, st.integers(2, 5), st.integers(0, 99))
-@settings(max_examples=100, deadline=None)
 def test_folds_hold_out_each_row_once_and_never_leak(rows: list[tuple[str, str]], k: int, seed: int) -> None:
     examples = pairs(rows)
     if len(naive_components(examples)) < k:

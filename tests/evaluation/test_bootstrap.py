@@ -69,6 +69,7 @@ def test_a_perfect_ranking_of_rows_with_few_positives_is_sure() -> None:
     assert 0.8 < low < high < 1
 
 
+@pytest.mark.slow
 def test_one_or_two_positives_make_no_gain_sure_and_three_as_rarely_as_is_said() -> None:
     """Models that are as good as each other."""
     rng, wrong, runs = np.random.default_rng(11), {1: 0, 2: 0, 3: 0}, {1: 30, 2: 30, 3: 150}
@@ -115,6 +116,7 @@ def test_every_task_has_an_interval_around_its_main_score(task: str) -> None:
     assert report.resampled is not None and "resampled" not in report.to_json()
 
 
+@pytest.mark.slow
 def test_a_gain_is_measured_on_the_same_resamples_of_both() -> None:
     rng = np.random.default_rng(7)
     gold = rng.normal(size=150)
@@ -138,9 +140,10 @@ def test_a_model_that_is_no_better_gains_an_interval_around_nothing() -> None:
     assert gain(None, one) == gain(one, None) == gain(one, one[:5]) == {}
 
 
+@pytest.mark.slow
 def test_copies_of_rows_make_no_gain_sure() -> None:
     """Two models that know nothing, on 60 rows that each stand there five times: a difference is as rarely sure as without copies."""
-    rng, wrong, runs = np.random.default_rng(9), 0, 150
+    rng, wrong, runs = np.random.default_rng(9), 0, 50
     texts = [f"text {row}" for row in range(60) for _ in range(5)]
     for _ in range(runs):
         gold, one, other = (np.repeat(rng.normal(size=60), 5) for _ in range(3))

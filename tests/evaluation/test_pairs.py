@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score
 
@@ -11,7 +11,6 @@ from sbert_studio.evaluation.measures.pairs import evaluate_pairs, judge
 rows = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=30)
 
 
-@settings(max_examples=25, deadline=None)
 @given(rows)
 def test_scores_equal_sklearn_over_every_threshold(data: list[tuple[int, int]]) -> None:
     scores, labels = (np.array(column) for column in zip(*data, strict=True))

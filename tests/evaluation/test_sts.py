@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -14,7 +14,6 @@ from sbert_studio.evaluation.tasks import primary
 numbers = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=2, max_size=40)
 
 
-@settings(max_examples=60, deadline=None)
 @given(numbers)
 def test_ranks_and_correlations_equal_scipy_with_ties(rows: list[tuple[int, int]]) -> None:
     x, y = (np.array(column, float) for column in zip(*rows, strict=True))

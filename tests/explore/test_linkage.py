@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 
@@ -30,7 +30,6 @@ def blobs(seed: int, rows: int, noise: float = 0.2) -> np.ndarray:
     )
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1000), st.integers(0, 60), st.sampled_from([0.8, 0.9, 0.97, 1.0]), st.sampled_from([40, 4_000_000]))
 def test_groups_at_any_threshold_are_the_components_of_all_pairs(seed: int, rows: int, threshold: float, cells: int) -> None:
     vectors = blobs(seed, rows)
@@ -77,7 +76,6 @@ def test_thresholds_that_are_none_are_refused_and_a_stop_is_heard() -> None:
         linked(blobs(1, 9))
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 80), st.sampled_from([0.8, 0.95]), st.sampled_from([1, 3, 256]))
 def test_stars_are_what_taking_one_row_after_the_other_finds(seed: int, rows: int, threshold: float, block: int) -> None:
     vectors = blobs(seed, rows)

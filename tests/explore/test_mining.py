@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.data.progress import StoppedError, stoppable
@@ -57,7 +57,6 @@ def test_pairs_closer_than_single_precision_can_tell_are_told_apart() -> None:
     check(vectors, 25)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any), min_size=2, max_size=14), st.integers(1, 30))
 def test_small_integer_vectors_with_many_ties_equal_brute_force(rows: list[list[int]], top: int) -> None:
     check(np.array(rows, np.float32), top)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.errors import StudioError
@@ -33,7 +33,6 @@ PIECES = [
 ]
 
 
-@settings(deadline=None)  # the first example imports sentence-transformers
 @given(
     st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=12),
     st.sampled_from([" ", "\t", "\n", "\u00a0", "\u3000", " ,"]),
