@@ -109,7 +109,7 @@ def online_contrastive(columns: Columns, t: Tensor, metric: str, margin: float) 
     dissimilar = [d for d, label in zip(distances, t, strict=True) if label == 0]
     hard_similar = [d for d in similar if d > min(dissimilar)]
     hard_dissimilar = [d for d in dissimilar if d < max(similar)]
-    assert hard_similar and hard_dissimilar, "the batch of this test has confused pairs of both kinds"
+    assert hard_similar and hard_dissimilar, "the batch has confused pairs of both kinds"
     return sum(d**2 for d in hard_similar) + sum(positive_part(margin - d) ** 2 for d in hard_dissimilar)  # type: ignore[return-value]
 
 

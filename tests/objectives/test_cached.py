@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from collections.abc import Callable, Sequence
 
@@ -75,7 +74,6 @@ def test_only_one_chunk_has_a_graph_at_any_time() -> None:
     with_graph: list[int] = []
 
     def encode(chunk: Chunk) -> Chunk:
-        gc.collect()
         held = sum(1 for reference in alive if (tensor := reference()) is not None and tensor.requires_grad)
         hidden = model(torch.cat(chunk))
         alive.append(weakref.ref(hidden))

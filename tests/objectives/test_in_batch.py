@@ -58,7 +58,7 @@ def test_a_masked_candidate_leaves_value_and_gradient_as_if_it_were_absent(symme
     value.backward()
     expected.backward()
     assert value.item() == pytest.approx(expected.item(), abs=1e-9)
-    assert value.item() < loop(data.columns).item() - 0.05, "unmasked, the copies would be held against each other"
+    assert value.item() < loop(data.columns).item() - 0.05, "unmasked, the copies are negatives of each other"
     for mine, other in zip(ours, theirs, strict=True):
         assert torch.allclose(mine.grad, other.grad, atol=1e-9, rtol=0)  # type: ignore[arg-type]
 

@@ -43,6 +43,7 @@ def test_a_failure_ahead_is_told_when_the_batch_is_asked_for(monkeypatch: pytest
     ahead.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("micro", [0, 3])
 def test_a_training_prepares_each_batch_but_the_first_beside_the_one_before(
     micro: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -70,13 +71,14 @@ def test_a_training_prepares_each_batch_but_the_first_beside_the_one_before(
     assert all(torch.equal(ahead[name], value) for name, value in plain.items())
 
 
+@pytest.mark.slow
 def test_steps_that_are_queued_ahead_of_their_losses_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU: a step's loss is looked at once four more are queued, and all before what is judged, written or ended."""
     monkeypatch.setattr(Throughput, "shows", lambda _: True)
 
     def tune(folder: Path) -> tuple[Told, dict[str, torch.Tensor]]:
         told = Told()
-        train(small_spec(epochs=2, checkpoint_every=3), scored_pairs(64), told, never, encoder=tiny_encoder(), folder=folder)
+        train(small_spec(epochs=2, checkpoint_every=3), scored_pairs(40), told, never, encoder=tiny_encoder(), folder=folder)
         return told, weights(folder / "model")
 
     plain, expected = tune(tmp_path / "plain")

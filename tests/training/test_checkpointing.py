@@ -59,9 +59,10 @@ def test_the_gradients_are_those_of_a_plain_step(kind: str, method: str) -> None
     assert any("embed" in name for name in plain) == (method == "full")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_a_run_with_it_ends_as_one_without(tmp_path: Path, method: str) -> None:
-    spec, examples = small_spec(method=method, epochs=4, learning_rate=5e-3), scored_pairs(64)
+    spec, examples = small_spec(method=method, epochs=2, learning_rate=5e-3), scored_pairs(40)
     dev: Examples = scored_pairs(20, 5)
     ends = []
     for name, checkpointing in (("plain", False), ("spared", True)):

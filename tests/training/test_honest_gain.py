@@ -9,7 +9,7 @@ import pytest
 
 from sbert_studio.training.judging.folded import Candidate, judged_by_others, pooled
 
-ROWS, FOLDS, MARKS, RESAMPLES = 75, 4, 7, 300
+ROWS, FOLDS, MARKS, RESAMPLES = 75, 4, 7, 100
 
 
 def simulated(generator: np.random.Generator, gain: float = 0.0) -> tuple[float, float]:
@@ -30,12 +30,13 @@ def simulated(generator: np.random.Generator, gain: float = 0.0) -> tuple[float,
     return found["score"] - 0.8, max(means)
 
 
+@pytest.mark.slow
 def test_under_a_true_zero_the_mean_claim_is_zero() -> None:
     generator = np.random.default_rng(5)
     claims = np.array([simulated(generator) for _ in range(600)])
     honest, naive = claims.mean(axis=0)
     error = claims.std(axis=0) / np.sqrt(len(claims))
-    assert naive > 6 * error[1], "choosing on the judged rows claims a gain where there is none"
+    assert naive > 6 * error[1], "choosing on the judged rows claims a gain"
     assert abs(honest) < 2.5 * error[0]
     assert abs(honest) < 0.25 * naive
 
@@ -87,8 +88,8 @@ def test_a_strength_that_was_chosen_by_looking_at_the_rows_is_never_called_bette
     for after in (by_hand, of_an_earlier_version):
         said = outcome_in_words(before, after)
         assert verdict(after) == ""
-        assert said[0].startswith("strength 0.25 was chosen by hand, by looking at these very rows")
-        assert said[1].startswith("strength 0.5, which the training chose: no difference beyond chance: 0.824")
+        assert said[0].startswith("strength 0.25 was chosen by hand") and "these very rows" in said[0]
+        assert said[1].startswith("strength 0.5, which the training chose") and "no difference beyond chance: 0.824" in said[1]
         card = gain_in_words(before, after)
         assert "chosen by hand" in card and "no difference beyond chance" in card
         assert "better" not in " ".join([*said, card])

@@ -91,12 +91,13 @@ def test_where_it_is_not_quicker_nothing_changes(monkeypatch: pytest.MonkeyPatch
     assert type(network[0]) is nn.Linear
 
 
+@pytest.mark.slow
 @needs_onednn
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_a_training_uses_them_and_leaves_plain_ones(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder, calls, product = tiny_encoder(), [], linear._product
     monkeypatch.setattr(linear, "_product", lambda *arguments: calls.append(1) or product(*arguments))
-    train(small_spec(epochs=1, method=method, lora_r=4), scored_pairs(), Told(), never, encoder=encoder, folder=tmp_path)
+    train(small_spec(epochs=1, method=method, lora_r=4), scored_pairs(24), Told(), never, encoder=encoder, folder=tmp_path)
     assert calls
     assert not any(isinstance(module, QuickLinear) for module in encoder.modules())

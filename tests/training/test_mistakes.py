@@ -93,16 +93,18 @@ def test_a_triplet_and_a_partner_are_mistakes_where_another_is_nearer() -> None:
         assert left[place] @ right[misled] > left[place] @ right[place]
 
 
+@pytest.mark.slow
 def test_a_run_keeps_those_of_the_model_that_it_leaves(tmp_path: Path) -> None:
     encoder, dev = tiny_encoder(), scored_pairs(20, seed=7)
-    outcome = train(small_spec(), scored_pairs(), Told(), never, encoder=encoder, folder=tmp_path, dev=dev)
+    outcome = train(small_spec(epochs=1), scored_pairs(24), Told(), never, encoder=encoder, folder=tmp_path, dev=dev)
     found = read(tmp_path / MISTAKES)
     assert found is not None and found["rows"] == 20 and found["strength"] == outcome.after["strength"]
     assert found["worst"] == worst(encoder, dev)["worst"]
 
 
+@pytest.mark.slow
 def test_in_folds_they_are_those_of_models_that_had_not_seen_the_row(tmp_path: Path) -> None:
-    spec, examples = small_spec(judge="folds"), scored_pairs()
+    spec, examples = small_spec(judge="folds", epochs=0.5), scored_pairs(40)
     outcome = run_trials(spec, examples, Told(), never, load=load, folder=tmp_path)
     found = read(tmp_path / MISTAKES)
     assert found is not None and found["rows"] == len(examples) and found["strength"] == outcome.after["strength"]

@@ -47,9 +47,10 @@ def triplets(count: int = 64) -> Examples:
     return Examples("triplets", (*pairs.texts, negatives), None, pairs.lines)
 
 
+@pytest.mark.slow
 def test_the_loss_goes_down_and_the_held_out_score_up(tmp_path: Path) -> None:
     told, dev = Told(), scored_pairs(60, seed=7)
-    outcome = run(tmp_path, tiny_poly(), scored_pairs(160), told, dev=dev, epochs=6, dropout=0.0)
+    outcome = run(tmp_path, tiny_poly(), scored_pairs(120), told, dev=dev, epochs=4, learning_rate=3e-3, dropout=0.0)
     losses = [event.loss for event in told.of(Step)]
     assert isinstance(told[0], Started) and told[0].objective == "cosine"
     assert losses[-1] < losses[0]
@@ -60,13 +61,14 @@ def test_the_loss_goes_down_and_the_held_out_score_up(tmp_path: Path) -> None:
     assert outcome.after["pair"]["mse"] == pytest.approx(error, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("examples", "dev", "objective", "metric"),
     [
-        (positive_pairs(80), positive_pairs(30, 5), "in_batch", "mrr_at_10"),
-        (triplets(80), None, "in_batch", "accuracy"),
-        (yes_or_no(80), yes_or_no(40, 5), "cosent", "average_precision"),
-        (labelled_pairs(80), labelled_pairs(40, 5), "cosent", "spearman"),
+        (positive_pairs(24), positive_pairs(30, 5), "in_batch", "mrr_at_10"),
+        (triplets(40), None, "in_batch", "accuracy"),
+        (yes_or_no(24), yes_or_no(40, 5), "cosent", "average_precision"),
+        (labelled_pairs(24), labelled_pairs(40, 5), "cosent", "spearman"),
     ],
     ids=["positive", "triplets", "two labels", "three labels"],
 )
@@ -78,30 +80,34 @@ def test_every_kind_of_pairs_is_learned_and_judged(
     assert (told[0].objective, outcome.after["metric"], outcome.status) == (objective, metric, "finished")
 
 
+@pytest.mark.slow
 def test_half_precision_learns_too(tmp_path: Path) -> None:
-    outcome = run(tmp_path, tiny_poly(), positive_pairs(40), dev=positive_pairs(20, 5), epochs=1, precision="bfloat16", micro_batch=3)
+    outcome = run(tmp_path, tiny_poly(), positive_pairs(24), dev=positive_pairs(20, 5), epochs=1, precision="bfloat16", micro_batch=3)
     assert outcome.status == "finished" and np.isfinite(outcome.after["score"])
 
 
+@pytest.mark.slow
 def test_positives_of_labelled_pairs_are_found_in_their_batch(tmp_path: Path) -> None:
     told = Told()
-    run(tmp_path, tiny_poly(), yes_or_no(80), told, dev=yes_or_no(40, 5), objective="in_batch", epochs=4, dropout=0.0)
+    run(tmp_path, tiny_poly(), yes_or_no(80), told, dev=yes_or_no(40, 5), objective="in_batch", epochs=2, learning_rate=3e-3, dropout=0.0)
     losses = [event.loss for event in told.of(Step)]
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.slow
 def test_all_weights_learn_the_codes_with_them(tmp_path: Path) -> None:
     poly = tiny_poly()
     before = {name: value.clone() for name, value in poly.named_parameters()}
-    run(tmp_path, poly, scored_pairs(40), dev=scored_pairs(20, 7), weight_decay=0.0, epochs=1, blend=False)
+    run(tmp_path, poly, scored_pairs(24), dev=scored_pairs(20, 7), weight_decay=0.0, epochs=1, blend=False)
     still = [name for name, value in poly.named_parameters() if torch.equal(value, before[name])]
     assert still == [name for name in before if "token_type" in name and torch.equal(poly.get_parameter(name), before[name])]
     assert "codes" in before and "codes" not in still
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [{}, {"method": "lora", "lora_r": 2, "learning_rate": 1e-2}], ids=["full", "lora"])
 def test_a_stopped_run_that_is_resumed_ends_as_one_that_was_not(tmp_path: Path, values: dict[str, Any]) -> None:
-    spec, examples, dev = poly_spec(epochs=3, objective="in_batch", **values), positive_pairs(), positive_pairs(40, 5)
+    spec, examples, dev = poly_spec(epochs=2, objective="in_batch", **values), positive_pairs(40), positive_pairs(20, 5)
     whole = train(spec, examples, Told(), never, encoder=tiny_poly(), folder=tmp_path / "whole", dev=dev)
     told = Told()
     train(spec, examples, told, lambda: len(told.of(Step)) > 0, encoder=tiny_poly(), folder=tmp_path / "parts", dev=dev)
@@ -132,11 +138,12 @@ def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str) -> N
         torch.testing.assert_close(other, one, atol=1e-5, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_lora_trains_the_codes_in_full_and_keeps_them_with_the_adapter(tmp_path: Path) -> None:
     poly, plain = tiny_poly(), tiny_poly()
     dev = scored_pairs(20, 5)
     values = {"model": "tiny/tiny", "method": "lora", "learning_rate": 1e-2, "lora_r": 4, "blend": False}
-    outcome = run(tmp_path, poly, scored_pairs(), dev=dev, **values)
+    outcome = run(tmp_path, poly, scored_pairs(24), dev=dev, **values)
     loaded = load_poly(outcome.model)
     assert not torch.equal(loaded.codes, plain.codes)
     embeddings = "encoder.backbone.embeddings.word_embeddings.weight"
@@ -151,6 +158,7 @@ def test_lora_trains_the_codes_in_full_and_keeps_them_with_the_adapter(tmp_path:
     np.testing.assert_allclose(again.predict(pairs), loaded.predict(pairs), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_recurrent_network_over_words_gets_codes_of_its_own_width(tmp_path: Path) -> None:
     values = {"recurrent": "gru", "hidden": 12, "bidirectional": True, "learning_rate": 0.01, "epochs": 4}
     told = Told()
@@ -161,22 +169,25 @@ def test_a_recurrent_network_over_words_gets_codes_of_its_own_width(tmp_path: Pa
     assert model.codes.shape == (4, 24) and model.encoder.pooling.mode == "max"
 
 
+@pytest.mark.slow
 def test_a_projection_is_learned_on_both_sides(tmp_path: Path) -> None:
-    outcome = run(tmp_path, tiny_poly(), scored_pairs(), dev=scored_pairs(20, 5), projection=8, epochs=1)
+    outcome = run(tmp_path, tiny_poly(), scored_pairs(16), dev=scored_pairs(20, 5), projection=8, epochs=1)
     model = load_poly(outcome.model)
     assert model.encoder.dim == 8 and model.dim == 5 * 8
 
 
+@pytest.mark.slow
 def test_the_strength_dial_goes_back_to_the_untuned_model(tmp_path: Path) -> None:
     dev = scored_pairs(40, 7)
-    spec = poly_spec(epochs=4)
-    outcome = train(spec, scored_pairs(120), Told(), never, encoder=tiny_poly(), folder=tmp_path, dev=dev)
+    spec = poly_spec(epochs=2)
+    outcome = train(spec, scored_pairs(40), Told(), never, encoder=tiny_poly(), folder=tmp_path, dev=dev)
     assert [mark["strength"] for mark in outcome.after["strengths"]] == [0, 0.25, 0.5, 0.75, 1]
     set_strength(tmp_path, spec, 0.0, load=tiny_poly)
     pairs = list(zip(*dev.texts, strict=True))
     np.testing.assert_array_equal(load_poly(outcome.model).predict(pairs), tiny_poly().predict(pairs))
 
 
+@pytest.mark.slow
 def test_a_rehearsal_reckons_time() -> None:
     estimate = rehearse(poly_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_poly())
     assert estimate.seconds > 0 and estimate.steps in range(33, 37)

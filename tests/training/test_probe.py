@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from sbert_studio.data.examples import build_examples, detect_roles
@@ -45,6 +46,7 @@ def test_without_the_probe_and_without_a_head_nothing_is_fitted() -> None:
     assert not fit_head(small_spec(), build_objective("cosine", {}, dim=encoder.dim), encoder, examples, Processes(CPU))
 
 
+@pytest.mark.slow
 def test_a_probe_spares_what_the_encoder_knew(tmp_path: Path) -> None:
     """The cosines of an encoder that learns random labels: they stay nearer to what they were with a fitted head."""
     moved = {}
@@ -53,12 +55,13 @@ def test_a_probe_spares_what_the_encoder_knew(tmp_path: Path) -> None:
     for probe in ("yes", "no"):
         encoder = tiny_encoder()
         spec = small_spec(objective="softmax", objective_params={"probe": probe}, epochs=1, dropout=0.0, dev_fraction=0)
-        train(spec, labelled_pairs(200), Told(), never, encoder=encoder, folder=tmp_path / probe)
+        train(spec, labelled_pairs(120), Told(), never, encoder=encoder, folder=tmp_path / probe)
         now = [torch.from_numpy(encoder.encode(column)) for column in pairs.texts]
         moved[probe] = sum(float((a - b).norm()) for a, b in zip(now, known, strict=True))
     assert moved["yes"] < moved["no"]
 
 
+@pytest.mark.slow
 def test_labels_may_be_judged_by_scores(tmp_path: Path) -> None:
     """A held-out file of another kind picks the best moment by its own measure."""
     pairs = scored_pairs(60, seed=7)
@@ -77,6 +80,6 @@ def test_labels_may_be_judged_by_scores(tmp_path: Path) -> None:
     examples, dev = build_examples(labels, roles)[0], build_like(table, roles)[0]
     assert (examples.kind, dev.kind) == ("labelled_pairs", "scored_pairs")
     told = Told()
-    outcome = train(small_spec(objective="softmax"), examples, told, never, encoder=tiny_encoder(), folder=tmp_path, dev=dev)
+    outcome = train(small_spec(objective="softmax", epochs=0.5), examples, told, never, encoder=tiny_encoder(), folder=tmp_path, dev=dev)
     assert outcome.before["metric"] == "cosine_spearman"
     assert told.of(Evaluated)[0].scores["task"] == "sts"

@@ -1,80 +1,138 @@
-"""Two processes on a CPU, as torchrun and as accelerate start them, against one at the same global batch."""
+"""Two processes on a CPU, as torchrun and as accelerate start them, against one at the same global batch.
+
+Both launchers run in this process and start the two workers, so that PyTorch is imported by the workers only.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_studio import write_model, write_pairs
+import torch
+from tiny_studio import write_pairs
 
+from sbert_studio.cli.main import run as run_command
+from sbert_studio.objectives.gather import process_count
 from sbert_studio.runs.records.store import Store
 from sbert_studio.settings import launched_alone
+from sbert_studio.training.loop import throughput
 
 from .tiny import weights
+from .together import BATCH_SIZE, DATA, EPOCHS, GATHERED, ROWS, SHARES, gathered_step, own_loss, train_each
 
 SCRIPT = Path(__file__).with_name("together.py")
-# On a CPU accelerate starts companions only when told multi_gpu: with --cpu it starts one process, whatever number is asked for.
-LAUNCHERS = {
-    "torchrun": ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"],
-    "accelerate": ["-m", "accelerate.commands.accelerate_cli", "launch", "--multi_gpu", "--num_processes", "2", "--main_process_port", "0"],
-}
-TOGETHER = ["2 processes train together, each on its share of every batch"]
 
 
-def python(*arguments: object, **environment: str) -> str:
-    command = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=250, check=False, env={**os.environ, "OMP_NUM_THREADS": "1", **environment}
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+@contextmanager
+def launching() -> Iterator[None]:
+    """Put back what a launcher changes of the process that it runs in: signal handlers and the number of threads."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        try:
+            yield
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
 
-def script(folder: Path, *how: str) -> dict[str, Any]:
-    folder.mkdir()
-    python(*how, SCRIPT, folder)
-    found: dict[str, Any] = json.loads((folder / "losses.json").read_text())
-    return found
+def launch_by_accelerate(*arguments: object) -> None:
+    """Run a script as ``accelerate launch`` does.
+
+    On a CPU accelerate starts companions only when told multi_gpu: with --cpu it starts one process, whatever number is asked for.
+    """
+    from accelerate.commands.launch import launch_command, launch_command_parser
+
+    options = ["--multi_gpu", "--num_processes", "2", "--main_process_port", "0"]
+    with launching():
+        launch_command(launch_command_parser().parse_args([*options, *map(str, arguments)]))
 
 
-def test_two_processes_lose_as_one_does(tmp_path: Path) -> None:
-    alone, two = script(tmp_path / "one"), script(tmp_path / "two", *LAUNCHERS["accelerate"])
-    assert alone["notices"] == [] and two["notices"] == TOGETHER
-    for objective, values in alone["losses"].items():
-        assert len(values) == 14
-        assert two["losses"][objective] == pytest.approx(values, abs=1e-4), objective
+def launch_by_torchrun(*arguments: object) -> None:
+    """Run a module as ``torchrun -m`` does."""
+    from torch.distributed.run import main
+
+    with launching():
+        main(["--standalone", "--nproc-per-node", "2", "-m", *map(str, arguments)])
 
 
-def test_the_command_line_trains_with_companions_as_it_is(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two processes under accelerate have written."""
+    folder = tmp_path_factory.mktemp("two")
+    launch_by_accelerate(SCRIPT, folder)
+    return folder
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_two_processes_lose_as_one_does(two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throughput, "_SHOWN_EVERY", 0.0)
+    alone, together = train_each(tmp_path), json.loads((two / "losses.json").read_text(encoding="utf-8"))
+    assert alone["notices"] == []
+    (notice,) = together["notices"]
+    assert notice.startswith("2 processes")
+    assert alone["losses"].keys() == together["losses"].keys() == DATA.keys() | {"cross"}
+    for name, losses in alone["losses"].items():
+        assert len(losses) >= EPOCHS * -(-ROWS // BATCH_SIZE)
+        assert together["losses"][name] == pytest.approx(losses, abs=1e-4), name
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "kind"), GATHERED)
+def test_a_gathered_loss_and_its_averaged_gradient_are_those_of_one_process(name: str, kind: str, two: Path) -> None:
+    """The shares of the two processes differ in size."""
+    assert process_count() == 1
+    loss, gradients = gathered_step(name, kind, slice(0, 9))
+    for rank, share in enumerate(SHARES):
+        found: dict[str, Any] = torch.load(two / f"{name}-{rank}.pt", weights_only=True)
+        assert found["loss"] == pytest.approx(loss, abs=1e-12)
+        for ours, theirs in zip(gradients, found["gradients"], strict=True):
+            assert torch.allclose(ours, theirs, atol=1e-12)
+        assert found["own"] == pytest.approx(own_loss(name, kind, share), abs=1e-12), "evaluation gathers nothing"
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_the_command_line_trains_with_companions_as_it_is(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """``torchrun -m sbert_studio train``: one answer, one run, the same model."""
-    model, pairs, dev = write_model(tmp_path / "model"), write_pairs(tmp_path / "pairs.csv", 64), write_pairs(tmp_path / "dev.csv", 20, 5)
-    command = ["-m", "sbert_studio", "train", pairs, "--dev", dev, "--model", model, "--json"]
+    pairs, dev = write_pairs(tmp_path / "pairs.csv", 34), write_pairs(tmp_path / "dev.csv", 20, 5)
+    command = ["train", str(pairs), "--dev", str(dev), "--model", str(tiny_model), "--json"]
     command += ["--epochs", "2", "--batch-size", "10", "--set", "dropout=0", "--set", "precision=float32"]
-    ends, losses = {}, {}
-    for name, how in {"alone": [], "two": LAUNCHERS["torchrun"]}.items():
+    ends, losses, notices = {}, {}, {}
+    for name in ("alone", "two"):
         home = tmp_path / f"home-{name}"
-        ends[name] = json.loads(python(*how, *command, SBERT_STUDIO_HOME=str(home)))
+        monkeypatch.setenv("SBERT_STUDIO_HOME", str(home))
+        capfd.readouterr()
+        if name == "alone":
+            assert run_command(command) == 0
+        else:
+            launch_by_torchrun("sbert_studio", *command)
+        ends[name] = json.loads(capfd.readouterr().out)
         store = Store(home / "studio.db")
         (run,) = store.runs()
         assert (run.id, run.status) == (ends[name]["run"], "finished")
         events = [body for _, body in store.events(run.id)]
-        notices = [body["message"] for body in events if body["type"] == "notice" and "processes" in body["message"]]
-        assert notices == ([] if name == "alone" else TOGETHER)
+        notices[name] = [body["message"] for body in events if body["type"] == "notice" and "processes" in body["message"]]
         losses[name] = {body["step"]: body["loss"] for body in events if body["type"] == "step"}
+    assert notices["alone"] == [] and [message.split()[:2] for message in notices["two"]] == [["2", "processes"]]
     last = max(losses["alone"])
-    assert ends["two"]["steps"] == ends["alone"]["steps"] == last
+    assert ends["two"]["steps"] == ends["alone"]["steps"] == last == 8
     assert ends["two"]["after"]["score"] == pytest.approx(ends["alone"]["after"]["score"], abs=1e-4)
     assert {1, last} <= losses["two"].keys()
     for step in losses["two"].keys() & losses["alone"].keys():
         assert losses["two"][step] == pytest.approx(losses["alone"][step], abs=1e-4)
-    one, two = (weights(Path(ends[end]["model"])) for end in ("alone", "two"))
+    one, other = (weights(Path(ends[end]["model"])) for end in ("alone", "two"))
     for tensor, values in one.items():
-        assert two[tensor].numpy() == pytest.approx(values.numpy(), abs=1e-4), tensor
+        assert other[tensor].numpy() == pytest.approx(values.numpy(), abs=1e-4), tensor
 
 
 def test_a_launch_that_started_one_process_of_several_is_told() -> None:

@@ -83,37 +83,40 @@ def test_a_label_that_stands_in_one_set_of_rows_alone_gives_no_folds() -> None:
             in_folds(small_spec(judge="folds"), shared, None)
 
 
+@pytest.mark.slow
 def test_a_run_that_nothing_can_judge_says_so_instead_of_a_score_of_nothing(tmp_path: Path) -> None:
     told = Told()
-    outcome = run(small_spec(objective="cosent", accept_alarm="both"), tmp_path / "alone", told, rare(60, 1))
+    outcome = run(small_spec(epochs=0.5, objective="cosent", accept_alarm="both"), tmp_path / "alone", told, rare(60, 1))
     assert outcome.status == "finished" and outcome.before == outcome.after == {}
     assert len(said(told, "nothing measures how good the model is")) == 1 and not told.of(Evaluated)
     told, dev = Told(), rare(30, 10, seed=4)
     assert dev.targets is not None
     outcome = run(
-        small_spec(objective="cosent", accept_alarm="both"),
+        small_spec(epochs=0.5, objective="cosent", accept_alarm="both"),
         tmp_path / "dev",
         told,
         rare(60, 20),
         dev.take(np.flatnonzero(dev.targets == 0)),
     )
     assert outcome.status == "finished" and outcome.after == {}
-    assert said(told, "all 20 held-out rows are labelled “no”, by which one model is as good as another")
+    assert said(told, "all 20 held-out rows are labelled “no”")
 
 
+@pytest.mark.slow
 def test_few_rows_of_a_label_are_told_of_and_make_no_gain_sure(tmp_path: Path) -> None:
     told = Told()
-    outcome = run(small_spec(judge="split", objective="cosent", accept_alarm="both"), tmp_path, told, rare(60, 6))
-    assert said(told, "only 1 of the 6 held-out rows is labelled “yes”: too few to tell a gain from chance")
+    outcome = run(small_spec(epochs=1, judge="split", objective="cosent", accept_alarm="both"), tmp_path, told, rare(60, 6))
+    assert said(told, "only 1 of the 6 held-out rows is labelled “yes”")
     assert 0 < outcome.before["score"] <= 1 and "gain_interval" not in outcome.before
     if outcome.after["strength"]:
         assert "gain_interval" not in outcome.after
     json.dumps([outcome.to_json(), *map(to_json, told)], allow_nan=False)
 
 
+@pytest.mark.slow
 def test_a_run_in_fewer_folds_is_judged_by_all_of_them_and_says_why(tmp_path: Path) -> None:
     told = Told()
-    outcome = run(small_spec(epochs=1, objective="cosent", accept_alarm="both"), tmp_path, told, rare(60, 6))
+    outcome = run(small_spec(epochs=0.5, objective="cosent", accept_alarm="both"), tmp_path, told, rare(60, 6))
     assert outcome.status == "finished"
     assert [event.title for event in told.of(Part)][:-1] == ["fold 1 of 3", "fold 2 of 3", "fold 3 of 3"]
     assert all(score > 0 for score in outcome.after["by_fold"])
@@ -121,11 +124,12 @@ def test_a_run_in_fewer_folds_is_judged_by_all_of_them_and_says_why(tmp_path: Pa
     json.dumps(outcome.to_json(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_of_asked_for_folds_those_without_a_score_take_no_part_in_the_mean(tmp_path: Path) -> None:
     told, examples = Told(), rare(60, 2)
     judged = [not all_alike(held) for _, held in folds(examples, 4)]
     assert judged.count(True) == 2
-    outcome = run(small_spec(folds=4, epochs=1, objective="cosent", accept_alarm="both"), tmp_path, told, examples)
+    outcome = run(small_spec(folds=4, epochs=0.5, objective="cosent", accept_alarm="both"), tmp_path, told, examples)
     assert outcome.status == "finished"
     ended = told.of(PartEnded)
     assert [bool(event.after) for event in ended] == judged
@@ -150,19 +154,23 @@ def test_rows_too_few_to_show_an_order_in_every_resample_say_no_opposite() -> No
     assert below_chance(encoder, [opposite], [Evaluator(opposite)(encoder)]) is not None
 
 
-@pytest.mark.parametrize("rows", [20, 22, 24, 29])
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [20, 29])
 def test_the_fewest_rows_that_are_judged_in_folds_get_a_verdict(tmp_path: Path, rows: int) -> None:
     """No fold is so small that its resamples are not defined, which would leave a gain by chance without a word of doubt."""
-    assert min(len(member.held) for member in in_folds(small_spec(), scored_pairs(rows), None) if member.held is not None) >= FEWEST_DRAWN
-    after = run(small_spec(epochs=2, learning_rate=3e-3), tmp_path, Told(), scored_pairs(rows)).after
+    for number in range(rows, rows + 9):
+        held = [member.held for member in in_folds(small_spec(), scored_pairs(number), None)]
+        assert held and all(fold is not None and len(fold) >= FEWEST_DRAWN for fold in held)
+    after = run(small_spec(epochs=1, learning_rate=3e-3), tmp_path, Told(), scored_pairs(rows)).after
     low, high = after["gain_interval"]
     assert len(after["interval"]) == 2 and low <= high
 
 
+@pytest.mark.slow
 def test_a_handful_of_held_out_rows_is_said_to_tell_nothing(tmp_path: Path) -> None:
     told = Told()
     after = run(small_spec(epochs=1, judge="split", blend=False), tmp_path / "split", told, scored_pairs(30)).after
-    assert said(told, "3 held-out rows: too few to tell a gain from chance") and "gain_interval" not in after
+    assert said(told, "3 held-out rows: too few") and "gain_interval" not in after
     more = Told()
-    run(small_spec(epochs=1), tmp_path / "dev", more, scored_pairs(30), scored_pairs(40, 5))
+    run(small_spec(epochs=0.5), tmp_path / "dev", more, scored_pairs(30), scored_pairs(40, 5))
     assert not said(more, "too few")
