@@ -1,9 +1,46 @@
-"""The Models tab."""
+"""The Models tab: what can be chosen, and static embeddings trained from a file."""
 
 from __future__ import annotations
+
+from playwright.sync_api import Locator, expect
 
 from .tab import Tab
 
 
 class ModelsTab(Tab):
     title = "Models"
+
+    @property
+    def cards(self) -> Locator:
+        """The models and runs that are listed."""
+        return self.at("#models-cards .sb-card")
+
+    def select(self, name: str) -> None:
+        """Click the card of a model or run and wait for its facts."""
+        self.open()
+        self.cards.filter(has_text=name).first.click()
+        expect(self.at("#models-facts dl").first).to_be_visible()
+
+    @property
+    def embeddings_job(self) -> Locator:
+        """The state of the static embeddings being trained, or of the latest."""
+        return self.at("#fit-job")
+
+    def open_embeddings(self) -> None:
+        """Open the form that trains static embeddings."""
+        self.open()
+        section = self.at("#fit-open > button")
+        if "open" not in (section.get_attribute("class") or "").split():
+            section.click()
+
+    def train_embeddings(self, name: str, file_name: str, text: str, dimensions: int) -> None:
+        """Train static embeddings from a file, wait until they are finished and listed."""
+        self.open_embeddings()
+        self.app.upload("fit-file", file_name, text)
+        expect(self.at("#fit-chosen")).to_contain_text(file_name)
+        self.at("#fit-settings > button").click()
+        self.app.fill("#fit-glove-width", str(dimensions))
+        self.app.fill("#fit-name", name)
+        self.at("#fit-go").click()
+        expect(self.embeddings_job.locator(".sb-finished")).to_be_visible()
+        expect(self.cards.filter(has_text=name).first).to_be_visible()
