@@ -1,9 +1,98 @@
-"""The Evaluate tab."""
+"""The Evaluate tab: models scored on a table, the leaderboard, and what changed from one model to another."""
 
 from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
 
 from .tab import Tab
 
 
+class Changes:
+    """What changed from one model to another: in the page, or in a saved file that was opened."""
+
+    def __init__(self, page: Page, root: Locator) -> None:
+        self.page, self.root = page, root
+
+    def expect_drawn(self, share: int) -> None:
+        """Wait until the second map is drawn at a share of the way from the first model (0) to the second (1)."""
+        expect(self.root.locator(".sb-changed-maps")).to_have_attribute("data-drawn", str(share))
+
+    @property
+    def list(self) -> Locator:
+        return self.root.locator(".sb-changed-list")
+
+    @property
+    def queries(self) -> Locator:
+        return self.root.locator(".sb-changed-query")
+
+    def open_first_text(self) -> None:
+        """Click the first listed text and wait for its ten neighbours before and its ten after."""
+        self.list.locator("li button").first.click()
+        expect(self.list.locator(".sb-sides li")).to_have_count(20)
+
+
 class EvaluateTab(Tab):
     title = "Evaluate"
+
+    @property
+    def changes(self) -> Changes:
+        return Changes(self.page, self.at("#changed-view"))
+
+    # The form.
+    @property
+    def models(self) -> Locator:
+        """The models that are chosen, each with a button that removes it."""
+        return self.at("#evaluate-models .token")
+
+    def choose_models(self, *names: str) -> None:
+        """Choose these models and no others."""
+        self.app.settle()
+        remove = self.at("#evaluate-models .token-remove:not(.hidden)")
+        while left := self.models.count():
+            remove.last.click()
+            expect(self.models).to_have_count(left - 1)
+        for name in names:
+            self.app.choose("#evaluate-models", name)
+            self.page.keyboard.press("Escape")
+        expect(self.models).to_have_text(list(names))
+
+    def upload(self, name: str, text: str) -> None:
+        self.app.upload("evaluate-file", name, text)
+        expect(self.file).to_contain_text(name.removesuffix(".csv"))
+        self.app.settle()
+
+    @property
+    def file(self) -> Locator:
+        return self.at("#evaluate-file")
+
+    # The result.
+    @property
+    def verdict(self) -> Locator:
+        """Which model is better, and what the result was made with."""
+        return self.at("#evaluate-said")
+
+    @property
+    def made_with(self) -> Locator:
+        return self.at("#evaluate-said .sb-made")
+
+    @property
+    def scores(self) -> Locator:
+        return self.at("#evaluate-scores")
+
+    @property
+    def rows(self) -> Locator:
+        return self.at("#evaluate-scores tbody tr")
+
+    def column(self, name: str) -> Locator:
+        """The cells of a column of the table of scores."""
+        return self.at(f"#evaluate-scores td[data-name='{name}']")
+
+    # The leaderboard.
+    @property
+    def board_rows(self) -> Locator:
+        return self.at("#board-table tbody tr")
+
+    def choose_board_set(self, name: str) -> None:
+        """Show the leaderboard of one set, whose table has no column of sets."""
+        self.app.choose("#board-set", name)
+        expect(self.at("#board-table [data-name=Set]")).to_have_count(0)
