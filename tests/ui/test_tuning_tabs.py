@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -403,3 +404,12 @@ def test_a_file_that_is_chosen_while_another_model_looks_at_the_one_before_stand
     kept = page.drafts.get(key)
     answer = on_model.__wrapped__(key, page.studio.settings.default_model)
     assert not isinstance(answer, list) and page.drafts.get(key) is kept and meanwhile
+
+
+def test_no_two_handlers_of_one_control_wait_for_their_turn(page: Page) -> None:
+    """Gradio repeats the whole event for each handler that waited: two of them would repeat each other without end."""
+    from sbert_studio.ui.app import _drawn
+
+    waiting = [event for event in _drawn(page.studio, page).fns.values() if event.trigger_mode == "always_last"]
+    inputs = Counter(target for event in waiting for target in set(event.targets) if target[1] == "input")
+    assert inputs and max(inputs.values()) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -183,9 +182,6 @@ def build(studio: Studio, page: Page) -> None:
     deciding = (form.method, form.objective, form.controls["architecture"], form.controls["head"])
     for control in deciding:
         control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **_QUIET)
-    # The others decide about no other control: what is said of the training follows them, and nothing that is being typed is filled anew.
-    others = [control.input for control in form.inputs if control not in deciding]
-    gr.on(others, guarded(partial(said, page)), [draft, page.model, *form.inputs], [why, terminal], trigger_mode="always_last", **_QUIET)
     go.click(
         guarded(on_start),
         [draft, page.model, page.owner, name, page.runs_changed, *pins.inputs, *form.inputs],
@@ -204,7 +200,8 @@ def build(studio: Studio, page: Page) -> None:
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
     page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
-    page.on_load += [_keep_form(page, draft, name, pins, form, data, plan, plan_outputs), run.listen, listed.listen]
+    kept = _keep_form(page, draft, name, pins, form, data, plan, plan_outputs, deciding, [why, terminal])
+    page.on_load += [kept, run.listen, listed.listen]
 
 
 def _keep_form(
@@ -216,8 +213,15 @@ def _keep_form(
     data: DataPanel,
     plan: Callable[..., list[Any]],
     plan_outputs: list[Any],
+    deciding: Sequence[Any],
+    described: list[Any],
 ) -> Callable[[Any], None]:
-    """Have the browser keep what stands in the form; what is told the page's load event fills it again."""
+    """Have the browser keep what stands in the form; what is told the page's load event fills it again.
+
+    Args:
+        deciding: the controls that decide about others.
+        described: the outputs of :func:`said`, which follow all other controls.
+    """
 
     def on_kept(owner: Any, key: str | None, name: str, *values: Any) -> Any:
         if not key or key not in page.drafts:
@@ -228,6 +232,9 @@ def _keep_form(
         except StudioError:
             set_by_hand = dict(now.overrides)  # something is half typed
         return memory.remember(page, owner, now, set_by_hand, name, pinned)
+
+    def on_typed(owner: Any, key: str | None, name: str, model: str, *values: Any) -> list[Any]:
+        return [*said(page, key, model, *values[len(pins.inputs) :]), on_kept(owner, key, name, *values)]
 
     def on_return(owner: Any, saved: Any, model: str, key: str | None) -> Any:
         found = None if key else memory.restore(page, owner, saved, model)
@@ -240,10 +247,14 @@ def _keep_form(
             *pins.filled(pinning.kept(saved.get("pinned"))),
         ]
 
-    kept = [draft.change, name.blur, *(box.blur for box in pins.inputs), *(control.input for control in form.inputs)]
-    gr.on(
-        kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs, *form.inputs], page.kept_form, trigger_mode="always_last", **_QUIET
-    )
+    in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "kept-form"}
+    kept = [draft.change, name.blur, *(box.blur for box in pins.inputs), *(control.input for control in deciding)]
+    gr.on(kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs, *form.inputs], page.kept_form, **in_turn, **_QUIET)
+    # The others decide about no other control: what is said of the training follows them, and nothing that is being typed is filled anew.
+    # One handler does both: Gradio repeats the whole event for each of two that wait for their turn, and they would do so for ever.
+    others = [control.input for control in form.inputs if control not in deciding]
+    inputs = [page.owner, draft, name, page.model, *pins.inputs, *form.inputs]
+    gr.on(others, guarded(on_typed), inputs, [*described, page.kept_form], **in_turn, **_QUIET)
     returned = [*data.outputs, *plan_outputs, name, *pins.outputs]
 
     def listen(loaded: Any) -> None:
