@@ -13,7 +13,7 @@ _TOPICS = {
     "rain": ["will it rain tomorrow", "the weather forecast says heavy rain", "is there a storm coming", "it rained the whole weekend"],
 }
 _TEXT = "cat dog bread river stone milk moon bank card train garden window teacher music winter paper coffee bridge"
-_NOUNS = _TEXT.split()
+WORDS = _TEXT.split()
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -37,7 +37,7 @@ def scored_pairs_csv(rows: int = 40) -> str:
     draw = random.Random(4)
     made = []
     for number in range(rows):
-        left = draw.sample(_NOUNS, 5)
-        right = left[: number % 6] + draw.sample([word for word in _NOUNS if word not in left], 5 - number % 6)
+        left = draw.sample(WORDS, 5)
+        right = left[: number % 6] + draw.sample([word for word in WORDS if word not in left], 5 - number % 6)
         made.append((f"the {' and the '.join(left)}", f"a {' or a '.join(right)}", number % 6))
     return csv_text(("sentence1", "sentence2", "score"), made)

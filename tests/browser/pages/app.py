@@ -17,6 +17,7 @@ from .map import MapTab
 from .models import ModelsTab
 from .search import SearchTab
 from .similarity import SimilarityTab
+from .tray import Tray
 
 TABS = ("Similarity", "Search", "Map", "Fine-tune", "Evaluate", "Models")
 _INTERRUPTED = ("AbortError", "errored out", "Failed to fetch", "network error")
@@ -92,6 +93,10 @@ class App:
     @cached_property
     def basket(self) -> Basket:
         return Basket(self)
+
+    @cached_property
+    def tray(self) -> Tray:
+        return Tray(self)
 
     # Opening and waiting.
     def open(self, query: str = "") -> None:

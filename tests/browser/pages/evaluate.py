@@ -65,6 +65,13 @@ class EvaluateTab(Tab):
     def file(self) -> Locator:
         return self.at("#evaluate-file")
 
+    def evaluate(self, *names: str) -> None:
+        """Press Evaluate and wait for the scores of these models."""
+        self.at("#evaluate-go").click()
+        for name in names:
+            expect(self.rows.filter(has_text=name)).to_have_count(1)
+        expect(self.rows).to_have_count(len(names))
+
     # The result.
     @property
     def verdict(self) -> Locator:

@@ -2,8 +2,111 @@
 
 from __future__ import annotations
 
+import re
+
+from playwright.sync_api import Locator, expect
+
 from .tab import Tab
 
 
 class FineTuneTab(Tab):
     title = "Fine-tune"
+
+    # The file of examples.
+    def upload(self, name: str, text: str) -> None:
+        """Upload a file of examples, in the place of the one before, and wait until it has been read and checked."""
+        clear = self.at("#tune-file").get_by_role("button", name="Clear")
+        if clear.count():
+            clear.first.click()
+            self.app.settle()
+        self.app.upload("tune-file", name, text)
+        expect(self.caption).to_contain_text(name)
+        self.app.settle()
+
+    def choose_sample(self, sample: str) -> None:
+        """Choose one of the sample sets by its id."""
+        self.at(f"#tune-{sample}").click()
+        expect(self.verdict).to_be_visible()
+        self.app.settle()
+
+    @property
+    def caption(self) -> Locator:
+        """The name of the file and its number of rows, above its first rows."""
+        return self.at("#tune-preview .sb-caption")
+
+    @property
+    def verdict(self) -> Locator:
+        """How many rows there are, and of which kind."""
+        return self.at("#tune-findings .sb-verdict")
+
+    @property
+    def changes(self) -> Locator:
+        """What was changed in the file on this page."""
+        return self.at("#tune-findings .sb-changes")
+
+    @property
+    def command(self) -> Locator:
+        """The same training as a line for a terminal."""
+        return self.at("#tune-command")
+
+    # The settings.
+    def set(self, setting: str, value: str) -> None:
+        self.app.fill(f"#tune-{setting}", value)
+
+    def judge_by_one_part(self) -> None:
+        """Open the advanced settings and hold out one part of the rows, since folds would train five times more."""
+        self.at("#tune-advanced > button").click()
+        self.app.choose("#tune-judge", "split")
+
+    # The run.
+    def start(self) -> None:
+        """Press Start with the form as it has settled."""
+        self.app.settle()
+        self.at("#tune-start").click()
+
+    @property
+    def run(self) -> Locator:
+        """The panel of the run that is followed."""
+        return self.at("#tune-run")
+
+    @property
+    def run_name(self) -> Locator:
+        return self.at("#tune-run .sb-run-head strong")
+
+    def expect_run(self, name: str, status: str) -> None:
+        """Wait until the panel shows the run of that name with that status."""
+        expect(self.run_name).to_have_text(name)
+        expect(self.at(f"#tune-run .sb-badge.sb-{status}")).to_be_visible()
+
+    def expect_steps(self) -> None:
+        """Wait until the run has made a step."""
+        expect(self.run).to_contain_text(re.compile(r"Step\s*[1-9]"))
+
+    def record_run_names(self) -> None:
+        """Note from now on which run the panel shows, however short."""
+        self.page.evaluate(
+            """() => {
+              const panel = document.querySelector("#tune-run"), names = (window.shownRuns = []);
+              const note = () => names.push(panel.querySelector(".sb-run-head strong")?.textContent);
+              new MutationObserver(note).observe(panel, { childList: true, subtree: true });
+            }"""
+        )
+
+    def expect_recorded(self, name: str) -> None:
+        """Wait until the run of that name has been shown since :meth:`record_run_names`."""
+        self.page.wait_for_function("(name) => window.shownRuns.includes(name)", arg=name)
+
+    @property
+    def stop(self) -> Locator:
+        return self.at("#tune-stop")
+
+    @property
+    def resume(self) -> Locator:
+        return self.at("#tune-resume")
+
+    def use_model(self) -> None:
+        self.at("#tune-use").click()
+
+    def runs(self, name: str) -> Locator:
+        """The row of a run in the list of those that wait or train."""
+        return self.at("#tune-runs .sb-runs-row").filter(has_text=name)

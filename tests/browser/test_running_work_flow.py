@@ -1,0 +1,137 @@
+"""What is under way: in the tray of the header, in the list of runs and in the title; stopped, found after a reload and resumed."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from playwright.sync_api import expect
+
+from .data import WORDS, csv_text
+from .pages import App
+from .pages.held import HeldAnswer, requests_held
+
+FIRST, SECOND = "The first", "The second"
+_PREDICT = "**/run/predict*"  # what the page asks outside the queue: its timers, and Stop
+_SERVER = "**/component_server*"  # what the tray asks
+
+
+def long_corpus() -> str:
+    """So many long texts that encoding them takes a while on any machine."""
+    draw = random.Random(3)
+    return csv_text(("text",), [(f"{' '.join(draw.choices(WORDS, k=90))} {number}",) for number in range(12_000)])
+
+
+def test_work_is_followed_stopped_and_resumed(app: App) -> None:
+    watch_and_stop_a_map_in_the_tray(app)
+    follow_two_runs(app)
+    stop_the_run_that_waits(app)
+    find_the_run_after_a_reload(app)
+    stop_a_run_while_another_browser_tab_is_looked_at(app)
+    resume_a_run(app)
+    app.forgive_interrupted_requests()
+
+
+def expect_title(app: App, title: str | re.Pattern[str]) -> None:
+    expect(app.page).to_have_title(title)
+
+
+def watch_and_stop_a_map_in_the_tray(app: App) -> None:
+    tray = app.tray
+    tray.open()
+    expect(tray.list.locator("li")).to_have_count(0)
+    app.map.open()
+    app.page.get_by_role("button", name="Choose texts of your own").click()
+    app.upload("map-file", "long.csv", long_corpus())
+    tray.expect_live()
+    tray.open()
+    expect(tray.list).to_contain_text(re.compile(r"Map[\s\S]* · [\d,]+ of 12,000"))
+    expect_title(app, re.compile(r"^\d+% Map – SBERT Studio$"))
+    app.resize(390, 800)
+    app.page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+    app.page.wait_for_function(
+        "(({ left, right }) => left >= 0 && right <= 390)(document.querySelector('#tray-list').getBoundingClientRect())"
+    )
+    app.resize(1280)
+    with requests_held(app.page, _SERVER):
+        tray.stop_button("Map").click()
+        expect(tray.stop_button("Map")).to_have_text("Stopping…")
+    expect(tray.entry("Map").locator(".sb-stopped")).to_be_visible()
+    expect_title(app, "SBERT Studio")
+    expect(app.page.locator("#map-cancel")).to_be_hidden()
+    app.page.keyboard.press("Escape")
+    expect(tray.list).to_be_hidden()
+
+
+def follow_two_runs(app: App) -> None:
+    """An answer about the first run that comes after the second was started does not stay."""
+    form, page = app.fine_tune, app.page
+    form.open()
+    form.choose_sample("triplets")
+    form.judge_by_one_part()
+    form.set("epochs", "1000")
+    form.set("name", FIRST)
+    form.start()
+    expect(form.run_name).to_have_text(FIRST)
+    late = HeldAnswer(page, _PREDICT, f'"title":"{FIRST}"')
+    late.wait()
+    form.set("name", SECOND)
+    form.start()
+    expect(form.run_name).to_have_text(SECOND)
+    expect(form.runs(SECOND)).to_contain_text("1 before it")
+    form.record_run_names()
+    late.release()
+    form.expect_recorded(FIRST)
+    expect(form.run_name).to_have_text(SECOND)
+    expect(form.at("#tune-runs .sb-runs-row")).to_have_count(2)
+    form.runs(FIRST).get_by_role("button", name="Follow").click()
+    expect(form.run_name).to_have_text(FIRST)
+    form.expect_steps()
+
+
+def stop_the_run_that_waits(app: App) -> None:
+    form = app.fine_tune
+    form.runs(SECOND).get_by_role("button", name="Stop").click()
+    expect(form.at("#tune-runs .sb-runs")).to_be_hidden()
+    form.expect_run(FIRST, "running")
+
+
+def find_the_run_after_a_reload(app: App) -> None:
+    """The tray lists it without its tab being opened, and leads to the tab."""
+    tray, form = app.tray, app.fine_tune
+    app.open()
+    app.forgive_interrupted_requests()
+    tray.expect_live()
+    tray.open()
+    expect(tray.entry(FIRST)).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+[\s\S]*rows a second"))
+    tray.entry(FIRST).get_by_role("button", name=FIRST, exact=True).click()
+    form.expect_run(FIRST, "running")
+    expect(form.stop).to_be_visible()
+
+
+def stop_a_run_while_another_browser_tab_is_looked_at(app: App) -> None:
+    """Stop says so before any answer comes; the title tells the end until somebody looks."""
+    form, page = app.fine_tune, app.page
+    with requests_held(page, _PREDICT):
+        form.stop.click()
+        expect(form.stop).to_have_class(re.compile("sb-stopping"))
+        page.evaluate("Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })")
+    expect_title(app, f"■ {FIRST}: stopped – SBERT Studio")
+    form.expect_run(FIRST, "stopped")
+    page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+    expect_title(app, "SBERT Studio")
+
+
+def resume_a_run(app: App) -> None:
+    """A run that goes on ends where the tray stops it; what it learned until then is a model."""
+    form, tray = app.fine_tune, app.tray
+    form.resume.click()
+    form.expect_run(FIRST, "running")
+    expect(form.resume).to_be_hidden()
+    tray.expect_live()
+    tray.open()
+    tray.stop_button(FIRST).click()
+    form.expect_run(FIRST, "stopped")
+    expect(form.resume).to_be_visible()
+    expect(form.at("#tune-use")).to_be_visible()
+    expect(form.stop).to_be_hidden()

@@ -1,0 +1,106 @@
+"""A file of examples is fixed, converted, downloaded and brought back; one that can be read in two ways is asked about."""
+
+from __future__ import annotations
+
+import random
+
+from playwright.sync_api import expect
+
+from .data import WORDS, csv_text
+from .pages import App
+
+HOSTILE = "<img src=x onerror=alert(1)> ${alert(2)}"
+
+
+def pairs_with_a_fault() -> str:
+    """Forty scored pairs, and a row with one text only."""
+    rows = [(f"text {number} of the one kind", f"words {number} of the other", number % 6) for number in range(40)]
+    return csv_text(("sentence1", "sentence2", "score"), [*rows, ("only one side", "", 3)])
+
+
+def doubtful_pairs() -> str:
+    """Pairs with labels of no language that stand beside their texts by chance, a hostile text among them."""
+    draw = random.Random(3)
+    labels = ["glorp", "blarg"] * 40
+    draw.shuffle(labels)
+    rows = [(" ".join(draw.sample(WORDS, 5)), f"{' '.join(draw.sample(WORDS, 4))} {HOSTILE}", label) for label in labels]
+    return csv_text(("left", "right", "tag"), rows)
+
+
+def test_a_file_of_examples_is_fixed_converted_and_asked_about(app: App) -> None:
+    app.fine_tune.open()
+    fix_convert_and_download(app)
+    undo(app)
+    change_the_scale(app)
+    answer_a_question(app)
+    train_on_the_answer(app)
+
+
+def fix_convert_and_download(app: App) -> None:
+    form, page = app.fine_tune, app.page
+    form.upload("mine.csv", pairs_with_a_fault())
+    expect(form.verdict).to_contain_text("41 rows")
+    expect(form.at("#tune-mended")).to_be_hidden()
+    fix = page.get_by_role("button", name="Remove 1 row from the file")
+    fix.click()
+    expect(form.verdict).to_contain_text("40 rows")
+    expect(form.changes).to_contain_text("Remove 1 row")
+    form.at("#tune-findings .sb-offers button").filter(has_text="0/1 labels").click()
+    expect(form.verdict).to_contain_text("Pairs with a label")
+    expect(form.changes).to_contain_text("Remove 1 row")
+    expect(form.changes).to_contain_text("0/1 labels")
+    expect(form.command).to_contain_text("mine-mended.csv")
+    name, content = app.download(form.at("#tune-mended"))
+    header, *rows = content.decode().splitlines()
+    assert name == "mine-mended.csv" and header.endswith("label") and len(rows) == 40
+
+
+def undo(app: App) -> None:
+    form = app.fine_tune
+    app.page.get_by_role("button", name="Undo", exact=True).click()
+    expect(form.verdict).to_contain_text("41 rows")
+    expect(form.changes).to_have_count(0)
+
+
+def change_the_scale(app: App) -> None:
+    """A number counts once Enter is pressed; one that is refused can be put right."""
+    form = app.fine_tune
+
+    def highest(score: str) -> None:
+        app.settle()
+        form.at("#tune-high input").fill(score)
+        form.at("#tune-high input").press("Enter")
+
+    highest("10")
+    expect(form.verdict).to_contain_text("divided by 10")
+    expect(form.command).to_contain_text("--scale 0-10")
+    highest("0")
+    expect(form.at("#tune-findings .sb-error")).to_contain_text("is empty")
+    highest("20")
+    expect(form.verdict).to_contain_text("divided by 20")
+
+
+def answer_a_question(app: App) -> None:
+    """The question stands above Start, with rows of the file as text; Start waits for the answer, which is one click."""
+    form = app.fine_tune
+    questions = form.at("#tune-questions")
+    form.upload("doubtful.csv", doubtful_pairs())
+    expect(questions.locator(".sb-question")).to_be_visible()
+    for text in ("glorp", "blarg", HOSTILE):
+        expect(questions).to_contain_text(text)
+    app.expect_nothing_ran()
+    above, below = questions.bounding_box(), form.at("#tune-start").bounding_box()
+    assert above is not None and below is not None and above["y"] + above["height"] <= below["y"]
+    form.set("epochs", "1")
+    form.start()
+    expect(app.toast.filter(has_text="uestion is open")).to_be_visible()
+    expect(form.run_name).to_have_count(0)
+    questions.get_by_role("button", name="the other way round").click()
+    expect(questions.locator(".sb-question")).to_be_hidden()
+    expect(form.command).to_contain_text("--order")
+
+
+def train_on_the_answer(app: App) -> None:
+    """The labels stand there by chance, so that the run may find that they say the opposite of the model, and ask in its turn."""
+    app.fine_tune.start()
+    expect(app.page.locator("#tune-run .sb-finished, #tune-run .sb-asks")).to_be_visible()
