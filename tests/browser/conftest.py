@@ -18,7 +18,7 @@ from waiting import wait_until
 
 from .chromium import FLAGS, find_chromium
 from .pages import App
-from .tiny import MODEL_NAME, write_page_model
+from .tiny import MODEL_NAME, write_package
 
 ROOT = Path(__file__).resolve().parents[2]
 _WAIT = int(os.environ.get("W", "90000"))  # milliseconds for anything to appear; a busy machine is slow, a broken page never shows it
@@ -44,18 +44,18 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     home = tmp_path_factory.mktemp("app")
-    log = home / "app.log"
+    log, packages = home / "app.log", write_package(home / "packages")
     environ = {
         **os.environ,
         "SBERT_STUDIO_HOME": str(home / "data"),
         "SBERT_STUDIO_DEVICE": "cpu",
-        "SBERT_STUDIO_MODEL": str(write_page_model(home / MODEL_NAME)),
+        "SBERT_STUDIO_MODEL": MODEL_NAME,
         "SBERT_STUDIO_POLL_SECONDS": _POLL,
         "HF_HUB_OFFLINE": "1",
     }
     with log.open("w") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.browser.serve", "app", "--port", str(port)],
+            [sys.executable, "-m", "tests.browser.serve", str(packages), "app", "--port", str(port)],
             cwd=ROOT,
             env=environ,
             stdout=out,

@@ -1,11 +1,13 @@
-"""The app of the browser tests: the real one, except that a search for "hold FILE" waits until FILE exists.
+"""The app of the browser tests: the real one, with two additions. Started by ``python -m tests.browser.serve PACKAGES app``.
 
-So a test has a search under way for as long as it wants, on a machine of any speed. Started by ``python -m tests.browser.serve app``.
+The random model in the folder PACKAGES is one of the bundled models, under its own name. And a search for "hold FILE" waits until FILE
+exists, so that a test has a search under way for as long as it wants, on a machine of any speed.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,9 @@ from waiting import wait_until
 
 from sbert_studio.cli import main
 from sbert_studio.data.progress import checkpoint
+from sbert_studio.encoders.storage.bundled import BUNDLED, Bundled
 from sbert_studio.studio.exploring import Exploring
+from tests.browser.tiny import MODEL_NAME, PACKAGE
 
 HOLD = "hold "
 BEGUN = ".begun"  # added to the name of the file that tells the test that its search is under way
@@ -38,6 +42,17 @@ def hold_searches() -> None:
     Exploring.search = hold  # type: ignore[method-assign]
 
 
+def bundle_the_small_model(packages: str) -> None:
+    """List the model that :func:`~tests.browser.tiny.write_package` wrote first among the bundled ones."""
+    sys.path.insert(0, packages)
+    weights = Path(packages) / PACKAGE / MODEL_NAME / "model.safetensors"
+    others = dict(BUNDLED)
+    BUNDLED.clear()
+    BUNDLED[MODEL_NAME] = Bundled(PACKAGE, MODEL_NAME, hashlib.sha256(weights.read_bytes()).hexdigest(), f"tests/{MODEL_NAME}")
+    BUNDLED.update(others)
+
+
 if __name__ == "__main__":
+    bundle_the_small_model(sys.argv[1])
     hold_searches()
-    main()
+    main(sys.argv[2:])

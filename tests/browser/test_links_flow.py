@@ -72,12 +72,12 @@ def mark_results_of_another_corpus(app: App) -> None:
     page, search = app.page, app.search
     page.click("#search-go")
     expect(search.made_with).to_contain_text("Support requests")
-    app.choose_corpus("Questions")
+    app.choose_corpus("Everyday questions")
     expect(search.made_with).to_have_class(re.compile("sb-made-stale"))
     search.made_with.get_by_role("button").click()
     search.expect_hits_made_again()
     expect(search.made_with).not_to_contain_text("Support requests")
-    expect(search.made_with).to_contain_text("Questions")
+    expect(search.made_with).to_contain_text("Everyday questions")
 
 
 def come_back_to_near_duplicates(app: App) -> None:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 MODEL_NAME = "tiny-minilm"
+PACKAGE = "small_model_of_the_browser_tests"
 
 
-def write_page_model(folder: Path) -> Path:
+def write_package(packages: Path) -> Path:
+    """Write a Python package with the model into a folder, as bundled models come, and return the folder."""
+    folder = packages / PACKAGE
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    write_model(folder / MODEL_NAME)
+    return packages
+
+
+def write_model(folder: Path) -> None:
     """Write a random three-layer BERT of 48 dimensions with the vocabulary of all-MiniLM-L6-v2."""
     import torch
     from transformers import AutoTokenizer, BertConfig, BertModel
@@ -18,7 +28,7 @@ def write_page_model(folder: Path) -> Path:
     from sbert_studio.encoders.transformer import TransformerEncoder
     from sbert_studio.workspace import Workspace
 
-    bundled = Catalog(Workspace(folder.parent / "catalog"), device="cpu").resolve("all-MiniLM-L6-v2").path
+    bundled = Catalog(Workspace(folder.parent.parent / "catalog"), device="cpu").resolve("all-MiniLM-L6-v2").path
     tokenizer = AutoTokenizer.from_pretrained(bundled)
     torch.manual_seed(0)
     config = BertConfig(
@@ -31,4 +41,3 @@ def write_page_model(folder: Path) -> Path:
     )
     encoder = TransformerEncoder(BertModel(config), tokenizer, EncoderConfig(max_length=256), name=MODEL_NAME, base="tiny/minilm")
     encoder.save(folder, card=model_card(encoder))
-    return folder
