@@ -158,7 +158,7 @@
       timer = setTimeout(() => (entries.some(live) || !document.hidden ? look() : wait()), entries.some(live) ? POLL : IDLE);
     }
     // Twice: what has just been asked for may not be written down yet, and quick work is not worth a word.
-    stirred = () => { if (!entries.some(live)) for (const share of [0.3, 1.3, 2.8]) setTimeout(look, share * POLL); };
+    stirred = () => { if (!entries.some(live)) for (const later of [300, 1300, 2800]) setTimeout(look, later); };
 
     return (value) => {
       given = value;
