@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import random
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
-from .data import WORDS, csv_text
+from .data import scored_pairs_csv
 from .pages import App
 from .pages.held import HeldAnswer, requests_held
+from .serve import HOLD
 
 FIRST, SECOND = "The first", "The second"
 _PREDICT = "**/run/predict*"  # what the page asks outside the queue: its timers, and Stop
 _SERVER = "**/component_server*"  # what the tray asks
 
 
-def long_corpus() -> str:
-    """So many long texts that encoding them takes a while on any machine."""
-    draw = random.Random(3)
-    return csv_text(("text",), [(f"{' '.join(draw.choices(WORDS, k=90))} {number}",) for number in range(12_000)])
-
-
-def test_work_is_followed_stopped_and_resumed(app: App) -> None:
-    watch_and_stop_a_map_in_the_tray(app)
+def test_work_is_followed_stopped_and_resumed(app: App, tmp_path: Path) -> None:
+    watch_and_stop_a_search_in_the_tray(app, tmp_path / "go on")
     follow_two_runs(app)
     stop_the_run_that_waits(app)
     find_the_run_after_a_reload(app)
@@ -36,29 +31,28 @@ def expect_title(app: App, title: str | re.Pattern[str]) -> None:
     expect(app.page).to_have_title(title)
 
 
-def watch_and_stop_a_map_in_the_tray(app: App) -> None:
+def watch_and_stop_a_search_in_the_tray(app: App, file: Path) -> None:
+    """A search that waits for ``file``, which never comes."""
     tray = app.tray
     tray.open()
     expect(tray.list.locator("li")).to_have_count(0)
-    app.map.open()
-    app.page.get_by_role("button", name="Choose texts of your own").click()
-    app.upload("map-file", "long.csv", long_corpus())
+    app.search.open()
+    app.fill("#search-query", f"{HOLD}{file}")
+    app.page.click("#search-go")
     tray.expect_live()
     tray.open()
-    expect(tray.list).to_contain_text(re.compile(r"Map[\s\S]* · [\d,]+ of 12,000"))
-    expect_title(app, re.compile(r"^\d+% Map – SBERT Studio$"))
+    expect(tray.entry("Search")).to_be_visible()
+    expect_title(app, re.compile(r"Search – SBERT Studio$"))
     app.resize(390, 800)
     app.page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
-    app.page.wait_for_function(
-        "(({ left, right }) => left >= 0 && right <= 390)(document.querySelector('#tray-list').getBoundingClientRect())"
-    )
+    tray.expect_within(390)
     app.resize(1280)
     with requests_held(app.page, _SERVER):
-        tray.stop_button("Map").click()
-        expect(tray.stop_button("Map")).to_have_text("Stopping…")
-    expect(tray.entry("Map").locator(".sb-stopped")).to_be_visible()
+        tray.stop_button("Search").click()
+        expect(tray.stop_button("Search")).to_have_text("Stopping…")
+    expect(tray.entry("Search").locator(".sb-stopped")).to_be_visible()
     expect_title(app, "SBERT Studio")
-    expect(app.page.locator("#map-cancel")).to_be_hidden()
+    expect(app.page.locator("#search-cancel")).to_be_hidden()
     app.page.keyboard.press("Escape")
     expect(tray.list).to_be_hidden()
 
@@ -67,7 +61,7 @@ def follow_two_runs(app: App) -> None:
     """An answer about the first run that comes after the second was started does not stay."""
     form, page = app.fine_tune, app.page
     form.open()
-    form.choose_sample("triplets")
+    form.upload("pairs.csv", scored_pairs_csv(300))
     form.judge_by_one_part()
     form.set("epochs", "1000")
     form.set("name", FIRST)
@@ -102,6 +96,7 @@ def find_the_run_after_a_reload(app: App) -> None:
     app.open()
     app.forgive_interrupted_requests()
     tray.expect_live()
+    expect_title(app, re.compile(rf"^\d+% {FIRST} – SBERT Studio$"))
     tray.open()
     expect(tray.entry(FIRST)).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+[\s\S]*rows a second"))
     tray.entry(FIRST).get_by_role("button", name=FIRST, exact=True).click()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,8 @@ from sbert_studio.data.readers.archive import examine
 from sbert_studio.data.tables import read_table
 from sbert_studio.errors import StudioError
 
+Measure = Callable[[Path], tuple[int, str]]
+
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -21,46 +21,6 @@ _SHEET_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 _CELLS = '<row r="1"><c r="A1" t="s"><v>0</v></c></row><row r="2"><c r="A2" t="s"><v>1</v></c></row>'
 
 _MANY = 100_000
-
-# Forks for each path it reads from standard input, so that every file is read in the memory of a fresh process.
-_READER = """
-import os, resource, sys
-import numpy, openpyxl, pandas, pyarrow  # whatever a reader imports is no part of its growth
-from pathlib import Path
-from sbert_studio.data.tables import read_table
-from sbert_studio.errors import StudioError
-for line in sys.stdin:
-    if os.fork():
-        os.wait()
-        continue
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    try:
-        table = read_table(Path(line.rstrip()))
-        found = f"{len(table)} rows to line {table.lines[-1]}: {table.column(table.columns[0])[-1]}"
-    except StudioError as error:
-        found = error
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024, found, flush=True)
-    os._exit(0)
-"""
-
-Measure = Callable[[Path], tuple[int, str]]
-
-
-@pytest.fixture(scope="module")
-def measure() -> Iterator[Measure]:
-    """A function that returns (MiB the memory grew by, rows or error) of reading a file."""
-    with subprocess.Popen([sys.executable, "-c", _READER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
-        assert reader.stdin and reader.stdout
-        source, answers = reader.stdin, reader.stdout
-
-        def read(path: Path) -> tuple[int, str]:
-            source.write(f"{path}\n")
-            source.flush()
-            mebibytes, found = answers.readline().strip().split(" ", 1)
-            return int(mebibytes), found
-
-        yield read
-        source.close()
 
 
 def workbook(path: Path, rows: str = _CELLS, strings: Iterable[bytes] = (b"<si><t>text</t></si>", b"<si><t>some words</t></si>")) -> Path:
