@@ -20,9 +20,9 @@ def requests_held(page: Page, address: str) -> Iterator[None]:
     try:
         yield
     finally:
-        page.unroute(address, hold)
         for route in held:
             route.continue_()
+        page.unroute(address, hold)  # lets go what came meanwhile
 
 
 class HeldAnswer:
