@@ -21,7 +21,7 @@ from tests.training.tiny import Told, labelled_pairs, never, positive_pairs, sco
 from tests.training.tiny_cross import cross_spec, tiny_cross
 
 DATA = {"cosine": scored_pairs, "cosine+cosent": scored_pairs, "softmax": labelled_pairs, "in_batch": positive_pairs}
-ROWS, BATCH_SIZE, EPOCHS = 34, 10, 2  # a smaller batch at the end of each epoch
+ROWS, BATCH_SIZE, EPOCHS = 64, 10, 2  # a smaller batch at the end of each epoch
 GATHERED = [
     ("in_batch", "triplets"),
     ("cosent", "scored_pairs"),
