@@ -38,12 +38,13 @@ def test_every_tab_does_something_on_the_first_click(app: App) -> None:
     app.ask(page.locator("#tune-triplets"))
     expect(page.locator("#tune-findings .sb-verdict")).to_contain_text("Triplets")
     app.evaluate.open()
+    app.evaluate.choose_models(MODEL_NAME)  # the form of an earlier flow may have come back: visitors of one machine are one
     app.ask(page.locator("#evaluate-go"))
     scores, answers = page.locator("#evaluate-scores tbody tr"), page.locator("#evaluate-questions .sb-answers button")
     expect(scores.or_(answers).first).to_be_visible()
     if answers.count():  # the random model gives no evidence of what the scores mean
         answers.first.click()
-    expect(scores.first).to_contain_text(MODEL_NAME)
+    expect(scores.filter(has_text=MODEL_NAME)).to_have_count(1)
     app.models.open()
     app.ask(page.locator("#models-cards .sb-card").first)
     expect(page.locator("#models-facts dl")).to_be_visible()
