@@ -35,7 +35,7 @@ test: .venv/.dev
 	$(BIN)/python tests/browser/chromium.py
 	$(PYTEST) $(ARGS)
 
-# No browser, no other process, no training beyond a few steps: under a minute on two cores.
+# No browser, no other process, no training beyond a few steps.
 quick: .venv/.dev
 	$(PYTEST) -m "not browser and not process and not slow" $(ARGS)
 
