@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+import weakref
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tiny_studio import studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.cli import main
+from sbert_studio.cli.ending import Ending
 
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 4_194_305  # a process id beyond the largest that Linux gives
@@ -36,6 +39,55 @@ def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
     words = capsys.readouterr().err
     assert ended.value.code == 2 and said in words
     assert len(words.strip().splitlines()) == 1, words
+
+
+def terminate_in_a_callback() -> None:
+    """Raise the signal where Python drops what its handler raises."""
+
+    class Thing:
+        pass
+
+    thing = Thing()
+    reference = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGTERM))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "unraisablehook", lambda _: None)
+        del thing
+    assert reference() is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_request_to_terminate_is_not_lost_where_python_drops_the_exception_and_does_not_tear_the_closing() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGALRM)
+    ending, closed = Ending(), False
+
+    def close() -> None:
+        nonlocal closed
+        signal.raise_signal(signal.SIGTERM)
+        closed = True
+
+    with pytest.raises(KeyboardInterrupt), ending.taken(), ExitStack() as studio:
+        studio.callback(close)
+        with ending.heeded():
+            terminate_in_a_callback()
+            assert ending.asked  # and it went on, as nothing was raised here
+            wait_until(lambda: False)
+    assert closed, "a second request tore the closing"
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGALRM)) == before
+
+
+def test_a_request_to_terminate_waits_for_what_would_lose_it() -> None:
+    ending, done = Ending(), False
+
+    def work() -> None:
+        nonlocal done
+        signal.raise_signal(signal.SIGTERM)
+        done = True
+
+    ending.check()
+    with pytest.raises(KeyboardInterrupt), ending.taken():
+        ending.after(work)
+    assert done and ending.asked
 
 
 @pytest.mark.process

@@ -60,13 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code: 0 done, 2 the user can mend it, 1 a bug; 130 or 143 where it was told to end."""
     given = sys.argv[1:] if arguments is None else arguments
     choose_waiting(given[0] if given else "")
-    with _tidied_when_terminated() as asked:
+    with _tidied_when_terminated(given) as asked:
         code = run(given)
     sys.exit(TERMINATED if code == INTERRUPTED and asked() else code)
 
 
 @contextmanager
-def _tidied_when_terminated() -> Iterator[Callable[[], bool]]:
+def _tidied_when_terminated(given: Sequence[str]) -> Iterator[Callable[[], bool]]:
     """Let a request to terminate end a command as Ctrl-C does, so that it leaves no half-written files; yield whether there was one."""
     asked = threading.Event()
 
@@ -74,7 +74,8 @@ def _tidied_when_terminated() -> Iterator[Callable[[], bool]]:
         asked.set()
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+    page = given[:1] == [serving.app.__name__]  # it takes the signal itself, and until then leaves nothing behind
+    if page or threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield asked.is_set
         return
     signal.signal(signal.SIGTERM, end)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import sys
 import tempfile
-import threading
 import time
 import webbrowser
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ...errors import StudioError
 from ..answers import say
+from ..ending import Ending
 
 _LEFT = 86_400  # seconds
 
@@ -35,18 +34,30 @@ def app(
     desktop: Annotated[bool, typer.Option("--desktop", help="Open a window of its own (needs the extra 'desktop').")] = False,
 ) -> None:
     """Open the studio in the browser."""
+    ending = Ending()
+    try:
+        with ending.taken():
+            _open(ending, host, port, share, mcp, opened, desktop)
+    except BaseException:
+        if not ending.asked:
+            raise
+    _leave_at_once()
+
+
+def _open(ending: Ending, *options: Any) -> None:
     from ...caches import starting
     from ...settings import keep_few_kernels, uploads_of_its_own
 
     keep_few_kernels()
     _remove_left_behind()
     with uploads_of_its_own(), starting() as started:
-        _serve(host, port, share, mcp, opened, desktop, started)
-    _leave_at_once()
+        _serve(ending, started, *options)
 
 
-def _serve(host: str | None, port: int | None, share: bool, mcp: bool, opened: bool, desktop: bool, started: Callable[[], None]) -> None:
-    """Open the page, tell ``started`` once it answers, and stay until it is closed."""
+def _serve(
+    ending: Ending, started: Callable[[], None], host: str | None, port: int | None, share: bool, mcp: bool, opened: bool, desktop: bool
+) -> None:
+    """Open the page, call ``started`` once it answers, and stay until it is closed."""
     from ...settings import Settings, has_screen
 
     settings = Settings.from_env()
@@ -67,8 +78,10 @@ def _serve(host: str | None, port: int | None, share: bool, mcp: bool, opened: b
         settings = replace(settings, port=0)  # a window needs no address that anybody remembers
     _require_free(settings.host, settings.port)
     say("opening the studio; stop it with Ctrl-C")
-    with Studio(settings) as studio, _ending_politely():
-        blocks, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
+    with Studio(settings) as studio, ending.heeded():
+        ready = partial(ending.after, started)
+        blocks, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=ready)
+        ending.check()
         if desktop:
             from ...ui.desktop import show
 
@@ -101,25 +114,6 @@ def _leave_at_once() -> None:
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(0)
-
-
-@contextmanager
-def _ending_politely() -> Iterator[None]:
-    """Take a request to terminate as Ctrl-C: the page closes, and a training keeps its checkpoint."""
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_IGN)  # it is under way; a second one would tear it
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        if signal.getsignal(signal.SIGTERM) is end:
-            signal.signal(signal.SIGTERM, before)
 
 
 def _is_free(host: str, port: int) -> bool:
