@@ -109,15 +109,14 @@ def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path
     }
     process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
 
-    def connect() -> Client | None:
+    def listens() -> bool:
         assert process.poll() is None
-        try:
-            return Client(f"http://127.0.0.1:{port}", verbose=False)
-        except Exception:
-            return None
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
 
     try:
-        client = wait_until(connect, 120)
+        wait_until(listens, 120)
+        client = Client(f"http://127.0.0.1:{port}", verbose=False)
         settings = '{"epochs": 900, "batch_size": 8, "objective": "cosine", "judge": "split"}'
         run = client.predict(handle_file(write_pairs(tmp_path / "pairs.csv")), "auto", "full", settings, "", "x", api_name="/train")
         wait_until(lambda: client.predict(run["id"], 0, api_name="/run")["run"]["step"] >= 5, 60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,26 +42,29 @@ def _room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
 def _imports(path: Path, root: Path = PACKAGE) -> list[tuple[str, str]]:
     """(absolute dotted module, ``at once``, ``when called`` or ``for types``) of each import in a file."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-
-    def within(nodes: Iterable[ast.AST]) -> set[int]:
-        return {id(inner) for node in nodes for inner in ast.walk(node)}
-
-    called = within(node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
-    checked = (node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) in TYPES_ONLY)
-    types = within(inner for node in checked for inner in node.body)
     package = ("sbert_studio", *path.relative_to(root).parts[:-1])
     found = []
-    for node in ast.walk(tree):
-        when = "for types" if id(node) in types else "when called" if id(node) in called else "at once"
-        if isinstance(node, ast.Import):
-            found += [(alias.name, when) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
-            stem = ".".join(part for part in (base, node.module) if part)
-            found += [(f"{stem}.{alias.name}", when) for alias in node.names]
+
+    def visit(nodes: Iterable[ast.AST], when: str) -> None:
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                found.extend((alias.name, when) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+                stem = ".".join(part for part in (base, node.module) if part)
+                found.extend((f"{stem}.{alias.name}", when) for alias in node.names)
+            elif isinstance(node, ast.If) and ast.unparse(node.test) in TYPES_ONLY:
+                visit(node.body, "for types")
+                visit(node.orelse, when)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                visit(node.body, "when called" if when == "at once" else when)
+            elif not isinstance(node, ast.expr):
+                visit(ast.iter_child_nodes(node), when)
+
+    visit(ast.parse(path.read_text(encoding="utf-8")).body, "at once")
     return found
 
 
