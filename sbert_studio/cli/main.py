@@ -9,6 +9,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         # Libraries that print would spoil the one JSON object.
         with redirect_stdout(sys.stderr) if as_json else nullcontext():
-            answer = app(given or ["--help"], prog_name="sbert-studio", standalone_mode=False)
+            answer = _parser()(given or ["--help"], prog_name="sbert-studio", standalone_mode=False)
         if isinstance(answer, Answer):
             write(answer, as_json, stdout)
             stdout.flush()
@@ -118,6 +119,12 @@ def run(arguments: Sequence[str]) -> int:
         return DONE
     except Exception as error:
         return _failed(error, as_json, stdout)
+
+
+@cache
+def _parser() -> Any:
+    """The commands with their options; made once, since Typer reads every signature for it."""
+    return typer.main.get_command(app)
 
 
 def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
