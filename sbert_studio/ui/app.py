@@ -25,9 +25,10 @@ from .look import theme
 from .look.languages import FOLDER, GradioInEnglish, languages, served
 from .page import Page, is_ours
 from .panels.basket import panel as basket
-from .pieces.handlers import guarded, hide_what_is_hidden
+from .pieces.handlers import guarded
 from .pieces.plots import plotly_folder
 from .pieces.views import view
+from .pieces.wiring import hide_hidden_progress, join_events
 from .tray import panel as tray
 from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
@@ -115,7 +116,8 @@ def _drawn(studio: Studio, page: Page) -> Any:
             listen(named)
         for event in (named.then, page.runs_changed.change):
             event(guarded(partial(_models, page)), [page.owner, page.model], page.model, api_visibility="private", show_progress="hidden")
-        hide_what_is_hidden(blocks)
+        hide_hidden_progress(blocks)
+        join_events(blocks)
     return blocks
 
 

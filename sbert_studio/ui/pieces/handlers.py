@@ -117,14 +117,3 @@ def told(progress: Any, words: str) -> Progress:
         progress((done, total) if total else None, desc=words + time_left(done, total, time.monotonic() - since))
 
     return tell
-
-
-def hide_what_is_hidden(blocks: Any) -> None:
-    """Let no component be told how far those works are whose progress is hidden.
-
-    Gradio's page tells it nevertheless, at each step of any work that of all works there have been, past ones too, to every component that
-    each of them fills, and looks for each of these through the whole page: five of the seven seconds that a processor needed to open it.
-    """
-    for work in blocks.fns.values():
-        if work.show_progress == "hidden":
-            work.show_progress_on = []

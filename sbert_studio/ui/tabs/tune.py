@@ -21,6 +21,7 @@ from ..panels.tuning.run_panel import RunPanel
 from ..panels.tuning.settings_form import SettingsForm
 from ..pieces.handlers import guarded
 from ..pieces.views import Value, view
+from ..pieces.wiring import alone
 
 if TYPE_CHECKING:
     from ...studio import Studio
@@ -199,7 +200,7 @@ def build(studio: Studio, page: Page) -> None:
         concurrency_limit=1,
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
-    page.model.change(guarded(on_model), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
+    page.model.change(alone(guarded(on_model)), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
     kept = _keep_form(page, draft, name, pins, form, data, plan, plan_outputs, deciding, [why, terminal])
     page.on_load += [kept, run.listen, listed.listen]
 
@@ -247,8 +248,16 @@ def _keep_form(
             *pins.filled(pinning.kept(saved.get("pinned"))),
         ]
 
+    def on_draft(owner: Any, key: str | None, name: str, *pinned: Any) -> Any:
+        if not key or key not in page.drafts:
+            return gr.skip()
+        now = page.drafts.get(key)
+        return memory.remember(page, owner, now, dict(now.overrides), name, pinning.kept(list(pinned)))
+
     in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "kept-form"}
-    kept = [draft.change, name.blur, *(box.blur for box in pins.inputs), *(control.input for control in deciding)]
+    # A new draft fills the controls, and needs none of their values: Gradio's page looks up every input of all events there have been.
+    draft.change(guarded(on_draft), [page.owner, draft, name, *pins.inputs], page.kept_form, **in_turn, **_QUIET)
+    kept = [name.blur, *(box.blur for box in pins.inputs), *(control.input for control in deciding)]
     gr.on(kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs, *form.inputs], page.kept_form, **in_turn, **_QUIET)
     # The others decide about no other control: what is said of the training follows them, and nothing that is being typed is filled anew.
     # One handler does both: Gradio repeats the whole event for each of two that wait for their turn, and they would do so for ever.
@@ -258,6 +267,6 @@ def _keep_form(
     returned = [*data.outputs, *plan_outputs, name, *pins.outputs]
 
     def listen(loaded: Any) -> None:
-        loaded.then(guarded(on_return), [page.owner, page.kept_form, page.model, draft], returned, **_QUIET)
+        loaded.then(alone(guarded(on_return)), [page.owner, page.kept_form, page.model, draft], returned, **_QUIET)
 
     return listen
