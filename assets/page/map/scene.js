@@ -100,20 +100,23 @@
       over.outline(pen, shape || (kept && value.dims === 2 ? kept.map((at) => over.onScreen(eye, at)) : null), accent);
     }
 
-    // Names are placed anew once the eye rests.
+    // Names are placed anew once the eye rests; until they are drawn, the map is busy.
+    const busy = (on) => root.setAttribute("aria-busy", String(on));
     function settle() {
       clearTimeout(waiting);
+      busy(true);
       waiting = setTimeout(() => {
         [moving, last] = [false, 0];
-        if (!value || !plot.clientWidth) return;
+        if (!value || !plot.clientWidth) return busy(false);
         const pen = above.getContext("2d");
         pen.font = font();
         names.place(eye, points, value.n, hidden, (text) => pen.measureText(text).width);
         root.dataset.labels = names.shown().join("\n");
         render();
+        requestAnimationFrame(() => busy(false));
       }, REST);
     }
-    const stepped = (done) => { moving = !done; render(); if (done) settle(); };
+    const stepped = (done) => { moving = !done; busy(true); render(); if (done) settle(); };
 
     const nearest = (x, y) => mapping.nearest(eye, points, hidden, [x, y], HOVER);
     const around = (row) => mapping.beside(eye, points, hidden, row, BESIDE);

@@ -55,6 +55,11 @@ class Scene:
         expect(self.items).to_have_count(13)
         expect(self.items.first.locator("b")).to_have_text("this text")
 
+    def rest(self) -> None:
+        """Wait until nothing moves, a changed width included, and all names are in their places."""
+        self.page.evaluate("() => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")
+        expect(self.drawing).to_have_attribute("aria-busy", "false")
+
     def colour_by(self, name: str) -> None:
         self.root.locator(".sb-map-colour").select_option(name)
 
