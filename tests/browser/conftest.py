@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from waiting import wait_until
 
 from .chromium import FLAGS, find_chromium
@@ -21,11 +21,12 @@ from .pages import App
 from .tiny import MODEL_NAME, write_package
 
 ROOT = Path(__file__).resolve().parents[2]
-_WAIT = int(os.environ.get("W", "90000"))  # milliseconds for anything to appear; a busy machine is slow, a broken page never shows it
+_WAIT = 90_000  # milliseconds for anything to appear; a busy machine is slow, a broken page never shows it
 _START = 120  # seconds
 _LIMIT = 400  # seconds a flow
-# The page asks for progress four times as often as usual, so that tests wait less.
-_POLL = "0.25"
+# Seconds. Twice as often as usual, so that tests wait less; each time costs some hundredths of a second of processor time.
+_POLL = "0.5"
+_VIEW: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 
 expect.set_options(timeout=_WAIT)
 
@@ -94,8 +95,14 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def usual_context(chromium: Browser) -> BrowserContext:
+    """A browser context that flows use one after the other, so that the page's scripts are fetched and compiled once."""
+    return chromium.new_context(**_VIEW)
+
+
 @pytest.fixture
-def open_app(chromium: Browser, app_url: str) -> Iterator[Callable[..., App]]:
+def open_app(chromium: Browser, usual_context: BrowserContext, app_url: str) -> Iterator[Callable[..., App]]:
     """Opens the page as a new visitor. At the end no visitor may have seen an error, a dialog or a foreign host.
 
     Arguments are those of Playwright's ``new_context``, and ``query`` for the address.
@@ -103,7 +110,8 @@ def open_app(chromium: Browser, app_url: str) -> Iterator[Callable[..., App]]:
     opened: list[App] = []
 
     def make(query: str = "", **options: Any) -> App:
-        context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce", **options)
+        is_usual = not (options or usual_context.pages)
+        context = usual_context if is_usual else chromium.new_context(**_VIEW, **options)
         context.set_default_timeout(_WAIT)
         app = App(context.new_page(), app_url)
         opened.append(app)
@@ -112,8 +120,21 @@ def open_app(chromium: Browser, app_url: str) -> Iterator[Callable[..., App]]:
 
     yield make
     for app in opened:
-        app.page.context.close()
+        context = app.page.context
+        app.page.close()
+        if context is not usual_context:
+            context.close()
+    forget_visitor(usual_context, app_url)
+    for app in opened:
         app.expect_clean()
+
+
+def forget_visitor(context: BrowserContext, url: str) -> None:
+    """Clear all that a page has stored in the context, but its cached scripts."""
+    page = context.new_page()
+    kinds = "cookies,local_storage,indexeddb,service_workers,cache_storage"
+    context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": url, "storageTypes": kinds})
+    page.close()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from .pages import App
 
 SAMPLE, MODEL = "bank_messages", "all-MiniLM-L6-v2"
+_TRAINS = 300_000  # milliseconds: a small processor reads five rows a second
 _GAIN = re.compile(r"of 100 new texts it now puts (\d+) in the right category instead of (\d+)")
 
 
@@ -45,8 +46,8 @@ def train_and_see_the_gain(app: App) -> str:
     pins = form.at("#tune-pins .sb-view")
     form.start()
     expect(pins.locator(".sb-pins li").first).to_contain_text("eaten by the machine")
-    expect(pins.locator(".sb-pin-line")).to_be_visible()  # judged again: there is a line from before to now
-    expect(form.at("#tune-run .sb-badge.sb-finished")).to_be_visible()
+    expect(pins.locator(".sb-pin-line")).to_be_visible(timeout=_TRAINS)  # judged again: there is a line from before to now
+    expect(form.at("#tune-run .sb-badge.sb-finished")).to_be_visible(timeout=_TRAINS)
     expect(pins).to_contain_text("by the model that is kept")
     expect(pins).to_contain_text(re.compile(r"0\.\d{3} → 0\.\d{3}"))
     expect(pins).to_contain_text("among 240 texts")

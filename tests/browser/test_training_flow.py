@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from .data import corpus_csv, scored_pairs_csv
 from .pages import App
 
-TUNED, CROSS, DEFAULT = "My first model", "My reader", "tiny-minilm"
+TUNED, CROSS, REFUSED, DEFAULT = "My first model", "My reader", "Never trained", "tiny-minilm"
 
 
 def test_pairs_become_a_model_that_is_used_evaluated_and_downloaded(app: App) -> None:
@@ -36,9 +36,12 @@ def refuse_a_setting(app: App) -> None:
     form.open()
     form.upload("pairs.csv", scored_pairs_csv())
     form.set("epochs", "many")
+    form.set("name", REFUSED)
     form.start()
     expect(app.toast.filter(has_text="not a number")).to_be_visible()
-    expect(form.run_name).to_have_count(0)
+    app.settle()
+    expect(form.run_name.filter(has_text=REFUSED)).to_have_count(0)
+    expect(form.runs(REFUSED)).to_have_count(0)
 
 
 def train(app: App) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from .basket import Basket
 from .evaluate import EvaluateTab
@@ -20,6 +20,7 @@ from .similarity import SimilarityTab
 from .tray import Tray
 
 TABS = ("Similarity", "Search", "Map", "Fine-tune", "Evaluate", "Models")
+_OFFERED = 2_000  # milliseconds for an open list to offer an option
 _INTERRUPTED = ("AbortError", "errored out", "Failed to fetch", "network error")
 
 # Visible elements that stick out of the right edge and are in no box that scrolls sideways.
@@ -178,25 +179,23 @@ class App:
         self.page.fill(f"{box} input, {box} textarea", text)
 
     def choose(self, dropdown: str, option: str) -> None:
-        """Choose in a dropdown. It is opened again until it offers the option, since an open list does not take in new options."""
+        """Choose in a dropdown. It is opened again until the option can be clicked: an open list closes when new options come."""
         self.settle()
         found = self.page.get_by_role("option", name=option)
 
-        def is_offered() -> bool:
+        def is_chosen() -> bool:
             self.page.click(f"{dropdown} input")
             try:
-                expect(found.first).to_be_visible(timeout=2_000)
-            except AssertionError:
+                expect(found.first).to_be_visible(timeout=_OFFERED)
+                found.first.click(timeout=_OFFERED)
+            except (AssertionError, TimeoutError):
                 self.page.keyboard.press("Escape")
                 self.page.locator(f"{dropdown} input").blur()
                 return False
             return True
 
-        for _ in range(10):
-            if is_offered():
-                found.first.click()
-                return
-        raise AssertionError(f"{option} is not offered in {dropdown}")
+        if not any(is_chosen() for _ in range(10)):
+            raise AssertionError(f"{option} is not offered in {dropdown}")
 
     def upload(self, elem_id: str, name: str, text: str) -> None:
         """Choose a file as the file dialog would, in place of the one that is there; its input is invisible."""
