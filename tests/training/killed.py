@@ -6,6 +6,7 @@ A child kills itself at an event, or before an operation on files, that was chos
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -17,9 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import accelerate  # noqa: F401  imported before the fork, as the next two
-import peft  # noqa: F401
+import accelerate  # noqa: F401  imported before the fork, as the next four
+import peft.utils  # noqa: F401
+import scipy.stats  # noqa: F401
 import torch
+import torch.profiler  # noqa: F401
 
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.trainable import Trainable
@@ -247,6 +250,8 @@ def compare(name: str, folder: Path) -> dict[str, Any]:
 def main(folder: str) -> None:
     """Compare each run, and print what was found as JSON; the error where one could not be compared."""
     general.PAIRS = Path(folder) / "none"  # everyday pairs are no matter here, and each child would encode them
+    gc.collect()
+    gc.freeze()  # a child that looks for cycles among what was imported would copy all of it
     found = {}
     for name in RUNS:
         try:

@@ -11,8 +11,9 @@ import httpx
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
-from tiny_studio import studio_at, write_model, write_pairs
+from tiny_studio import studio_at, write_pairs
 
+from sbert_studio.studio import Studio
 from sbert_studio.ui.app import build, launch
 
 NAMED = {"/similarity", "/search", "/mine", "/map", "/check", "/train", "/run", "/stop", "/evaluate"}
@@ -24,12 +25,23 @@ def file_at(path: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("api")
-    with studio_at(folder / "home", write_model(folder / "tiny")) as studio:
-        blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
-        yield Client(url, verbose=False)
-        blocks.close()
+def studio(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Studio]:
+    with studio_at(tmp_path_factory.mktemp("api"), model_folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(studio: Studio) -> Iterator[Client]:
+    blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
+    yield Client(url, verbose=False)
+    blocks.close()
+
+
+@pytest.fixture(scope="module")
+def http(client: Client) -> Iterator[httpx.Client]:
+    """A plain client, which keeps its connections."""
+    with httpx.Client(base_url=f"{client.src.rstrip('/')}/gradio_api", timeout=60, trust_env=False) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +62,16 @@ def test_similarity_and_search_answer_without_a_session(client: Client, pairs: P
     assert len(client.predict(handle_file(pairs), 4, "", "", api_name="/mine")["pairs"]) == 4
 
 
-def test_check_train_run_and_evaluate_follow_one_another(client: Client, pairs: Path) -> None:
+def test_check_train_run_and_evaluate_follow_one_another(client: Client, studio: Studio, pairs: Path) -> None:
     assert client.predict(handle_file(pairs), "", api_name="/check")["kind"] == "scored_pairs"
-    run = client.predict(handle_file(pairs), "cosine", "full", '{"epochs": 0.5, "batch_size": 8}', "", "x", api_name="/train")
-    cursor, status = 0, run["status"]
-    for _ in range(600):
-        seen = client.predict(run["id"], cursor, api_name="/run")
-        cursor, status = seen["cursor"] or cursor, seen["run"]["status"]
-        if status not in ("queued", "running"):
-            break
-    assert status == "finished"
+    settings = '{"epochs": 0.5, "batch_size": 8, "judge": "split"}'
+    run = client.predict(handle_file(pairs), "cosine", "full", settings, "", "x", api_name="/train")
+    first = client.predict(run["id"], 0, api_name="/run")
+    assert studio.runner.wait(run["id"], 300)
+    seen = client.predict(run["id"], first["cursor"] or 0, api_name="/run")
+    assert seen["run"]["status"] == "finished"
+    events = [event["type"] for part in (first, seen) for event in part["events"]]
+    assert events.count("started") == events.count("finished") == 1, "each event is told once"
     report = client.predict(handle_file(pairs), run["id"], "auto", api_name="/evaluate")
     assert report["task"] == "sts" and -1 <= report["cosine"]["spearman"] <= 1
 
@@ -72,19 +84,17 @@ def test_several_files_are_judged_and_told_together(client: Client, pairs: Path,
         client.predict(None, "", "auto", suite="STS12", api_name="/evaluate")
 
 
-def test_columns_and_a_first_stage_can_be_named(client: Client, pairs: Path, tmp_path: Path) -> None:
+def test_columns_and_a_first_stage_can_be_named(client: Client, studio: Studio, pairs: Path, tmp_path: Path) -> None:
     odd = tmp_path / "odd.csv"
     odd.write_text(pairs.read_text().replace("sentence1,sentence2,score", "one,two,three"))
     found = client.predict(handle_file(odd), columns="two,one", target="three", scale="0-10", kind="scored pairs", api_name="/check")
     assert (found["roles"]["texts"], found["roles"]["target"], found["roles"]["high"]) == (["two", "one"], "three", 10)
-    settings = '{"epochs": 0.5, "batch_size": 8, "first.epochs": 0.5}'
+    settings = '{"epochs": 0.5, "batch_size": 8, "first.epochs": 0.5, "judge": "split"}'
     run = client.predict(
         handle_file(odd), "cosine", "full", settings, "", "", first=handle_file(pairs), columns="one,two", target="three", api_name="/train"
     )
-    for _ in range(600):
-        seen = client.predict(run["id"], 0, api_name="/run")
-        if seen["run"]["status"] not in ("queued", "running"):
-            break
+    assert studio.runner.wait(run["id"], 300)
+    seen = client.predict(run["id"], 0, api_name="/run")
     assert seen["run"]["status"] == "finished", seen["run"]["message"]
     assert [event["title"] for event in seen["events"] if event["type"] == "part"] == ["first stage", "second stage"]
     with pytest.raises(AppError, match="no scale"):
@@ -118,22 +128,33 @@ def test_what_can_be_mended_is_told_in_words(client: Client, endpoint: str, argu
         ("stop", ["run-0123456789", "guess"], "no run"),
     ],
 )
-def test_no_refusal_is_without_its_reason(client: Client, endpoint: str, data: list[Any], words: str) -> None:
-    address = f"{client.src.rstrip('/')}/gradio_api/call/{endpoint}"
-    event = httpx.post(address, json={"data": data}, timeout=30).json()["event_id"]
-    name, told = httpx.get(f"{address}/{event}", timeout=60).text.strip().split("\n")[:2]
+def test_no_refusal_is_without_its_reason(http: httpx.Client, endpoint: str, data: list[Any], words: str) -> None:
+    event = http.post(f"/call/{endpoint}", json={"data": data}).json()["event_id"]
+    name, told = http.get(f"/call/{endpoint}/{event}").text.strip().split("\n")[:2]
     assert name == "event: error"
     answer = json.loads(told.removeprefix("data: "))
     assert answer["error"] and words in answer["error"], answer
     assert "Traceback" not in told and "root:" not in told
 
 
-def failing(client: Client, endpoint: str, data: list[Any]) -> str:
+@pytest.fixture(scope="module")
+def counts(client: Client) -> dict[str, int]:
+    """How many parameters each endpoint has."""
+    api: dict[str, Any] = client.view_api(return_format="dict")  # type: ignore[assignment]
+    return {name.removeprefix("/"): len(endpoint["parameters"]) for name, endpoint in api["named_endpoints"].items()}
+
+
+@pytest.fixture(scope="module")
+def uploaded(http: httpx.Client, pairs: Path) -> str:
+    """Where the server keeps the file of pairs."""
+    return str(http.post("/upload", files={"files": ("pairs.csv", pairs.read_bytes())}).json()[0])
+
+
+def failing(http: httpx.Client, endpoint: str, data: list[Any]) -> str:
     """What an endpoint says when it is called with ``data`` as it stands; a JSON null stays one."""
-    address = f"{client.src.rstrip('/')}/gradio_api/call/{endpoint}"
     body = json.dumps({"data": data})  # half characters stay escaped
-    event = httpx.post(address, content=body, headers={"Content-Type": "application/json"}, timeout=30).json()["event_id"]
-    name, told = httpx.get(f"{address}/{event}", timeout=60).text.strip().split("\n")[:2]
+    event = http.post(f"/call/{endpoint}", content=body, headers={"Content-Type": "application/json"}).json()["event_id"]
+    name, told = http.get(f"/call/{endpoint}/{event}").text.strip().split("\n")[:2]
     assert name == "event: error", told
     said: str = json.loads(told.removeprefix("data: "))["error"] or ""
     assert len(said) < 5_000
@@ -169,16 +190,14 @@ def failing(client: Client, endpoint: str, data: list[Any]) -> str:
         ("train", ["FILE", "auto", "full", '{"objective": []}', "", "x"], "objective"),
     ],
 )
-def test_nothing_and_too_much_are_refused_in_words(client: Client, pairs: Path, endpoint: str, data: list[Any], words: str) -> None:
-    api: dict[str, Any] = client.view_api(return_format="dict")  # type: ignore[assignment]
-    count = len(api["named_endpoints"][f"/{endpoint}"]["parameters"])
+def test_nothing_and_too_much_are_refused_in_words(
+    http: httpx.Client, counts: dict[str, int], uploaded: str, endpoint: str, data: list[Any], words: str
+) -> None:
+    count = counts[endpoint]
     rest = [None if len(data) + place in (6, 7) and endpoint == "train" else "" for place in range(count - len(data))]
     if endpoint == "train":
         rest[-1] = False
-    name = httpx.post(f"{client.src.rstrip('/')}/gradio_api/upload", files={"files": ("pairs.csv", pairs.read_bytes())}, timeout=30).json()[
-        0
-    ]
-    assert words in failing(client, endpoint, [file_at(name) if value == "FILE" else value for value in data] + rest)
+    assert words in failing(http, endpoint, [file_at(uploaded) if value == "FILE" else value for value in data] + rest)
 
 
 @pytest.mark.parametrize("clusters", ["9" * 5000, "-3", "²", "two", "1e3", "1001"])
@@ -187,8 +206,8 @@ def test_a_number_of_clusters_that_is_none_is_told_in_words(client: Client, pair
         client.predict(handle_file(pairs), clusters, 2, "", "sentence1", api_name="/map")
 
 
-def test_a_run_is_stopped_by_its_token_alone(client: Client, pairs: Path) -> None:
-    settings = '{"epochs": 900, "batch_size": 8}'
+def test_a_run_is_stopped_by_its_token_alone(client: Client, studio: Studio, pairs: Path) -> None:
+    settings = '{"epochs": 900, "batch_size": 8, "judge": "split"}'
     mine, others = (client.predict(handle_file(pairs), "cosine", "full", settings, "", "x", api_name="/train") for _ in range(2))
     assert len(mine["token"]) == 40 and mine["token"] != others["token"]
     for guess in ("", "x", others["token"], mine["token"][:-1], mine["id"], "ü"):
@@ -196,11 +215,8 @@ def test_a_run_is_stopped_by_its_token_alone(client: Client, pairs: Path) -> Non
             client.predict(mine["id"], guess, api_name="/stop")
     assert client.predict(others["id"], others["token"], api_name="/stop")["status"] == "stopped"
     client.predict(mine["id"], mine["token"], api_name="/stop")
-    for _ in range(600):
-        status = client.predict(mine["id"], 0, api_name="/run")["run"]["status"]
-        if status == "stopped":
-            break
-    assert status == "stopped"
+    assert studio.runner.wait(mine["id"], 300)
+    assert client.predict(mine["id"], 0, api_name="/run")["run"]["status"] == "stopped"
     assert client.predict(mine["id"], mine["token"], api_name="/stop")["status"] == "stopped"
 
 
@@ -214,7 +230,7 @@ def test_a_model_in_the_settings_counts_and_two_models_do_not(client: Client, pa
         client.predict(*arguments, '{"first.model": "one"}', "", "x", api_name="/train")
 
 
-def test_a_shared_page_takes_no_folder_as_a_model(tmp_path: Path) -> None:
-    with studio_at(tmp_path / "home", write_model(tmp_path / "tiny")) as studio:
+def test_a_shared_page_takes_no_folder_as_a_model(tmp_path: Path, model_folder: Path) -> None:
+    with studio_at(tmp_path / "home", model_folder) as studio:
         build(studio, shared=True)
         assert studio.catalog.allow_folders is False

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_studio import quick, write_pairs
+from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
@@ -86,14 +86,22 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     Hub.folder = tmp_path / "hub"
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}", Hub.folder
     server.shutdown()
 
 
-@pytest.fixture
-def run_id(studio: Studio, tmp_path: Path) -> str:
-    return studio.tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(), name="Mine")).id
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Studio]:
+    with studio_at(tmp_path_factory.mktemp("pushing"), model_folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def run_id(studio: Studio, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A finished run. Read only."""
+    pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.csv")
+    return studio.tune.train(TrainRequest(pairs, overrides=quick(), name="Mine")).id
 
 
 def test_a_run_is_pushed_and_opens_again_as_it_was(studio: Studio, run_id: str, hub: tuple[str, Path]) -> None:

@@ -42,7 +42,7 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
     assert answered.plan.roles.labels == draft.plan.roles.labels[::-1]
     assert answered.table is draft.table
     assert "--order" in told.command(answered, "m", "m")
-    planned = drafts.planned(page.studio, answered, None, {"epochs": 0.3, "batch_size": 8})
+    planned = drafts.planned(page.studio, answered, None, {"epochs": 0.3, "batch_size": 8, "judge": "split"})
     begun: list[Any] = []
     submit = page.studio.runner.submit
     monkeypatch.setattr(type(page.studio.tune), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
@@ -89,7 +89,7 @@ def test_texts_with_a_category_are_a_kind_that_can_be_chosen_by_hand(page: Page,
 
 
 def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(page: Page, doubtful: Path) -> None:
-    settings = '{"epochs": 0.3, "batch_size": 8}'
+    settings = '{"epochs": 0.3, "batch_size": 8, "judge": "split"}'
     checked = api.check(page.studio, str(doubtful))
     assert checked["certain"] is False and checked["questions"][0]["options"][0]["choice"]["order"]
     with pytest.raises(StudioError, match="as_read=true") as caught:

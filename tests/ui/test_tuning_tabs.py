@@ -132,7 +132,7 @@ def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(
 
 def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:
     draft = changes.changed(page.studio, data_panel.take(page, pairs, None), "convert", "scored_to_labelled", None)
-    planned = drafts.planned(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax"})
+    planned = drafts.planned(page.studio, draft, None, {"epochs": 0.2, "objective": "softmax", "judge": "split"})
     run = drafts.start(page.studio, planned, "local", "")
     page.studio.runner.wait(run.id, 300)
     done = page.studio.tune.run(run.id).run
@@ -211,7 +211,7 @@ def test_the_printed_command_gives_the_same_roles(
     until = min(words.index(flag) for flag in ("--objective", "--method"))
     assert run(["check", *words[2:until], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["roles"] == draft.diagnosis.roles.to_json()
-    assert run([*words[1:], "--epochs", "0.2", "--json"]) == 0, capsys.readouterr().err
+    assert run([*words[1:], "--epochs", "0.2", "--set", "judge=split", "--json"]) == 0, capsys.readouterr().err
 
 
 def test_a_file_with_scores_and_labels_is_read_as_the_kind_that_is_chosen(page: Page, pairs: Path) -> None:
@@ -255,7 +255,7 @@ def test_the_command_is_one_a_shell_reads_as_it_was_meant(page: Page, tmp_path: 
 
 def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs: Path) -> None:
     key = draft_of(page, pairs)
-    _, run_id = tune.start(page, key, raw(page.drafts.get(key), epochs="1", batch_size="8"), None, None, "Mine")
+    _, run_id = tune.start(page, key, raw(page.drafts.get(key), epochs="1", batch_size="8", judge="split"), None, None, "Mine")
     follow = run_panel.attach(page, {"owner": "", "job": run_id})
     assert follow.run_id == run_id
     page.studio.runner.wait(run_id, 300)
@@ -280,14 +280,14 @@ def test_a_run_whose_name_is_taken_gets_a_number_and_one_that_goes_on_from_it_sa
     key = draft_of(page, pairs)
     names, ids = [], []
     for _ in range(3):
-        _, run_id = tune.start(page, key, raw(page.drafts.get(key), epochs="0.2"), None, None, "second")
+        _, run_id = tune.start(page, key, raw(page.drafts.get(key), epochs="0.2", judge="split"), None, None, "second")
         ids.append(run_id)
         names.append(page.studio.tune.run(run_id).run.name)
     assert names == ["second", "second 2", "second 3"]
     assert drafts.free_name(page.studio, "another visitor", "second") == "second"
     for run_id in ids:
         page.studio.runner.wait(run_id, 300)
-    _, next_one = tune.start(page, key, raw(page.drafts.get(key), epochs="0.2"), ids[1], None, "third")
+    _, next_one = tune.start(page, key, raw(page.drafts.get(key), epochs="0.2", judge="split"), ids[1], None, "third")
     _, panel, _, _ = run_panel.look(page, Follow(next_one))
     assert panel["subtitle"].endswith("from second 2")
     facts, _, _ = models.details(page, None, next_one)
@@ -295,7 +295,7 @@ def test_a_run_whose_name_is_taken_gets_a_number_and_one_that_goes_on_from_it_sa
 
 
 def test_of_a_run_that_was_stopped_without_a_model_nothing_is_said_to_be_learned(page: Page, pairs: Path) -> None:
-    run_id = page.studio.tune.train(TrainRequest(pairs, overrides={"epochs": 0.2})).id
+    run_id = page.studio.tune.train(TrainRequest(pairs, overrides={"epochs": 0.2, "judge": "split"})).id
     page.studio.store.record(run_id, status="stopped", model_path=None)
     _, panel, _, _ = run_panel.look(page, Follow(run_id))
     assert "to learn from" in panel["rows"][0]
@@ -305,7 +305,7 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
     shared = Page(page.studio, shared=True)
     key = draft_of(shared, pairs)
     mine, theirs = ({"owner": new_owner(), "job": ""} for _ in range(2))
-    _, run_id = tune.start(shared, key, raw(shared.drafts.get(key), epochs="0.2"), None, mine, "")
+    _, run_id = tune.start(shared, key, raw(shared.drafts.get(key), epochs="0.2", judge="split"), None, mine, "")
     shared.studio.runner.wait(run_id, 300)
     assert run_id in models.listing(shared, mine, "")[0]
     assert run_id not in models.listing(shared, theirs, "")[0]
@@ -316,7 +316,7 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
 
 def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
-    runs = [page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": 0.2}, owner=owner)) for owner in ("local", "api")]
+    runs = [page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": 0.2, "judge": "split"}, owner=owner)) for owner in ("local", "api")]
     for forged in ("local", "api", "visitor-a", "", None, ["local"]):
         assert models.listing(shared, {"owner": forged}, "")[0] == models.listing(shared, None, "")[0]
         assert run_panel.attach(shared, {"owner": forged, "job": runs[0].id}) == Follow()
@@ -335,7 +335,7 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
 
 
 def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: Page, pairs: Path) -> None:
-    first, second = (page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": epochs}, name="waits")).id for epochs in (50, 1))
+    first, second = (page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": epochs, "judge": "split"}, name="waits")).id for epochs in (50, 1))
     page.studio.tune.stop(second)
     _, panel, _, _ = run_panel.look(page, Follow(second))
     page.studio.tune.stop(first)

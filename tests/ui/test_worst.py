@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_studio import quick, write_pairs
+from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.studio.tuning.plans import TrainRequest
@@ -17,9 +18,17 @@ from sbert_studio.ui.panels.tuning.worst import mistakes_view, pair_of
 from sbert_studio.ui.tabs.similarity import beside
 
 
-@pytest.fixture
-def run_id(page: Page, tmp_path: Path) -> str:
-    run = page.studio.tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(judge="split")))
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[Page]:
+    with studio_at(tmp_path_factory.mktemp("worst"), model_folder) as studio:
+        yield Page(studio)
+
+
+@pytest.fixture(scope="module")
+def run_id(page: Page, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A finished run. Read only, but for its list of mistakes in the last test."""
+    pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.csv")
+    run = page.studio.tune.submit(TrainRequest(pairs, overrides=quick(judge="split")))
     assert page.studio.runner.wait(run.id, 120)
     return run.id
 
