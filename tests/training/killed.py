@@ -22,7 +22,7 @@ import accelerate  # noqa: F401  imported before the fork, as the next four
 import peft.utils  # noqa: F401
 import scipy.stats  # noqa: F401
 import torch
-import torch.profiler  # noqa: F401
+import torch.profiler
 
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.trainable import Trainable

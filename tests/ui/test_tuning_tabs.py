@@ -316,7 +316,8 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
 
 def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
-    runs = [page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": 0.2, "judge": "split"}, owner=owner)) for owner in ("local", "api")]
+    short = {"epochs": 0.2, "judge": "split"}
+    runs = [page.studio.tune.submit(TrainRequest(pairs, overrides=short, owner=owner)) for owner in ("local", "api")]
     for forged in ("local", "api", "visitor-a", "", None, ["local"]):
         assert models.listing(shared, {"owner": forged}, "")[0] == models.listing(shared, None, "")[0]
         assert run_panel.attach(shared, {"owner": forged, "job": runs[0].id}) == Follow()
@@ -335,7 +336,8 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
 
 
 def test_a_run_that_was_stopped_before_it_began_has_learned_from_nothing(page: Page, pairs: Path) -> None:
-    first, second = (page.studio.tune.submit(TrainRequest(pairs, overrides={"epochs": epochs, "judge": "split"}, name="waits")).id for epochs in (50, 1))
+    overrides = [{"epochs": epochs, "judge": "split"} for epochs in (50, 1)]
+    first, second = (page.studio.tune.submit(TrainRequest(pairs, overrides=values, name="waits")).id for values in overrides)
     page.studio.tune.stop(second)
     _, panel, _, _ = run_panel.look(page, Follow(second))
     page.studio.tune.stop(first)
