@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
-from processes import command_line
+from processes import started
 from tiny_studio import studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
 from sbert_studio.scale.engines import How
-from sbert_studio.settings import keep_ray_quiet
+from sbert_studio.scale.engines.cluster import Ray
 from sbert_studio.studio.scaling import Sharding
 
 from .shards import digests, encoded, write_texts
 
-keep_ray_quiet(alone=True)  # before Ray is imported
-pytest.importorskip("ray")
-
-pytestmark = [pytest.mark.process, pytest.mark.slow]
-ONE = How("ray", workers=1)
-"""Each worker of Ray is a new interpreter that imports PyTorch, so that tests take one where the number is not the point."""
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Two cores for workers; started once, because it takes seconds."""
-    import ray
-
-    from sbert_studio.scale.engines.cluster import _start
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SBERT_STUDIO_HOME", str(tmp_path_factory.mktemp("workers")))
-        _start(ray, "", 2, 100)
-    yield
-    ray.shutdown()
+ONE, TWO = How("ray", workers=1), How("ray", workers=2)
 
 
 def children(of: int) -> dict[int, str]:
@@ -68,65 +51,67 @@ def receipts(out: Path) -> int:
     return len(list((out / "receipts").glob("0*.json")))
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="processes are found in /proc")
-def test_two_workers_one_of_which_is_killed_write_the_bytes_of_one_process(home: Path, tmp_path: Path) -> None:
-    texts = write_texts(tmp_path / "texts", 3, 200)
-    encoded(home, texts, tmp_path / "plain", rows=32)
-    killed: dict[int, int] = {}
+def drive(home: Path, folder: Path) -> None:
+    """Do jobs on a cluster of this process, write what came of each to ``told.json``, and be killed during the last."""
+    told: dict[str, Any] = {}
 
-    def kill(done: int, total: int) -> None:
-        if done and not killed:
-            workers = [pid for pid, name in children(os.getpid()).items() if name.startswith("ray::MapWorker(")]
+    def note(**found: Any) -> None:
+        (folder / "told.json").write_text(json.dumps(told | found))
+        told.update(found)
+
+    def lose(done: int, total: int) -> None:  # vectors go between the plan and the work
+        shard = folder / "plain" / "shards" / "part-000001.parquet"
+        if shard.exists():
+            shard.rename(folder / "lost.parquet")
+
+    def kill_a_worker(done: int, total: int) -> None:
+        if done and "workers" not in told:
+            workers = [pid for pid, name in children(os.getpid()).items() if name.startswith("ray::MapWorker(Map(_Worker")]
             os.kill(workers[0], signal.SIGKILL)
-            killed[len(workers)] = receipts(tmp_path / "out")
+            note(workers=len(workers), before=receipts(folder / "out"))
 
-    found = encoded(home, texts, tmp_path / "out", How("ray", workers=2), rows=32, progress=kill)
-    assert killed.keys() == {2} and killed[2] < 21, "one of two, while there was work left"
-    assert (found.rows, found.shards, found.resumed) == (594, 21, 0)
-    assert digests(tmp_path / "out") == digests(tmp_path / "plain") and len(digests(tmp_path / "out")) == 21
+    def be_killed(done: int, total: int) -> None:
+        if receipts(folder / "judged") >= 3:
+            # Two idle agents of Ray's stay for another minute; all others go with the driver.
+            note(children={pid: name for pid, name in children(os.getpid()).items() if "Agent" not in name})
+            os.kill(os.getpid(), signal.SIGKILL)
 
-
-def test_a_worker_finds_the_pairs_and_scores_of_one_process(home: Path, tmp_path: Path) -> None:
-    out, pairs = tmp_path / "out", write_pairs(tmp_path / "pairs.csv", 60)
-    encoded(home, write_texts(tmp_path / "texts", 2, 60), out, rows=32)
-    with studio_at(home, home / "model") as studio:
-        assert studio.scale.mine(out, ONE, 25).pairs == studio.scale.mine(out, How(), 25).pairs
-        studio.read.table(pairs).to_parquet(tmp_path / "pairs.parquet")
-        both = [
-            studio.scale.evaluate(None, tmp_path / "pairs.parquet", how, Sharding(1, 20), out=tmp_path / how.engine) for how in (How(), ONE)
-        ]
-    assert both[0].scores == both[1].scores
+    with Ray(TWO)._connected(1), studio_at(home, home / "model") as studio:  # one cluster for all, because it takes seconds
+        found = encoded(home, folder / "texts", folder / "out", TWO, rows=32, progress=kill_a_worker)
+        note(encoded=[found.rows, found.shards, found.resumed])
+        try:
+            studio.scale.mine(folder / "plain", ONE, 25, progress=lose)
+        except StudioError as error:
+            note(refused=error.message)
+        studio.scale.evaluate(None, folder / "pairs.parquet", ONE, Sharding(1, 4), out=folder / "judged", progress=be_killed)
 
 
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="processes are found in /proc")
-def test_a_driver_that_is_killed_leaves_no_processes_and_is_resumed(home: Path, tmp_path: Path) -> None:
-    texts, out = write_texts(tmp_path / "texts", 4, 200), tmp_path / "out"
-    asked = ["--engine", "ray", "--workers", "1", "--out", out, "--model", home / "model", "--shard-rows", "16", "--id", "key"]
-    with command_line(tmp_path, "encode", texts, *asked) as driver:
-        wait_until(lambda: receipts(out) >= 3 or not driver.runs, 120, "three shards")
-        # Two idle agents of Ray's stay for another minute; all others go with the driver.
-        theirs = {pid: name for pid, name in children(driver.pid).items() if "Agent" not in name}
-        driver.kill()
-    done = receipts(out)
-    assert 3 <= done < 52 and any("raylet" in name for name in theirs.values()), driver.err.read_text()
-    wait_until(lambda: not any(map(_runs, theirs)), 90, "the end of all processes that the driver started")
-    again = encoded(home, texts, out, rows=16)
-    assert done - 1 <= again.resumed < 52
-    encoded(home, texts, tmp_path / "plain", rows=16)
-    assert digests(out) == digests(tmp_path / "plain")
-
-
-def test_what_no_worker_can_do_is_told_once(home: Path, tmp_path: Path) -> None:
-    texts = write_texts(tmp_path / "texts", 1, 100)
-    seen: list[int] = []
-
-    def lose(done: int, total: int) -> None:  # the files go between the plan and the work
-        if not seen:
-            (texts / "0.parquet").rename(tmp_path / "gone.parquet")
-        seen.append(done)
-
-    with pytest.raises(StudioError, match=r"0\.parquet cannot be read"):
-        encoded(home, texts, tmp_path / "out", ONE, progress=lose)
+def test_workers_and_a_driver_are_killed_and_the_results_are_those_of_one_process(home: Path, tmp_path: Path) -> None:
+    """Of two workers one is killed; what no worker can do is told once; a driver that is killed leaves no processes and is resumed."""
+    encoded(home, write_texts(tmp_path / "texts", 3, 200), tmp_path / "plain", rows=32)
+    whole = digests(tmp_path / "plain")
+    with studio_at(home, home / "model") as studio:
+        studio.read.table(write_pairs(tmp_path / "pairs.csv", 240)).to_parquet(tmp_path / "pairs.parquet")
+        with started(tmp_path / "child", drive, home, tmp_path) as driver:
+            assert driver.wait(240) == -signal.SIGKILL, driver.err.read_text()
+        told = json.loads((tmp_path / "told.json").read_text())
+        done = receipts(tmp_path / "judged")
+        assert told["workers"] == 2 and told["before"] < 21, "one of two, while there was work left"
+        assert told["encoded"] == [594, 21, 0]
+        assert digests(tmp_path / "out") == whole and len(whole) == 21
+        assert "part-000001.parquet" in told["refused"]
+        assert any("raylet" in name for name in told["children"].values())
+        wait_until(lambda: not any(_runs(int(pid)) for pid in told["children"]), 90, "the end of all processes of the driver")
+        assert 3 <= done < 60
+        again, plain = (
+            studio.scale.evaluate(None, tmp_path / "pairs.parquet", How(), Sharding(1, 4), out=tmp_path / name)
+            for name in ("judged", "new")
+        )
+    assert again.scores == plain.scores
 
 
 def test_a_cluster_that_is_not_there_is_said(home: Path, tmp_path: Path) -> None:
