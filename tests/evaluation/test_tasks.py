@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,14 +26,19 @@ SHAPES = [
 
 
 def test_every_task_says_what_it_is() -> None:
-    by_columns = ("sts", "pairs", "classes", "triplets", "retrieval", "categories", "transfer")
-    assert (*by_columns, "clustering", "senteval", "topics", "geometry") == TASKS
-    assert {task.name for task in all_tasks() if any(map(task.fits, SHAPES))} == set(by_columns), "the others are chosen by name"
-    assert len({task.order for task in all_tasks()}) == len({task.title for task in all_tasks()}) == len(TASKS)
+    assert tuple(task.name for task in all_tasks()) == TASKS
+    assert [task.order for task in all_tasks()] == sorted({task.order for task in all_tasks()})
+    assert len({task.title for task in all_tasks()}) == len(TASKS)
     for task in all_tasks():
-        assert task.help.endswith(".") and task.kinds and task.main and kinds_of_task(task.name) == task.kinds
+        assert task.help.endswith(".") and task.main
+        assert task.kinds and set(task.kinds) <= set(KINDS) and kinds_of_task(task.name) == task.kinds
         assert task_named(task.name) is task
-    assert SCORED_KINDS == ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts")
+
+
+def test_scored_kinds_are_those_with_a_task_of_their_own() -> None:
+    fitting = {shape.kind for shape in SHAPES if not shape.classed for task in all_tasks() if task.fits(shape)}
+    assert fitting == set(SCORED_KINDS) == set(KINDS) - {"sentences"}
+    assert list(SCORED_KINDS) == [kind for kind in KINDS if kind in SCORED_KINDS], "in the order of all kinds"
 
 
 def test_no_two_tasks_claim_the_same_rows_and_every_scored_kind_has_one() -> None:
@@ -85,4 +91,6 @@ def test_a_new_task_is_one_file(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
     done = subprocess.run([sys.executable, "-c", USE], check=False, capture_output=True, text=True, env=env, cwd=tmp_path)
     assert "('oddness', 0.5) 0" in done.stdout, done.stderr
-    assert "geometry or odd" in done.stdout
+    (listed,) = re.findall(r"--task \S+\s+([^-]*)", done.stdout)
+    words = re.findall(r"[\w]+", listed)
+    assert set(TASKS) <= set(words) and words.index("odd") > max(map(words.index, TASKS)), "listed last, by its order"
