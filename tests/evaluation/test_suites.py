@@ -71,7 +71,7 @@ def test_what_stands_in_for_a_part_is_said_to(tmp_path: Path) -> None:
     put(tmp_path / "sick/trial.csv", tmp_path / "sick/train.csv")
     there, (missing,) = find_parts([SUITES["SICK-R"]], [tmp_path], read_table)
     assert there[0].instead == "trial.csv"
-    assert missing.words == "SICK_test_annotated is missing (published figures are of its 4,927 pairs); trial.csv stands in for it"
+    assert "4,927" in missing.words and "trial.csv" in missing.words
     put(tmp_path / "sick/test.csv")
     there, none = find_parts([SUITES["SICK-R"]], [tmp_path], read_table)
     assert not there[0].instead and not none
