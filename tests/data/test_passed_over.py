@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,13 @@ TOPICS = {
 }
 
 
+@cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 def _similar(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
-    pairs = [(set(a.split()), set(b.split())) for a, b in zip(first, second, strict=True)]
+    pairs = [(_words(a), _words(b)) for a, b in zip(first, second, strict=True)]
     return np.array([len(a & b) / max(1, len(a | b)) for a, b in pairs])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,9 +16,14 @@ from sbert_studio.data.tables import Table, table_from_columns
 WORDS = [f"{first}{last}" for first in ("ri", "sto", "clo", "gree", "pla", "mu") for last in ("ver", "ne", "ud", "mos")]
 
 
+@cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 def _similar(first: Sequence[str], second: Sequence[str]) -> np.ndarray:
     """The share of words that two texts have in common."""
-    pairs = [(set(a.split()), set(b.split())) for a, b in zip(first, second, strict=True)]
+    pairs = [(_words(a), _words(b)) for a, b in zip(first, second, strict=True)]
     return np.array([len(a & b) / max(1, len(a | b)) for a, b in pairs])
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...look.standalone import one_file
-from ...page import Page
 from ...visitors.arranged import label_column
 from ...visitors.session import Drawn
 from .values import CLUSTERS, by_column, map_value
@@ -17,6 +16,7 @@ from .values import CLUSTERS, by_column, map_value
 if TYPE_CHECKING:
     from ....explore.groups.edits import Edits
     from ....studio.results import MapView
+    from ...page import Page
 
 _EXPORTED_COLUMNS = 8
 
