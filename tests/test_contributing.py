@@ -68,7 +68,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package with every example in it."""
     folder = tmp_path_factory.mktemp("copy")
     for name in ("sbert_studio", "assets"):
-        shutil.copytree(ROOT / name, folder / name)  # with the compiled modules, which take seconds to compile
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     examples = _EXAMPLE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     assert len(examples) == 4
     for name, code in examples:

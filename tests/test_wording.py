@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.values.scales import describe_scale
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.in_words import (
     conclusion_in_words,
@@ -49,6 +50,9 @@ SEARCH = {
         ),
     ),
 }
+TABLES = {
+    "scale": (describe_scale(1, 5), "scores 1–5, rescaled so that 1 becomes 0 and 5 becomes 1"),
+}
 EVALUATION = {
     "rows that were learned": (
         said_of(3, table_from_columns("t", {"text": ["a"] * 1234}), RUN),
@@ -75,7 +79,9 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize(("said", "expected"), [*SEARCH.values(), *EVALUATION.values()], ids=[*SEARCH, *EVALUATION])
+@pytest.mark.parametrize(
+    ("said", "expected"), [*SEARCH.values(), *TABLES.values(), *EVALUATION.values()], ids=[*SEARCH, *TABLES, *EVALUATION]
+)
 def test_notes(said: object, expected: object) -> None:
     assert said == expected
 

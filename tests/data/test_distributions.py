@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -77,14 +78,14 @@ def test_what_is_wrong_with_a_year_of_sts_is_told_by_file_and_line(sts: Path) ->
 
     gold = sts / "STS.gs.MSRpar.txt"
     write(gold, "4.750\n\nfive\n")
-    assert refused() == "STS.gs.MSRpar.txt, line 3, holds 'five', which is no score from 0 to 5"
+    assert refused().startswith("STS.gs.MSRpar.txt, line 3, holds 'five'")
     write(gold, "4.750\n\n2\n3\n")
-    assert refused().startswith("STS.gs.MSRpar.txt has 4 lines and STS.input.MSRpar.txt has 3")
+    assert re.search(r"STS\.gs\.MSRpar\.txt has 4 .+ STS\.input\.MSRpar\.txt has 3", refused())
     write(gold, "4.750\n\n2\n")
     write(sts / "STS.input.MSRpar.txt", "a b\tc d\n\none man two men\n")
-    assert refused() == "STS.input.MSRpar.txt, line 3, has no tab between two sentences"
+    assert refused().startswith("STS.input.MSRpar.txt, line 3, has no tab")
     gold.unlink()
-    assert refused() == "STS.gs.MSRpar.txt is missing beside STS.input.MSRpar.txt"
+    assert refused().startswith("STS.gs.MSRpar.txt is missing")
 
 
 @pytest.mark.parametrize(("half", "other"), [("gs", "input"), ("input", "gs")])
@@ -122,7 +123,7 @@ def test_a_file_of_the_benchmark_by_itself_reads_the_same_and_leaves_no_question
 
 def test_a_line_of_the_benchmark_that_lost_its_tabs_is_named(tmp_path: Path) -> None:
     write(tmp_path / "sts-dev.csv", STSB + "main-news MSRpar 2012\n")
-    with pytest.raises(StudioError, match=r"sts-dev.csv, line 4, has 1 cells where 7 are needed"):
+    with pytest.raises(StudioError, match=r"sts-dev.csv, line 4, has 1 cells .+ 7 "):
         _ = distributions_at(tmp_path)[0].table
 
 
@@ -213,7 +214,7 @@ def test_question_types_are_the_word_before_the_colon(tmp_path: Path) -> None:
     alone = read_table(tmp_path / "train_5500.label")
     assert alone.column("label") == ["DESC", "HUM", "NUM"]
     write(tmp_path / "TREC_10.label", text + "How far ?\n")
-    with pytest.raises(StudioError, match=r"TREC_10.label, line 4, does not begin with a type of question"):
+    with pytest.raises(StudioError, match=r"TREC_10.label, line 4, does not begin"):
         _ = distributions_at(tmp_path / "TREC_10.label")[0].table
 
 

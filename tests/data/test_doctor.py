@@ -362,10 +362,10 @@ def test_keys_of_many_rows_at_once_are_those_of_one_row_after_the_other() -> Non
         values = None if targets is None else targets.astype(np.float32 if kind == "scored_pairs" else np.int64)
         examples = Examples(kind, columns, values, np.arange(2, 302), roles.labels)
         patient = CheckContext(table_from_columns("t", dict(zip(names, columns, strict=True))), roles, examples)
-        found = {finding.message.split(" ", 2)[2]: finding.rows for finding in duplicates(patient)}
+        found = {"but for case" in finding.message: finding.rows for finding in duplicates(patient)}
         exact, alike = plain_duplicates(patient)
         assert len(exact) > 3 and len(alike) > 3
-        assert found == {"repeating an earlier row": exact, "repeating an earlier row but for case, blanks or punctuation": alike}
+        assert found == {False: exact, True: alike}
 
 
 def plain_duplicates(patient: CheckContext) -> tuple[tuple[int, ...], tuple[int, ...]]:

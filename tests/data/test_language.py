@@ -45,7 +45,7 @@ def test_public_sets_tell_their_language_clearly(real_data: Path, file: str, cod
 @pytest.mark.parametrize(
     ("texts", "known", "said"),
     [
-        (["我的银行卡什么时候到", "今天天气很好"], ("en",), "The texts look like Chinese, but the model was trained on English"),
+        (["我的银行卡什么时候到", "今天天气很好"], ("en",), "The texts look like Chinese, but"),
         (["我的银行卡什么时候到", "Where is the card that I ordered?"], ("en",), "Some of the texts look like Chinese"),
         (["Ich möchte wissen, wann die Karte kommt", "und ob sie schon da ist"], ("en",), "The texts look like German"),
         (["我的银行卡什么时候到"], ("en", "zh"), ""),

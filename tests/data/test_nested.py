@@ -218,7 +218,7 @@ def test_a_list_that_is_shorter_than_the_one_beside_it_costs_no_text_in_silence(
 def test_conversations_are_refused_in_words(tmp_path: Path, more: dict[str, int]) -> None:
     turns = [{"role": "user", "content": "how are you today?"}, {"role": "assistant", "content": "I am very well."}]
     table = read_table(_lines(tmp_path / "rows.jsonl", [{"messages": turns, **more}] * 9))
-    with pytest.raises(StudioError, match=r"'messages' of rows\.jsonl holds lists or objects, not texts"):
+    with pytest.raises(StudioError, match=r"'messages' of rows\.jsonl holds lists or objects"):
         diagnose(table)
     with pytest.raises(StudioError, match="lists or objects"):
         corpus_from_table(table)

@@ -267,8 +267,7 @@ def test_labels_of_a_held_out_file_are_never_put_in_the_order_of_the_alphabet(si
     dev, table = held_out("glorp", "blarg", *names), two_words("no", "yes")
     found = diagnose(table, dev=dev)
     assert found.held_out is None
-    assert "its labels are blarg, glorp, those of the training file are no, yes" in found.errors[0].message
-    assert "rename them to those of the training file (no, yes), or leave the file out" in found.errors[0].message
+    assert all(words in found.errors[0].message for words in ("blarg, glorp", "are no, yes", "rename them", "leave the file out"))
     known = diagnose(table, dev=dev, similar=similar)
     assert any("labels glorp, blarg are taken for no, yes: " in one.message for one in known.findings)
     judged = known.held_out
