@@ -1,6 +1,6 @@
-"""Two processes on a CPU, as torchrun and as accelerate start them, against one at the same global batch.
+"""Two processes on a CPU, as accelerate (which runs torchrun) starts them, against one at the same global batch.
 
-Both launchers run in this process and start the two workers, so that PyTorch is imported by the workers only.
+The launcher runs in this process and starts the two workers, which import PyTorch once and do all that is compared.
 """
 
 from __future__ import annotations
@@ -53,18 +53,20 @@ def launch_by_accelerate(*arguments: object) -> None:
         launch_command(launch_command_parser().parse_args([*options, *map(str, arguments)]))
 
 
-def launch_by_torchrun(*arguments: object) -> None:
-    """Run a module as ``torchrun -m`` does."""
-    from torch.distributed.run import main
-
-    with launching():
-        main(["--standalone", "--nproc-per-node", "2", "-m", *map(str, arguments)])
+@pytest.fixture(scope="module")
+def command(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the command line is given."""
+    folder = tmp_path_factory.mktemp("files")
+    pairs, dev = write_pairs(folder / "pairs.csv", 34), write_pairs(folder / "dev.csv", 20, 5)
+    given = ["train", str(pairs), "--dev", str(dev), "--model", str(tiny_model), "--json"]
+    return [*given, "--epochs", "2", "--batch-size", "10", "--set", "dropout=0", "--set", "precision=float32"]
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What two processes under accelerate have written."""
+def two(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two processes have written."""
     folder = tmp_path_factory.mktemp("two")
+    (folder / "command.json").write_text(json.dumps(command), encoding="utf-8")
     launch_by_accelerate(SCRIPT, folder)
     return folder
 
@@ -101,22 +103,16 @@ def test_a_gathered_loss_and_its_averaged_gradient_are_those_of_one_process(name
 @pytest.mark.process
 @pytest.mark.slow
 def test_the_command_line_trains_with_companions_as_it_is(
-    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    command: list[str], two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """``torchrun -m sbert_studio train``: one answer, one run, the same model."""
-    pairs, dev = write_pairs(tmp_path / "pairs.csv", 34), write_pairs(tmp_path / "dev.csv", 20, 5)
-    command = ["train", str(pairs), "--dev", str(dev), "--model", str(tiny_model), "--json"]
-    command += ["--epochs", "2", "--batch-size", "10", "--set", "dropout=0", "--set", "precision=float32"]
+    """One answer, one run, the same model."""
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "home"))
+    assert run_command(command) == 0
+    assert (two / "printed-1.txt").read_text(encoding="utf-8") == "", "the second process keeps quiet"
+    printed = {"alone": capsys.readouterr().out, "two": (two / "printed-0.txt").read_text(encoding="utf-8")}
     ends, losses, notices = {}, {}, {}
-    for name in ("alone", "two"):
-        home = tmp_path / f"home-{name}"
-        monkeypatch.setenv("SBERT_STUDIO_HOME", str(home))
-        capfd.readouterr()
-        if name == "alone":
-            assert run_command(command) == 0
-        else:
-            launch_by_torchrun("sbert_studio", *command)
-        ends[name] = json.loads(capfd.readouterr().out)
+    for name, home in (("alone", tmp_path / "home"), ("two", two / "home")):
+        ends[name] = json.loads(printed[name])
         store = Store(home / "studio.db")
         (run,) = store.runs()
         assert (run.id, run.status) == (ends[name]["run"], "finished")

@@ -1,9 +1,12 @@
-"""Run by a launcher in each of two processes: trains without dropout, computes gathered losses, and writes both into a folder."""
+"""Run by a launcher in each of two processes: trains without dropout, computes gathered losses, and trains by the command line."""
 
 from __future__ import annotations
 
 import json
+import os
+import runpy
 import sys
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from torch import nn
 
 from sbert_studio.training import trainer
 from sbert_studio.training.events import Notice, Step
+from sbert_studio.training.judging import general
 from sbert_studio.training.loop import throughput
 from tests.objectives.batches import DIM, batch, make
 from tests.training.tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_encoder
@@ -38,6 +42,7 @@ def train_each(folder: Path) -> dict[str, Any]:
     """Train with each objective and return the losses of all steps, and the notices about processes. Empty but in the main process."""
     losses: dict[str, list[float]] = {}
     notices: set[str] = set()
+    everyday, general.PAIRS = general.PAIRS, folder / "none.csv"  # what it costs elsewhere is no matter here
     usual: dict[str, Any] = {"dropout": 0.0, "batch_size": BATCH_SIZE, "epochs": EPOCHS}
     for name, data in (DATA | {"cross": scored_pairs}).items():
         spec, encoder = (
@@ -47,6 +52,7 @@ def train_each(folder: Path) -> dict[str, Any]:
         trainer.train(spec, data(ROWS), told, never, encoder=encoder, folder=folder / name, dev=data(20, 5))
         losses[name] = [event.loss for event in told.of(Step)]
         notices |= {event.message for event in told.of(Notice) if "processes" in event.message}
+    general.PAIRS = everyday
     return {"losses": losses, "notices": sorted(notices)}
 
 
@@ -81,6 +87,19 @@ def gather_each(folder: Path) -> None:
         torch.save(found, folder / f"{name}-{rank}.pt")
 
 
+def command_line(folder: Path) -> None:
+    """Run ``python -m sbert_studio`` with the arguments in ``command.json``, as torchrun would start it, and keep what it prints."""
+    from accelerate.state import AcceleratorState
+
+    AcceleratorState._reset_state(reset_partial_state=True)
+    for name in [name for name in os.environ if name.startswith("ACCELERATE_")]:  # torchrun sets none
+        del os.environ[name]
+    os.environ["SBERT_STUDIO_HOME"] = str(folder / "home")
+    sys.argv = ["sbert-studio", *json.loads((folder / "command.json").read_text(encoding="utf-8"))]
+    with (folder / f"printed-{dist.get_rank()}.txt").open("w", encoding="utf-8") as target, redirect_stdout(target), suppress(SystemExit):
+        runpy.run_module("sbert_studio", run_name="__main__", alter_sys=True)
+
+
 def main(folder: Path) -> None:
     """Do all of it in this process, one of two."""
     torch.set_num_threads(1)
@@ -89,6 +108,7 @@ def main(folder: Path) -> None:
     gather_each(folder)
     if dist.get_rank() == 0:
         (folder / "losses.json").write_text(json.dumps(found), encoding="utf-8")
+    command_line(folder)
 
 
 if __name__ == "__main__":
