@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tiny_studio import sentences, studio_at, write_model
+from tiny_studio import sentences, studio_at, write_model, write_static
 
 from sbert_studio.studio import Studio
 from sbert_studio.ui.page import Page
@@ -13,6 +13,12 @@ from sbert_studio.ui.page import Page
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def static(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a second model, which averages the vectors of words."""
+    return str(write_static(tmp_path_factory.mktemp("models") / "static"))
 
 
 @pytest.fixture

@@ -108,10 +108,10 @@ def test_models_are_judged_side_by_side(page: Page, model_folder: Path, tmp_path
             evaluate.judge(page.studio, models, pairs, "auto", "pairs.csv")
 
 
-def test_a_difference_has_a_verdict_and_counts_are_counts(page: Page, model_folder: Path, tmp_path: Path) -> None:
+def test_a_difference_has_a_verdict_and_counts_are_counts(page: Page, model_folder: Path, static: str, tmp_path: Path) -> None:
     from tiny_studio import write_pairs
 
-    models = [str(model_folder), "all-MiniLM-L6-v2"]
+    models = [str(model_folder), static]
     scores, _ = evaluate.judge(page.studio, models, write_pairs(tmp_path / "pairs.csv", 200), "auto", "pairs.csv")
     assert scores["caption"].startswith("pairs.csv · ") and "200 rows read, 200 judged, 0 left out" in scores["caption"]
     assert [one["name"] for one in scores["columns"]][-2:] == ["Difference", "Beyond chance?"]
@@ -145,10 +145,10 @@ def test_a_verdict_needs_an_interval_beyond_zero() -> None:
     assert evaluate.verdict(wide, narrow).startswith("worse, +0.2000"), "less is better"
 
 
-def test_a_rise_is_not_shown_as_a_gain_where_less_is_better(page: Page, tmp_path: Path) -> None:
+def test_a_rise_is_not_shown_as_a_gain_where_less_is_better(page: Page, static: str, tmp_path: Path) -> None:
     from tiny_studio import write_pairs
 
-    models = [page.studio.settings.default_model, "glove-6B-50d"]
+    models = [page.studio.settings.default_model, static]
     scores, _ = evaluate.judge(page.studio, models, write_pairs(tmp_path / "pairs.csv"), "geometry", "pairs.csv")
     kinds = {one["name"]: one["kind"] for one in scores["columns"]}
     assert kinds["Difference"] == "change"

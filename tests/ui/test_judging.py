@@ -33,8 +33,6 @@ from sbert_studio.ui.visitors.session import new_owner
 
 from . import waiting
 
-GLOVE = "glove-6B-50d"
-
 
 @pytest.fixture
 def shared(tmp_path: Path, model_folder: Path) -> Iterator[Page]:
@@ -46,10 +44,10 @@ def ended(page: Page, owner: Any = None) -> JobView:
     return waiting.ended(lambda: page.studio.evaluations.latest(page.visitor(owner)))
 
 
-def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entries(page: Page, tmp_path: Path) -> None:
+def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entries(page: Page, tmp_path: Path, static: str) -> None:
     tiny = page.studio.settings.default_model
     pairs = write_pairs(tmp_path / "pairs.csv", 200)
-    begun = start(page, None, [tiny, GLOVE, GLOVE], Judged(pairs, "pairs.csv"), "auto")
+    begun = start(page, None, [tiny, static, static], Judged(pairs, "pairs.csv"), "auto")
     assert begun.active and begun.title == "2 models on pairs.csv"
     job = ended(page)
     assert (job.status, job_value(job)) == ("finished", None), job
@@ -58,14 +56,14 @@ def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entr
     assert [one["name"] for one in scores["columns"]] == [
         "Model", "Cosine Spearman", "95% interval", "Sentences/s", "Difference", "Beyond chance?",
     ]  # fmt: skip
-    assert [row[0] for row in scores["rows"]] == [tiny, GLOVE] and all(row[3] > 0 for row in scores["rows"])
-    assert [point["name"] for point in chart["points"]] == [tiny, GLOVE] and chart["metric"] == "Cosine Spearman"
+    assert [row[0] for row in scores["rows"]] == [tiny, static] and all(row[3] > 0 for row in scores["rows"])
+    assert [point["name"] for point in chart["points"]] == [tiny, static] and chart["metric"] == "Cosine Spearman"
     assert len(details["rows"]) == 8
-    assert said["made"]["words"] == f"{tiny}, {GLOVE} · pairs.csv" and said["made"]["again"] == AGAIN
+    assert said["made"]["words"] == f"{tiny}, {static} · pairs.csv" and said["made"]["again"] == AGAIN
     names = [one["name"] for one in differences["columns"]]
-    best, next_ = sorted((tiny, GLOVE), key=lambda name: -next(row[1] for row in scores["rows"] if row[0] == name))
+    best, next_ = sorted((tiny, static), key=lambda name: -next(row[1] for row in scores["rows"] if row[0] == name))
     assert names == ["Texts", "People say", f"{best} says", f"{next_} says", "Nearer", "Row"] and len(differences["rows"]) == 20
-    assert {row[4] for row in differences["rows"]} == {tiny, GLOVE} and all(len(row[0]) == 2 for row in differences["rows"])
+    assert {row[4] for row in differences["rows"]} == {tiny, static} and all(len(row[0]) == 2 for row in differences["rows"])
     lines = pairs.read_text(encoding="utf-8").splitlines()
     for row in differences["rows"]:  # rows as a spreadsheet numbers them, and people's own scale
         left, right, score = lines[row[5] - 1].split(",")
@@ -75,16 +73,14 @@ def test_two_models_on_a_file_come_to_a_sentence_two_tables_a_chart_and_two_entr
         assert row[4] == (best, next_)[gaps.index(min(gaps))], "who is nearer is seen in the row itself"
     assert "among all pairs" in differences["note"]
     entries = board.entries_of(page, None)
-    assert {one.model for one in entries} == {tiny, GLOVE} and all(one.data == "pairs.csv" for one in entries)
+    assert {one.model for one in entries} == {tiny, static} and all(one.data == "pairs.csv" for one in entries)
     value = board.board_table(page, None, entries)
     assert [row[1] for row in value["rows"]] == sorted((row[1] for row in value["rows"]), reverse=True) and value["ids"] == [
         one.id for one in entries
     ]
     assert [words for words, _ in board.choices_of(entries)] == ["All sets", "pairs.csv"]
     for suffix in (".csv", ".md"):
-        assert GLOVE.split("-", maxsplit=1)[0] in board.file_of(page, suffix, None, board.choices_of(entries)[1][1]).read_text(
-            encoding="utf-8"
-        )
+        assert "static" in board.file_of(page, suffix, None, board.choices_of(entries)[1][1]).read_text(encoding="utf-8")
 
 
 def line(title: str, score: float, draws: Any = None, rate: float = 0.0, metric: str = "cosine_spearman") -> Line:
@@ -112,15 +108,15 @@ def test_a_sentence_says_which_is_better_by_how_much_and_whether_it_could_be_cha
     assert all(part in conclusion([line("A", 0.5)])["text"] for part in ("A: Cosine Spearman 0.5000", "0.4000 and 0.6000"))
 
 
-def test_a_suite_on_this_machine_is_judged_by_its_rows_as_one_set(page: Page) -> None:
+def test_a_suite_on_this_machine_is_judged_by_its_rows_as_one_set(page: Page, static: str) -> None:
     from sbert_studio.ui.panels.judging.work import done
 
     for seed, name in enumerate(("MSRpar", "OnWN")):
         (path := page.studio.workspace.home / "suites" / "sts12" / f"{name}.csv").parent.mkdir(parents=True, exist_ok=True)
         write_pairs(path, seed=10 * seed)
-    start(page, None, [page.studio.settings.default_model, GLOVE], Judged("", "STS12", suite="STS12"), "auto")
+    start(page, None, [page.studio.settings.default_model, static], Judged("", "STS12", suite="STS12"), "auto")
     _, said, scores, _, _, details = results_of(ended(page))
-    found = page.studio.judge.evaluate_all([GLOVE], suite="STS12")
+    found = page.studio.judge.evaluate_all([static], suite="STS12")
     pooled = found.models[0].groups[0].pooled.scores["cosine"]["spearman"]  # type: ignore[union-attr]
     assert scores["rows"][1][1] == pytest.approx(pooled, abs=1e-6)
     assert scores["caption"].startswith("STS12, all rows as one set") and "2 files" in scores["caption"]
@@ -129,7 +125,7 @@ def test_a_suite_on_this_machine_is_judged_by_its_rows_as_one_set(page: Page) ->
     assert done(found, {}, "STS12").chart is None, "one model has nothing to be laid beside"
 
 
-def test_progress_tells_which_model_and_how_many_texts(page: Page, tmp_path: Path) -> None:
+def test_progress_tells_which_model_and_how_many_texts(page: Page, tmp_path: Path, static: str) -> None:
     told: list[tuple[str, str]] = []
     counts: list[tuple[int, int]] = []
 
@@ -138,7 +134,7 @@ def test_progress_tells_which_model_and_how_many_texts(page: Page, tmp_path: Pat
         return lambda done, total: counts.append((done, total))
 
     pairs = write_pairs(tmp_path / "pairs.csv")
-    page.studio.judge.evaluate_all([page.studio.settings.default_model, GLOVE], [pairs], begin=begin)
+    page.studio.judge.evaluate_all([page.studio.settings.default_model, static], [pairs], begin=begin)
     assert ("judging model 1 of 2", "texts") in told and ("judging model 2 of 2", "texts") in told
     texts = {text for row in page.studio.read.table(pairs).head(60) for text in row[:2]}
     assert counts[-1] == (len(texts), len(texts))
@@ -192,19 +188,19 @@ def test_a_question_comes_back_with_the_job_and_its_answer_begins_another(page: 
 
 
 @pytest.mark.parametrize(("task", "said"), [("senteval", "learned from"), ("categories", "laid beside")])
-def test_rows_whose_answers_are_known_are_a_second_file(page: Page, tmp_path: Path, task: str, said: str) -> None:
+def test_rows_whose_answers_are_known_are_a_second_file(page: Page, tmp_path: Path, task: str, said: str, static: str) -> None:
     texts = sentences(120)
     files = {"known.csv": texts[:90], "judged.csv": texts[90:]}
     for name, part in files.items():
         rows = "".join(f"{text},{'ab'[len(text) % 2]}\n" for text in part)
         (tmp_path / name).write_text("text,topic\n" + rows, encoding="utf-8")
     known = known_rows(task, str(tmp_path / "known.csv"))
-    start(page, None, [GLOVE], Judged(tmp_path / "judged.csv", "judged.csv", known=known), task)
+    start(page, None, [static], Judged(tmp_path / "judged.csv", "judged.csv", known=known), task)
     job = ended(page)
     assert job.status == "finished", job
     assert f"{said} the 90 rows of known.csv." in results_of(job)[2]["note"]
     assert "Similarity" not in [one["name"] for one in results_of(job)[5]["columns"]], "no such task has several similarities"
-    assert page.studio.judge.evaluate(GLOVE, tmp_path / "judged.csv", task, known=known).rows == 30
+    assert page.studio.judge.evaluate(static, tmp_path / "judged.csv", task, known=known).rows == 30
 
 
 def test_known_rows_are_asked_for_only_where_the_task_has_a_use_for_them() -> None:
@@ -220,12 +216,12 @@ def test_strangers_have_one_at_a_time_and_see_their_own_and_what_is_everybodys(s
     mine, theirs = ({"owner": new_owner(), "job": ""} for _ in range(2))
     sample = next(one for one in samples() if one.kind == "scored_pairs")
     pairs = write_pairs(tmp_path / "private.csv")
-    start(shared, mine, [GLOVE], Judged(pairs, "private.csv"), "auto")
+    start(shared, mine, ["all-MiniLM-L6-v2"], Judged(pairs, "private.csv"), "auto")
     with pytest.raises(StudioError, match="one at a time"):
-        start(shared, mine, [GLOVE], Judged(sample.path, sample.title), "auto")
+        start(shared, mine, ["all-MiniLM-L6-v2"], Judged(sample.path, sample.title), "auto")
     assert shared.studio.evaluations.latest(shared.visitor(theirs)) is None
     assert ended(shared, mine).status == "finished"
-    start(shared, mine, [GLOVE], Judged(sample.path, sample.title), "auto")
+    start(shared, mine, ["all-MiniLM-L6-v2"], Judged(sample.path, sample.title), "auto")
     assert ended(shared, mine).status == "finished"
     assert {one.data for one in board.entries_of(shared, mine)} == {"private.csv", sample.title}
     (public,) = board.entries_of(shared, theirs)
@@ -233,7 +229,7 @@ def test_strangers_have_one_at_a_time_and_see_their_own_and_what_is_everybodys(s
     assert board.own(shared, mine, public.id) == public and board.own(shared, mine, "1; DROP TABLE scores") is None
 
 
-def test_what_cannot_be_judged_is_said_in_words(page: Page, tmp_path: Path) -> None:
+def test_what_cannot_be_judged_is_said_in_words(page: Page, tmp_path: Path, static: str) -> None:
     for models in ([], [str(number) for number in range(7)]):
         with pytest.raises(StudioError, match="choose"):
             start(page, None, models, Judged(tmp_path / "x.csv", "x"), "auto")
@@ -242,7 +238,7 @@ def test_what_cannot_be_judged_is_said_in_words(page: Page, tmp_path: Path) -> N
             public_set(address)
     assert public_set(" a/b ").path == "hf://datasets/a/b"
     assert public_set("https://huggingface.co/datasets/a/b").name == "a/b"
-    start(page, None, [GLOVE], public_set("a/b"), "auto")
+    start(page, None, [static], public_set("a/b"), "auto")
     job = ended(page)
     value = job_value(job)
     assert job.status == "failed" and value is not None and "offline" in value["message"] and "Unset HF_HUB_OFFLINE" in value["message"]
@@ -290,10 +286,10 @@ def test_an_interval_has_the_digits_that_show_on_which_side_of_zero_it_ends(only
     assert ("more than chance" in said) is (low > 0) and high > 0, said
 
 
-def test_the_leaderboard_of_one_set_is_drawn_by_its_newest_entries(page: Page, tmp_path: Path) -> None:
+def test_the_leaderboard_of_one_set_is_drawn_by_its_newest_entries(page: Page, tmp_path: Path, static: str) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv", 60)
     tiny = page.studio.settings.default_model
-    for models in ([tiny, GLOVE], [tiny]):
+    for models in ([tiny, static], [tiny]):
         start(page, None, models, Judged(pairs, "pairs.csv"), "auto")
         ended(page)
     entries = board.entries_of(page, None)
@@ -303,12 +299,12 @@ def test_the_leaderboard_of_one_set_is_drawn_by_its_newest_entries(page: Page, t
     assert board.speeds_of([one for one in entries if one.model == tiny]) is None
 
 
-def test_texts_with_a_category_are_told_in_counts_and_what_is_no_score_in_words(page: Page, tmp_path: Path) -> None:
+def test_texts_with_a_category_are_told_in_counts_and_what_is_no_score_in_words(page: Page, tmp_path: Path, static: str) -> None:
     path = tmp_path / "topics.csv"
     path.write_text("text,topic\n" + "".join(f"{text},{text.split()[0]}\n" for text in dict.fromkeys(sentences(150))), encoding="utf-8")
     tiny = page.studio.settings.default_model
-    form = Form([tiny, GLOVE], "file", str(path))
-    start(page, None, [tiny, GLOVE], Judged(path, "topics.csv"), "categories", form=form, again="evaluate-labelled_texts")
+    form = Form([tiny, static], "file", str(path))
+    start(page, None, [tiny, static], Judged(path, "topics.csv"), "categories", form=form, again="evaluate-labelled_texts")
     job = ended(page)
     assert job.status == "finished", job
     _, said, scores, _, differences, details = results_of(job)
@@ -333,32 +329,34 @@ def test_what_the_form_says_is_known_by_a_key(page: Page) -> None:
     assert len({key(*usual), *(key(*one) for one in others)}) == 5
 
 
-def test_the_form_comes_back_with_the_result_and_doing_it_again_never_takes_a_sample_instead(shared: Page, tmp_path: Path) -> None:
+def test_the_form_comes_back_with_the_result_and_doing_it_again_never_takes_a_sample_instead(
+    shared: Page, tmp_path: Path, static: str
+) -> None:
     owner, tiny = {"owner": new_owner()}, shared.studio.settings.default_model
     with gr.Blocks():
         panel = JudgingPanel(shared)
     mine = write_pairs(tmp_path / "dev300.csv", 60)
-    form = Form([tiny, GLOVE], "file", str(mine), None, "", "sts", None)
+    form = Form([tiny, static], "file", str(mine), None, "", "sts", None)
     assert panel.filled(owner) == [gr.skip()] * 13, "nothing was judged yet"
-    panel.begin(owner, GLOVE, form)
+    panel.begin(owner, static, form)
     job = ended(shared, owner)
     assert job.status == "finished" and job.title == "2 models on dev300.csv"
 
     mine.unlink()  # an upload is gone once its page was left
     models, *said = panel.filled(owner)[:7]
-    assert models["value"] == [tiny, GLOVE] and panel.filled(owner)[-1] == GLOVE
+    assert models["value"] == [tiny, static] and panel.filled(owner)[-1] == static
     again = Form(models["value"], *said)
     assert Path(str(again.path)).name == "dev300.csv" and again.task == "sts"
     assert again.key == results_of(job)[1]["made"]["key"], "the result is not told as one of something else"
 
     # Without its file the form says less than the result was made of.
     emptied = replace(again, path=None)
-    panel.again(owner, GLOVE, emptied)
+    panel.again(owner, static, emptied)
     assert ended(shared, owner).title == "2 models on dev300.csv"
     for kept in shared.kept.of(shared.visitor(owner)):
         shared.kept.remove(shared.visitor(owner), kept.id)
     Path(shared.studio.evaluations.latest(shared.visitor(owner)).about.form.path).unlink()
     before = results_of(ended(shared, owner))
     with pytest.raises(StudioError, match=r"dev300.csv is no longer here"):
-        panel.again(owner, GLOVE, emptied)
+        panel.again(owner, static, emptied)
     assert results_of(ended(shared, owner)) == before

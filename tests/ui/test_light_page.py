@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from sbert_studio.studio import Studio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import studio_at
+
 from sbert_studio.ui.app import build
 from sbert_studio.ui.look import theme
 
 
-def test_works_whose_progress_is_hidden_are_told_to_no_component(studio: Studio) -> None:
-    works = build(studio).config["dependencies"]
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[dict[str, Any]]:
+    """What a browser is told of the page."""
+    with studio_at(tmp_path_factory.mktemp("light"), model_folder) as studio:
+        yield build(studio).config
+
+
+def test_works_whose_progress_is_hidden_are_told_to_no_component(config: dict[str, Any]) -> None:
+    works = config["dependencies"]
     hidden = [work for work in works if work["show_progress"] == "hidden"]
     assert len(hidden) > 100 and all(work["show_progress_on"] == [] for work in hidden)
     seen = [work for work in works if work["show_progress"] != "hidden"]
@@ -21,8 +34,7 @@ def test_the_library_of_charts_is_named_and_not_yet_read() -> None:
     assert "<script src" not in head and "<script defer" not in head
 
 
-def test_one_work_alone_tells_what_a_form_says(studio: Studio) -> None:
-    config = build(studio).config
+def test_one_work_alone_tells_what_a_form_says(config: dict[str, Any]) -> None:
     forms = [part["id"] for part in config["components"] if part["props"].get("elem_id") in ("evaluate-form", "changed-form")]
     assert len(forms) == 2
     for form in forms:

@@ -388,7 +388,7 @@ def test_a_model_that_cannot_be_tuned_is_no_fault_of_the_file(page: Page, pairs:
 
 
 def test_a_file_that_is_chosen_while_another_model_looks_at_the_one_before_stands(
-    page: Page, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Page, pairs: Path, static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sbert_studio.ui.app import _drawn
 
@@ -401,7 +401,7 @@ def test_a_file_that_is_chosen_while_another_model_looks_at_the_one_before_stand
         meanwhile.append(page.drafts.put(other))
         return checked(*given)
 
-    assert on_model.__wrapped__(key, "glove-6B-50d")[0] == key, "with nothing in between, it is looked at anew"
+    assert on_model.__wrapped__(key, static)[0] == key, "with nothing in between, it is looked at anew"
     monkeypatch.setattr(drafts, "checked", slow)
     kept = page.drafts.get(key)
     answer = on_model.__wrapped__(key, page.studio.settings.default_model)
