@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import socket
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -14,13 +12,14 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+from processes import Child, started
 from waiting import wait_until
 
 from .chromium import FLAGS, find_chromium
 from .pages import App
+from .serve import serve
 from .tiny import MODEL_NAME, write_package
 
-ROOT = Path(__file__).resolve().parents[2]
 _WAIT = 90_000  # milliseconds for anything to appear; a busy machine is slow, a broken page never shows it
 _START = 120  # seconds
 _LIMIT = 400  # seconds a flow
@@ -45,39 +44,24 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     home = tmp_path_factory.mktemp("app")
-    log, packages = home / "app.log", write_package(home / "packages")
     environ = {
-        **os.environ,
         "SBERT_STUDIO_HOME": str(home / "data"),
         "SBERT_STUDIO_DEVICE": "cpu",
         "SBERT_STUDIO_MODEL": MODEL_NAME,
         "SBERT_STUDIO_POLL_SECONDS": _POLL,
-        "HF_HUB_OFFLINE": "1",
     }
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.browser.serve", str(packages), "app", "--port", str(port)],
-            cwd=ROOT,
-            env=environ,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
     url = f"http://127.0.0.1:{port}"
-    try:
-        wait_until(lambda: _answers(url, process, log), _START, f"{url} answers")
+    with started(home, serve, str(write_package(home / "packages")), port, **environ) as app:
+        wait_until(lambda: _answers(url, app), _START, f"{url} answers")
         yield url
-    finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-    assert "Traceback" not in log.read_text(), log.read_text()[-4000:]
+        app.send(signal.SIGTERM)
+        app.wait(30)
+        said = app.out.read_text() + app.err.read_text()
+    assert "Traceback" not in said, said[-4000:]
 
 
-def _answers(url: str, process: subprocess.Popen[bytes], log: Path) -> bool:
-    assert process.poll() is None, log.read_text()[-4000:]
+def _answers(url: str, app: Child) -> bool:
+    assert app.runs, app.err.read_text()[-4000:]
     try:
         with urllib.request.urlopen(url, timeout=2):
             return True

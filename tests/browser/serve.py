@@ -1,4 +1,4 @@
-"""The app of the browser tests: the real one, with two additions. Started by ``python -m tests.browser.serve PACKAGES app``.
+"""The app of the browser tests: the real one, with two additions.
 
 The random model in the folder PACKAGES is one of the bundled models, under its own name. And a search for "hold FILE" waits until FILE
 exists, so that a test has a search under way for as long as it wants, on a machine of any speed.
@@ -12,15 +12,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from waiting import wait_until
 
 from sbert_studio.cli import main
 from sbert_studio.data.progress import checkpoint
 from sbert_studio.encoders.storage.bundled import BUNDLED, Bundled
 from sbert_studio.studio.exploring import Exploring
-from tests.browser.tiny import MODEL_NAME, PACKAGE
+
+from .tiny import MODEL_NAME, PACKAGE
 
 HOLD = "hold "
 BEGUN = ".begun"  # added to the name of the file that tells the test that its search is under way
@@ -52,7 +51,8 @@ def bundle_the_small_model(packages: str) -> None:
     BUNDLED.update(others)
 
 
-if __name__ == "__main__":
-    bundle_the_small_model(sys.argv[1])
+def serve(packages: str, port: int) -> None:
+    """Run ``sbert-studio app`` until a signal ends it."""
+    bundle_the_small_model(packages)
     hold_searches()
-    main(sys.argv[2:])
+    main(["app", "--port", str(port)])
