@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from sbert_studio.data.examples import Examples
+from sbert_studio.data.samples import ASSETS
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
@@ -240,8 +241,9 @@ def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [{}, {"judge": "split"}])
-@pytest.mark.parametrize("rows", [scored_pairs(120), labelled_pairs(120)])
+@pytest.mark.parametrize(
+    ("more", "rows"), [({}, scored_pairs(120)), ({"judge": "split"}, scored_pairs(120)), ({"judge": "split"}, labelled_pairs(120))]
+)
 def test_rows_that_say_the_opposite_are_asked_about_before_the_first_step(tmp_path: Path, more: dict[str, Any], rows: Examples) -> None:
     told, spec = Told(), small_spec(**more, epochs=0.2, objective="cosent", dev_fraction=0.4)
     outcome = run(spec, tmp_path, told, examples=turned(rows))
@@ -336,8 +338,9 @@ def test_an_untuned_model_is_asked_once(probe: Path, monkeypatch: pytest.MonkeyP
     assert len(asked) == 2 and other is not None and other.untuned != first.untuned
 
 
-def test_the_written_pairs_are_many_and_graded() -> None:
-    parts = {part.language: part for part in general._pairs()}
+def test_the_written_pairs_are_many_and_graded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(general, "PAIRS", ASSETS / "probe" / "general.csv")
+    parts = {part.language: part for part in general._pairs.__wrapped__()}
     assert len(parts["en"].scores) >= 120
     assert len(parts["zh"].scores) >= 80
     for part in parts.values():

@@ -23,7 +23,6 @@ from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Step
-from sbert_studio.training.judging import general
 from sbert_studio.training.loop.optimiser import Optimiser
 from sbert_studio.training.loop.parts import Parts
 from sbert_studio.training.loop.steps import Steps
@@ -73,12 +72,6 @@ def catalog(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cat
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(cache))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     return Catalog(Workspace(tmp_path / "home"), device="cpu")
-
-
-@pytest.fixture(autouse=True)
-def no_everyday_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a training costs elsewhere is no matter here: judging it takes longer than to train."""
-    monkeypatch.setattr(general, "PAIRS", tmp_path / "none.csv")
 
 
 @pytest.fixture

@@ -26,12 +26,12 @@ def load(spec: TrainSpec, examples: Examples, source: Path | None) -> Transforme
 @pytest.mark.parametrize(
     ("spec", "examples", "more"),
     [
-        (small_spec(judge="folds"), scored_pairs(30), {}),
-        (small_spec(seeds=3), scored_pairs(32), {"dev": scored_pairs(40, seed=7)}),
-        (small_spec(folds=2, seeds=2), scored_pairs(32), {}),
-        (small_spec(first=small_spec(objective="in_batch").to_json()), scored_pairs(32), {"first": positive_pairs(24)}),
-        (small_spec(objective="supcon", judge="folds"), labelled_texts(40), {}),
-        (small_spec(judge="split"), scored_pairs(32), {}),
+        (small_spec(epochs=1, judge="folds"), scored_pairs(30), {}),
+        (small_spec(epochs=1, seeds=3), scored_pairs(32), {"dev": scored_pairs(40, seed=7)}),
+        (small_spec(epochs=1, folds=2, seeds=2), scored_pairs(32), {}),
+        (small_spec(epochs=1, first=small_spec(epochs=1, objective="in_batch").to_json()), scored_pairs(32), {"first": positive_pairs(24)}),
+        (small_spec(epochs=1, objective="supcon", judge="folds"), labelled_texts(40), {}),
+        (small_spec(epochs=1, judge="split"), scored_pairs(32), {}),
     ],
 )
 def test_the_bar_is_that_of_the_whole_run_and_never_falls_back(tmp_path: Path, spec: TrainSpec, examples: Examples, more: Any) -> None:
