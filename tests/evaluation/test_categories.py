@@ -83,6 +83,12 @@ def test_vectors_that_all_coincide_find_nothing_however_their_products_are_round
         assert report.scores["nearest_neighbour_accuracy"] == report.scores["centroid_accuracy"] == 0
 
 
+def test_vectors_closer_than_products_are_rounded_tie() -> None:
+    vectors = np.array([[1, 0], [1, 0], [1, 0.001], [1, 0.001]], np.float32)
+    report = evaluate_categories(vectors, list("aabb"), list("wxyz"))
+    assert report.scores["nearest_neighbour_accuracy"] == report.scores["centroid_accuracy"] == 0
+
+
 def test_the_only_text_of_its_category_is_wrong_and_a_single_category_is_judged_too() -> None:
     vectors = RANDOM.normal(size=(5, 3)).astype(np.float32)
     assert evaluate_categories(vectors, list("abcde"), list("vwxyz")).scores["nearest_neighbour_accuracy"] == 0

@@ -50,6 +50,14 @@ def test_vectors_that_all_coincide_find_nothing_however_their_products_are_round
         assert scores["mrr_at_10"] == scores["ndcg_at_10"] == 0
 
 
+def test_scores_closer_than_products_are_rounded_tie() -> None:
+    anchors = np.array([[1, 0], [1, 0]], np.float32)
+    positives = np.array([[1, 0], [1, 0.001]], np.float32)
+    scores = retrieval.evaluate_retrieval(anchors, positives, ["a", "b"], ["p", "q"]).scores
+    assert scores["mrr_at_10"] == 0.5
+    assert scores["ndcg_at_10"] == pytest.approx(1 / np.log2(3))
+
+
 def naive(vectors: dict[str, list[float]], rows: list[tuple[str, str]], classes: list[int] | None = None) -> float:
     """Recall at 1: for each distinct anchor, is the nearest candidate that is not itself one of all that belong to it?"""
     unit = {text: np.array(vector) / np.linalg.norm(vector) for text, vector in vectors.items()}
