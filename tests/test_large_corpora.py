@@ -118,12 +118,15 @@ def test_the_next_start_has_the_index_at_once_and_ten_new_rows_encode_ten(
 
 
 def test_an_index_that_left_the_disk_is_built_again(studio: Studio, corpus: Corpus) -> None:
-    indexes = list((studio.settings.home / "indexes").iterdir())
-    assert indexes
-    for path in indexes:
-        path.unlink()
-    assert studio.explore.search(corpus, QUERY, 5).recall is None
-    indexed(studio, corpus)
+    """Also by the studio that had built it."""
+    for _ in range(2):
+        indexes = list((studio.settings.home / "indexes").iterdir())
+        assert indexes
+        for path in indexes:
+            path.unlink()
+        studio.meanings.clear()
+        assert studio.explore.search(corpus, QUERY, 5).recall is None
+        indexed(studio, corpus)
 
 
 def test_closing_ends_a_build(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
