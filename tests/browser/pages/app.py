@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlparse
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from .basket import Basket
+from .drawn import drawn
 from .evaluate import EvaluateTab
 from .fine_tune import FineTuneTab
 from .map import MapTab
@@ -174,9 +175,18 @@ class App:
 
     # Controls.
     def fill(self, box: str, text: str) -> None:
-        """Type into a text box once the page has settled, since an answer on its way may still fill the form."""
+        """Type into a text box once the page has settled, since an answer on its way may still fill the form.
+
+        Gradio fills a box that has just been opened a moment after it appears; what was typed by then is typed again.
+        """
         self.settle()
-        self.page.fill(f"{box} input, {box} textarea", text)
+        field = self.page.locator(f"{box} input, {box} textarea")
+        for _ in range(5):
+            field.fill(text)
+            drawn(self.page)
+            if field.input_value() == text:
+                return
+        raise AssertionError(f"{text!r} does not stay in {box}")
 
     def choose(self, dropdown: str, option: str) -> None:
         """Choose in a dropdown. It is opened again until the option can be clicked: an open list closes when new options come."""

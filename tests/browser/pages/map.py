@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
+from .drawn import drawn
 from .tab import Tab
 
 Spot = tuple[float, float]
@@ -57,7 +58,7 @@ class Scene:
 
     def rest(self) -> None:
         """Wait until nothing moves, a changed width included, and all names are in their places."""
-        self.page.evaluate("() => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")
+        drawn(self.page)
         expect(self.drawing).to_have_attribute("aria-busy", "false")
 
     def colour_by(self, name: str) -> None:

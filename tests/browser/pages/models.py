@@ -39,6 +39,7 @@ class ModelsTab(Tab):
         self.app.upload("fit-file", file_name, text)
         expect(self.at("#fit-chosen")).to_contain_text(file_name)
         self.at("#fit-settings > button").click()
+        expect(self.at("#fit-glove-width input")).to_have_value("100")
         self.app.fill("#fit-glove-width", str(dimensions))
         self.app.fill("#fit-name", name)
         self.at("#fit-go").click()
