@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -81,13 +82,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Any:
     _running.clear()
 
 
+_PROGRAMS = re.compile(r"python|sbert-studio|torchrun|accelerate")
+_STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os.system", "tests.process"}
+
+
 def _refuse_unmarked_processes(event: str, arguments: tuple[Any, ...]) -> None:
-    """Fail a test that starts Python without the marker ``process``, which ``make quick`` relies on."""
-    if event == "subprocess.Popen":
-        python = isinstance(arguments[1], (list, tuple)) and sys.executable in map(str, arguments[1])
-    else:
-        python = event in ("os.fork", "os.forkpty", "tests.process")
-    if python and _running and not any(_running[0].iter_markers("process")) and not any(_running[0].iter_markers("browser")):
+    """Fail a test that forks or starts Python without the marker ``process``, which ``make quick`` relies on."""
+    if event not in _STARTS or not _running:
+        return
+    is_other_program = event not in ("os.fork", "os.forkpty", "tests.process") and not _PROGRAMS.search(repr(arguments[:2]))
+    if not (is_other_program or any(_running[0].iter_markers("process")) or any(_running[0].iter_markers("browser"))):
         raise RuntimeError(f"{_running[0].nodeid} starts a process: mark it with @pytest.mark.process")
 
 
