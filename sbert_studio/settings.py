@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import sys
@@ -20,7 +19,7 @@ _PERSISTENT = Path("/data")  # what a Space keeps
 SENT = "sbert-studio-sent-"
 _UPLOADS = "GRADIO_TEMP_DIR"
 _YES = ("1", "yes", "true", "on")
-_SHORTEST_POLL = 0.05
+_SHORTEST_POLL, _LONGEST_POLL = 0.05, 3_600
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -269,6 +268,7 @@ def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
         seconds = float(raw) if raw else default
     except ValueError:
         seconds = 0.0
-    if not _SHORTEST_POLL <= seconds < math.inf:
-        raise StudioError(f"{name} is {raw!r}, which is not a number of seconds", f"set it to a number such as {default:g}")
+    if not _SHORTEST_POLL <= seconds <= _LONGEST_POLL:
+        hint = f"set it to a number from {_SHORTEST_POLL:g} to {_LONGEST_POLL:g}, such as {default:g}"
+        raise StudioError(f"{name} is {raw!r}, which is not such a number of seconds", hint)
     return seconds

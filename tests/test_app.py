@@ -76,6 +76,26 @@ def test_a_request_to_terminate_is_not_lost_where_python_drops_the_exception_and
     assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGALRM)) == before
 
 
+def test_what_a_request_tore_is_no_error_and_an_error_of_the_closing_is_one() -> None:
+    def tear() -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise ImportError("half imported") from None
+
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    ending = Ending()
+    with pytest.raises(KeyboardInterrupt), ending.taken(), ending.heeded():
+        tear()
+    ending = Ending()
+    with pytest.raises(OSError, match="disk is full"), ending.taken(), ExitStack() as studio:
+        studio.callback(fail)
+        with ending.heeded():
+            tear()
+
+
 def test_a_request_to_terminate_waits_for_what_would_lose_it() -> None:
     ending, done = Ending(), False
 

@@ -37,17 +37,24 @@ class Ending:
             # By way of SIGTERM, whose handler the window replaces by its own.
             handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGTERM))
         try:
-            yield
+            with self.heeded():
+                yield
         finally:
-            self.heed()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
-        """Let what comes after the block, the closing, be interrupted no more."""
+        """Let what comes after the block, the closing, be interrupted no more.
+
+        An error in the block after a request is one of what the request tore, and becomes ``KeyboardInterrupt``; one of the closing stays.
+        """
         try:
             yield
+        except Exception as error:
+            if self.asked and not self._heeded:
+                raise KeyboardInterrupt from error
+            raise
         finally:
             self.heed()
 

@@ -58,7 +58,10 @@ def _root(version: bool = typer.Option(False, "--version", callback=_version, is
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and leave with its exit code: 0 done, 2 the user can mend it, 1 a bug; 130 or 143 where it was told to end."""
+    """Run one command and leave with its exit code: 0 done, 2 the user can mend it, 1 a bug; 130 or 143 where it was told to end.
+
+    The page leaves with 0 where it was told to end.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     choose_waiting(given[0] if given else "")
     with _tidied_when_terminated(given) as asked:

@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import pytest
 from tiny_studio import write_pairs
 
@@ -406,6 +407,19 @@ def test_a_file_that_is_chosen_while_another_model_looks_at_the_one_before_stand
     kept = page.drafts.get(key)
     answer = on_model.__wrapped__(key, page.studio.settings.default_model)
     assert not isinstance(answer, list) and page.drafts.get(key) is kept and meanwhile
+
+
+def test_a_new_draft_is_kept_with_its_settings_name_and_pinned_texts(page: Page, pairs: Path) -> None:
+    from sbert_studio.ui.app import _drawn
+
+    events = _drawn(page.studio, page).fns.values()
+    (event,) = (event for event in events if getattr(event.fn, "__qualname__", "").endswith("_keep_form.<locals>.on_draft"))
+    draft = page.drafts.get(draft_of(page, pairs))
+    key = page.drafts.put(drafts.checked(page.studio, draft.asking(overrides={"epochs": 7}), None))
+    pinned = ["one", "other", *[""] * (len(event.inputs) - 5)]
+    kept = event.fn(None, key, "Cats", *pinned)
+    assert (kept["overrides"], kept["name"], kept["pinned"][:2]) == ({"epochs": 7}, "Cats", ["one", "other"])
+    assert event.fn(None, None, "Cats", *pinned) == gr.skip(), "no file was chosen"
 
 
 def test_no_two_handlers_of_one_control_wait_for_their_turn(page: Page) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gradio as gr
 import pytest
 from tiny_studio import awaited
 
+from sbert_studio.ui.pieces.handlers import PROGRESS
 from sbert_studio.ui.pieces.wiring import alone, join_events
 
 QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
@@ -52,22 +53,79 @@ def test_one_skip_leaves_all_outputs_of_its_handler() -> None:
     assert run(0, [])[:3] == [{"__type__": "update"}, {"__type__": "update"}, "seen"]
 
 
-def test_what_differs_stays_apart() -> None:
-    def chosen(event: gr.SelectData) -> str:
-        return str(event.value)
+def chosen(event: gr.SelectData) -> str:
+    return str(event.value)
 
+
+def with_progress(progress: gr.Progress = PROGRESS) -> str:
+    return "done"
+
+
+def with_request(request: gr.Request) -> str:
+    return str(request)
+
+
+async def asynchronous() -> str:
+    return "later"
+
+
+def by_and_by() -> Iterator[str]:
+    yield "a part"
+
+
+OTHERS: dict[str, Callable[[Any, list[Any]], object]] = {
+    "the same output": lambda control, boxes: control.change(lambda: "two", None, boxes[0], **QUIET),
+    "slow": lambda control, boxes: control.change(alone(lambda: "slow"), None, boxes[1], **QUIET),
+    "progress that is seen": lambda control, boxes: control.change(lambda: "", None, boxes[1], api_visibility="private"),
+    "a progress bar": lambda control, boxes: control.change(with_progress, None, boxes[1], **QUIET),
+    "its turn": lambda control, boxes: control.change(lambda: "", None, boxes[1], concurrency_id="turn", concurrency_limit=1, **QUIET),
+    "another trigger": lambda control, boxes: control.submit(lambda: "", None, boxes[1], **QUIET),
+    "another trigger mode": lambda control, boxes: control.change(lambda: "", None, boxes[1], trigger_mode="once", **QUIET),
+    "event data": lambda control, boxes: control.change(chosen, None, boxes[1], **QUIET),
+    "the request": lambda control, boxes: control.change(with_request, None, boxes[1], **QUIET),
+    "asynchronous": lambda control, boxes: control.change(asynchronous, None, boxes[1], **QUIET),
+    "a generator": lambda control, boxes: control.change(by_and_by, None, boxes[1], **QUIET),
+    "no queue": lambda control, boxes: control.change(lambda: "", None, boxes[1], queue=False, **QUIET),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_what_differs_stays_apart(other: str) -> None:
     def build(control: Any, boxes: list[Any]) -> None:
         control.change(lambda: "one", None, boxes[0], **QUIET)
-        control.change(lambda: "the same output", None, boxes[0], **QUIET)
-        control.change(alone(lambda: "slow"), None, boxes[1], **QUIET)
-        control.change(lambda: "with progress", None, boxes[1], api_visibility="private")
-        control.change(lambda: "in turn", None, boxes[2], concurrency_id="turn", concurrency_limit=1, **QUIET)
-        control.submit(lambda: "another moment", None, boxes[1], **QUIET)
-        control.select(chosen, None, boxes[1], **QUIET)
-        control.change(lambda: "followed", None, boxes[3], **QUIET).then(lambda: "then", None, boxes[3], **QUIET)
+        OTHERS[other](control, boxes)
+
+    assert len(joined(build)[0]) == 2
+
+
+def test_what_is_followed_or_cancelled_stays_apart() -> None:
+    def build(control: Any, boxes: list[Any]) -> None:
+        control.change(lambda: "one", None, boxes[0], **QUIET)
+        control.change(lambda: "followed", None, boxes[1], **QUIET).then(lambda: "then", None, boxes[3], **QUIET)
+        going_on = control.change(lambda: "cancelled", None, boxes[2], **QUIET)
+        control.submit(None, None, None, cancels=[going_on])
 
     events, _ = joined(build)
-    assert len(events) == 9
+    numbers = {event._id for event in events}
+    assert all(len(event.outputs) <= 1 and set(event.cancels) <= numbers for event in events)
+
+
+def test_after_success_and_after_failure_stay_apart() -> None:
+    def build(control: Any, boxes: list[Any]) -> None:
+        first = control.change(lambda: None, None, None, **QUIET)
+        for box, follow in zip(boxes, (first.success, first.failure, first.then), strict=False):
+            follow(lambda: "after", None, box, **QUIET)
+
+    assert len(joined(build)[0]) == 4
+
+
+def test_a_list_for_one_output_is_its_value() -> None:
+    def build(control: Any, boxes: list[Any]) -> None:
+        chooser = gr.Dropdown(["a", "b"], multiselect=True)
+        control.change(lambda: ["a", "b"], None, chooser, **QUIET)
+        control.change(lambda: "one", None, boxes[0], **QUIET)
+
+    assert joined(build)[1](0, []) == [["a", "b"], "one"]
 
 
 def test_events_that_follow_the_same_event_are_joined() -> None:

@@ -38,7 +38,7 @@ def app(
     try:
         with ending.taken():
             _open(ending, host, port, share, mcp, opened, desktop)
-    except BaseException:
+    except KeyboardInterrupt:
         if not ending.asked:
             raise
     _leave_at_once()

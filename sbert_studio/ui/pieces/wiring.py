@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import gradio as gr
+from gradio.utils import get_type_hints
 
 
 def hide_hidden_progress(blocks: Any) -> None:
@@ -26,9 +28,10 @@ def join_events(blocks: Any) -> None:
     components, show no progress, take no event data and start nothing else are joined; one with an attribute ``slow`` stays alone
     (see :func:`alone`).
     """
-    followed = {event.trigger_after for event in blocks.fns.values()}
+    events = blocks.fns.values()
+    followed = {event.trigger_after for event in events} | {number for event in events for number in event.cancels}
     groups: dict[tuple[Any, ...], list[list[Any]]] = {}
-    for event in blocks.fns.values():
+    for event in events:
         if event._id in followed or not _is_joinable(event):
             continue
         start = (*map(tuple, event.targets), event.trigger_after, event.trigger_only_on_success, event.trigger_only_on_failure)
@@ -53,10 +56,16 @@ def alone(handler: Callable[..., Any]) -> Callable[..., Any]:
 
 def _is_joinable(event: Any) -> bool:
     fn = event.fn
-    plain = fn is not None and event.js is None and event.queue and not event.types_generator and not event.batch
+    plain = fn is not None and event.js is None and event.queue and not event.types_generator and not event.batch and not _is_special(fn)
     quiet = event.show_progress == "hidden" and not event.collects_event_data and not event.tracks_progress and not event.cancels
     usual = event.concurrency_id == str(id(fn)) and not event.component_prop_inputs and event.api_visibility == "private"
     return bool(plain and quiet and usual and event.targets and event.outputs and not getattr(fn, "slow", False))
+
+
+def _is_special(fn: Callable[..., Any]) -> bool:
+    """Whether Gradio calls it otherwise than with its inputs alone: it is asynchronous, or asks for the request or the signed-in user."""
+    asked = [kind for hint in get_type_hints(fn).values() for kind in (hint, *get_args(hint))]
+    return inspect.iscoroutinefunction(inspect.unwrap(fn)) or any(kind in asked for kind in (gr.Request, gr.OAuthProfile, gr.OAuthToken))
 
 
 def _join(blocks: Any, group: list[Any]) -> None:
