@@ -10,6 +10,8 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -85,7 +87,8 @@ def started(folder: Path, function: Callable[..., Any], *arguments: Any, **envir
     out, err = (folder / f"process-{number}.{kind}" for kind in ("out", "err"))
     out.touch(), err.touch()
     variables = {name: value for name, value in os.environ.items() if name.startswith("SBERT_STUDIO_")} | environment
-    child = Child(_CONTEXT.Process(target=_call, args=(function, arguments, variables, str(out), str(err)), daemon=False), out, err)
+    given = (os.getpid(), function, arguments, variables, str(out), str(err))
+    child = Child(_CONTEXT.Process(target=_call, args=given, daemon=False), out, err)
     child.process.start()
     try:
         yield child
@@ -106,9 +109,20 @@ def _main(arguments: list[str]) -> None:
     main(arguments)
 
 
-def _call(function: Callable[..., Any], arguments: tuple[Any, ...], environment: dict[str, str], out: str, err: str) -> None:
+def _end_with(parent: int) -> None:
+    """End this process soon after the one that tests was killed, which would otherwise leave it, and a port, behind."""
+    while True:
+        time.sleep(1)
+        try:
+            os.kill(parent, 0)
+        except ProcessLookupError:
+            os._exit(1)
+
+
+def _call(parent: int, function: Callable[..., Any], arguments: tuple[Any, ...], environment: dict[str, str], out: str, err: str) -> None:
     import torch
 
+    threading.Thread(target=_end_with, args=(parent,), name="parent", daemon=True).start()
     for number, path in ((1, out), (2, err)):
         target = os.open(path, os.O_WRONLY | os.O_APPEND)
         os.dup2(target, number)

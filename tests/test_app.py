@@ -41,14 +41,14 @@ def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
     assert len(words.strip().splitlines()) == 1, words
 
 
-def terminate_in_a_callback() -> None:
+def interrupt_a_callback(number: signal.Signals) -> None:
     """Raise the signal where Python drops what its handler raises."""
 
     class Thing:
         pass
 
     thing = Thing()
-    reference = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGTERM))
+    reference = weakref.ref(thing, lambda _: signal.raise_signal(number))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "unraisablehook", lambda _: None)
         del thing
@@ -56,8 +56,10 @@ def terminate_in_a_callback() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_a_request_to_terminate_is_not_lost_where_python_drops_the_exception_and_does_not_tear_the_closing() -> None:
-    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGALRM)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_request_to_end_is_not_lost_where_python_drops_the_exception_and_does_not_tear_the_closing(number: signal.Signals) -> None:
+    taken = (signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
+    before = [signal.getsignal(one) for one in taken]
     ending, closed = Ending(), False
 
     def close() -> None:
@@ -68,12 +70,22 @@ def test_a_request_to_terminate_is_not_lost_where_python_drops_the_exception_and
     with pytest.raises(KeyboardInterrupt), ending.taken(), ExitStack() as studio:
         studio.callback(close)
         with ending.heeded():
-            terminate_in_a_callback()
+            interrupt_a_callback(number)
             assert ending.asked  # and it went on, as nothing was raised here
             wait_until(lambda: False)
     assert closed, "a second request tore the closing"
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGALRM)) == before
+    assert [signal.getsignal(one) for one in taken] == before
+
+
+def test_a_second_ctrl_c_ends_the_closing_that_a_second_sigterm_leaves_alone() -> None:
+    ending = Ending()
+    with ending.taken():
+        with pytest.raises(KeyboardInterrupt), ending.heeded():
+            signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_what_a_request_tore_is_no_error_and_an_error_of_the_closing_is_one() -> None:

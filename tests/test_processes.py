@@ -7,6 +7,7 @@ import signal
 import time
 from pathlib import Path
 
+import processes
 import pytest
 from processes import command_line, started
 from waiting import wait_until
@@ -33,3 +34,17 @@ def test_the_command_line_answers_with_its_exit_code(tmp_path: Path) -> None:
     with command_line(tmp_path, "search", tmp_path / "nowhere.csv", "cat") as child:
         assert child.wait() == 2
         assert "nowhere.csv" in child.err.read_text()
+
+
+def end_with_the_dead() -> None:
+    dead = os.fork()
+    if dead == 0:
+        os._exit(0)
+    os.waitpid(dead, 0)
+    processes._end_with(dead)
+
+
+def test_a_child_ends_with_the_process_that_tests(tmp_path: Path) -> None:
+    """pytest may be killed; its children would go on, and keep their ports."""
+    with started(tmp_path, end_with_the_dead) as child:
+        assert child.wait() == 1

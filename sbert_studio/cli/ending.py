@@ -1,4 +1,4 @@
-"""How the page ends when it is asked to terminate: as by Ctrl-C, at whatever moment it is asked."""
+"""How the page ends when it is asked to: by Ctrl-C or SIGTERM, at whatever moment it is asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _AGAIN = 1.0  # seconds
 
 
 class Ending:
-    """Takes SIGTERM as Ctrl-C, and repeats it until it is heeded.
+    """Takes SIGTERM as Ctrl-C, and repeats either until it is heeded.
 
     Python drops an exception that a signal handler raises inside a finaliser or the callback of a weak reference, and libraries
     that are being imported may catch it: a request that is made once could be lost, and the page would stay open for ever.
@@ -32,7 +32,7 @@ class Ending:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        handlers = {signal.SIGTERM: signal.signal(signal.SIGTERM, self._end)}
+        handlers = {number: signal.signal(number, self._end) for number in (signal.SIGTERM, signal.SIGINT)}
         if hasattr(signal, "SIGALRM"):
             # By way of SIGTERM, whose handler the window replaces by its own.
             handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGTERM))
@@ -59,7 +59,7 @@ class Ending:
             self.heed()
 
     def heed(self) -> None:
-        """Repeat the request no more, and pass over further ones."""
+        """Repeat the request no more, and pass over further ones but those of Ctrl-C."""
         self._heeded = True
         if self.asked and hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -78,8 +78,10 @@ class Ending:
         if self.asked and not self._heeded:
             raise KeyboardInterrupt
 
-    def _end(self, _number: int, _frame: FrameType | None) -> None:
+    def _end(self, number: int, _frame: FrameType | None) -> None:
         if self._heeded:
+            if number == signal.SIGINT:  # somebody at a terminal does not want to wait for the closing
+                raise KeyboardInterrupt
             return
         if not self.asked and hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
