@@ -20,7 +20,10 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 _REAL_DATA = Path(os.environ.get("SBERT_STUDIO_REAL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 _DURATIONS = Path(__file__).with_name("durations.json")
+_RECORDED: dict[str, Any] = json.loads(_DURATIONS.read_text(encoding="utf-8"))
+_SLOW_TESTS = frozenset(_RECORDED["slow"])
 _WORTH_RECORDING = 0.5  # seconds; files that take less are scheduled last, in any order
+_SLOW = 0.15  # seconds; a test that takes longer is left out of `make quick`
 
 # Shared fixtures are slow to build and function-scoped ones are reset by the tests themselves, so neither is a health problem here.
 _CHECKS = [hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow]
@@ -32,7 +35,7 @@ hypothesis.settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--record-durations", action="store_true", help="write the seconds of each file to tests/durations.json")
+    parser.addoption("--record-durations", action="store_true", help="write tests/durations.json: the seconds of files, and the slow tests")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -51,25 +54,38 @@ def _file_of(nodeid: str) -> str:
     return nodeid.split("::", maxsplit=1)[0]
 
 
+def _test_of(nodeid: str) -> str:
+    return nodeid.split("[", maxsplit=1)[0]
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark as slow what took long when durations were last recorded, so that ``make quick`` stays quick."""
+    if _test_of(item.nodeid) in _SLOW_TESTS:
+        item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first, by the last recorded times, so that two workers end at about the same moment."""
-    seconds: dict[str, float] = json.loads(_DURATIONS.read_text(encoding="utf-8")) if _DURATIONS.is_file() else {}
-    items.sort(key=lambda item: -seconds.get(_file_of(item.nodeid), 0))
+    items.sort(key=lambda item: -_RECORDED["files"].get(_file_of(item.nodeid), 0))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """With ``--record-durations``, write how long each file took."""
+    """With ``--record-durations``, write how long each file took, and which tests are slow."""
     if not config.getoption("--record-durations"):
         return
-    seconds: dict[str, float] = {}
+    files: dict[str, float] = {}
+    tests: dict[str, float] = {}
     for reports in terminalreporter.stats.values():
         for report in reports:
             if isinstance(report, pytest.TestReport):
-                file = _file_of(report.nodeid)
-                seconds[file] = seconds.get(file, 0) + report.duration
-    kept = {file: round(spent, 1) for file, spent in sorted(seconds.items()) if spent >= _WORTH_RECORDING}
-    _DURATIONS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+                file, test = _file_of(report.nodeid), _test_of(report.nodeid)
+                files[file] = files.get(file, 0) + report.duration
+                if report.when == "call":  # what is set up may be shared with quick tests
+                    tests[test] = max(tests.get(test, 0), report.duration)
+    kept = {file: round(spent, 1) for file, spent in sorted(files.items()) if spent >= _WORTH_RECORDING}
+    slow = sorted(test for test, spent in tests.items() if spent >= _SLOW and "/browser/" not in test)
+    _DURATIONS.write_text(json.dumps({"files": kept, "slow": slow}, indent=1) + "\n", encoding="utf-8")
 
 
 _running: list[pytest.Item] = []
