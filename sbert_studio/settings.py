@@ -270,5 +270,5 @@ def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
         seconds = 0.0
     if not _SHORTEST_POLL <= seconds <= _LONGEST_POLL:
         hint = f"set it to a number from {_SHORTEST_POLL:g} to {_LONGEST_POLL:g}, such as {default:g}"
-        raise StudioError(f"{name} is {raw!r}, which is not such a number of seconds", hint)
+        raise StudioError(f"{name} is {raw!r}, which is not a number of seconds that can be used", hint)
     return seconds
