@@ -66,3 +66,21 @@ def test_what_a_browser_kept_that_is_of_another_kind_is_as_if_it_had_kept_nothin
 def test_an_error_of_a_handlers_own_is_not_swallowed() -> None:
     with pytest.raises(TypeError):
         send(page_of(lambda given: given + 1, gr.Textbox), "a")
+
+
+@pytest.mark.parametrize(
+    ("many", "value", "found"),
+    [(False, "gone", None), (False, "there", "there"), (True, ["gone", "there"], ["there"]), (True, [], []), (False, None, None)],
+)
+def test_what_is_no_longer_offered_is_nothing_chosen_where_nobody_asked(many: bool, value: Any, found: Any) -> None:
+    given: list[Any] = []
+    with PlainBlocks() as blocks:
+        chooser = gr.Dropdown(["there"], multiselect=many)
+        gr.Textbox().change(given.append, chooser, show_progress="hidden")
+        gr.Button().click(given.append, chooser)
+    quiet, asked = blocks.fns.values()
+    awaited(blocks.process_api(quiet, [value]))
+    assert given == [found]
+    if "gone" in (value or []):
+        with pytest.raises(gr.Error, match="not in the list of choices"):
+            awaited(blocks.process_api(asked, [value]))

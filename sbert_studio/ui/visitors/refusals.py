@@ -22,14 +22,19 @@ _NO_EVENT = "this event was sent without what was chosen. hint: it is sent by th
 class PlainBlocks(gr.Blocks):  # type: ignore[misc]
     """``gr.Blocks`` that says why it refuses the arguments of a call."""
 
-    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *args: Any, **named: Any) -> Any:
+    async def preprocess_data(self, block_fn: Any, inputs: list[Any], state: Any, *args: Any, **named: Any) -> Any:
         """The arguments as the handlers take them.
+
+        What a chooser no longer offers counts as nothing chosen in an event that nobody asked for: it was sent before the new choices came.
 
         Raises:
             gr.Error: they are refused, and why.
         """
         try:
-            return await super().preprocess_data(block_fn, _fitting(block_fn.inputs, inputs), *args, **named)
+            values = _fitting(block_fn.inputs, inputs)
+            if block_fn.show_progress == "hidden":
+                values = [_offered(component, value, state) for component, value in zip(block_fn.inputs, values, strict=False)]
+            return await super().preprocess_data(block_fn, values, state, *args, **named)
         except gr.Error as error:
             error.print_exception = False  # it is told to who asked
             error.message = in_brief(str(error.message))
@@ -84,6 +89,19 @@ def _fitting(components: list[Any], given: list[Any]) -> list[Any]:
             what = component.label or "a value"
             raise gr.Error(_NOT_READ.format(f"{what[:80]} cannot be {_KINDS.get(type(value), 'this')}"), print_exception=False)
     return fitting
+
+
+def _offered(component: Any, value: Any, state: Any) -> Any:
+    """The value, or what of it a dropdown offers in this session; ``None`` for a single choice that it does not."""
+    if not isinstance(component, gr.Dropdown):
+        return value
+    now = state[component._id] if state is not None and component._id in state else component
+    if now.allow_custom_value:
+        return value
+    choices = [choice for _, choice in now.choices]
+    if isinstance(value, list):
+        return [one for one in value if one in choices]
+    return value if value in choices else None
 
 
 _KINDS = {list: "a list", dict: "an object", str: "a text", bool: "true or false", int: "a number", float: "a number"}

@@ -173,6 +173,11 @@ class App:
     def toast(self) -> Locator:
         return self.page.locator(".toast-body")
 
+    def close_toasts(self) -> None:
+        """Close what lies over the right of the header."""
+        self.page.evaluate("document.querySelectorAll('.toast-close').forEach((button) => button.click())")
+        expect(self.toast).to_have_count(0)
+
     # Controls.
     def fill(self, box: str, text: str) -> None:
         """Type into a text box once the page has settled, since an answer on its way may still fill the form.
@@ -191,6 +196,7 @@ class App:
     def choose(self, dropdown: str, option: str) -> None:
         """Choose in a dropdown. It is opened again until the option can be clicked: an open list closes when new options come."""
         self.settle()
+        self.close_toasts()
         found = self.page.get_by_role("option", name=option)
 
         def is_chosen() -> bool:
