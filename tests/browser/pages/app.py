@@ -21,7 +21,7 @@ from .similarity import SimilarityTab
 from .tray import Tray
 
 TABS = ("Similarity", "Search", "Map", "Fine-tune", "Evaluate", "Models")
-_OFFERED = 2_000  # milliseconds for an open list to offer an option
+_OFFERED = (300, 600, 1_200, *[2_500] * 8)  # milliseconds for an open list to offer an option, each time it is opened
 _INTERRUPTED = ("AbortError", "errored out", "Failed to fetch", "network error")
 
 # Visible elements that stick out of the right edge and are in no box that scrolls sideways.
@@ -199,18 +199,18 @@ class App:
         self.close_toasts()
         found = self.page.get_by_role("option", name=option)
 
-        def is_chosen() -> bool:
+        def is_chosen(milliseconds: int) -> bool:
             self.page.click(f"{dropdown} input")
             try:
-                expect(found.first).to_be_visible(timeout=_OFFERED)
-                found.first.click(timeout=_OFFERED)
+                expect(found.first).to_be_visible(timeout=milliseconds)
+                found.first.click(timeout=milliseconds)
             except (AssertionError, TimeoutError):
                 self.page.keyboard.press("Escape")
                 self.page.locator(f"{dropdown} input").blur()
                 return False
             return True
 
-        if not any(is_chosen() for _ in range(10)):
+        if not any(is_chosen(milliseconds) for milliseconds in _OFFERED):
             raise AssertionError(f"{option} is not offered in {dropdown}")
 
     def upload(self, elem_id: str, name: str, text: str) -> None:
