@@ -23,6 +23,7 @@ ROWS = [
 TEXTS = [(f"{text} {more}".strip(), topic) for text, topic in ROWS for more in ("", "today", "please", "and why")]
 LONG = "balance_not_updated_after_cheque_or_cash_deposit"
 QUERY = "Where is my card?"
+NAME = "By the requests"
 
 
 def test_two_models_are_compared_and_the_saved_file_opens_alone(app: App, tmp_path: Path) -> None:
@@ -44,14 +45,14 @@ def tune_a_model(app: App) -> None:
     expect(app.page.locator("#tune-findings .sb-verdict")).to_be_visible()
     app.page.locator("#tune-advanced > button").click()
     app.choose("#tune-judge", "split")
-    app.settle()
-    app.page.click("#tune-start")
-    expect(app.page.locator("#tune-use")).to_be_visible()
+    app.fine_tune.set("name", NAME)
+    app.fine_tune.start()
+    app.fine_tune.expect_run(NAME, "finished")
 
 
 def compare_it_with_its_base(app: App) -> None:
     changes = app.evaluate.changes
-    app.models.select("pairs")
+    app.models.select(NAME)
     app.page.click("#models-changes")
     changes.expect_drawn(share=1)
     expect(app.page.get_by_role("tab", name="What changed")).to_have_attribute("aria-selected", "true")

@@ -21,7 +21,7 @@ from .similarity import SimilarityTab
 from .tray import Tray
 
 TABS = ("Similarity", "Search", "Map", "Fine-tune", "Evaluate", "Models")
-_OFFERED = (300, 600, 1_200, *[2_500] * 8)  # milliseconds for an open list to offer an option, each time it is opened
+_OFFERED = (1_000, *[2_500] * 9)  # milliseconds for an open list to offer an option, each time it is opened
 _INTERRUPTED = ("AbortError", "errored out", "Failed to fetch", "network error")
 
 # Visible elements that stick out of the right edge and are in no box that scrolls sideways.
@@ -203,7 +203,7 @@ class App:
             self.page.click(f"{dropdown} input")
             try:
                 expect(found.first).to_be_visible(timeout=milliseconds)
-                found.first.click(timeout=milliseconds)
+                found.first.click(timeout=_OFFERED[-1])
             except (AssertionError, TimeoutError):
                 self.page.keyboard.press("Escape")
                 self.page.locator(f"{dropdown} input").blur()
