@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 _NOT_SENT = "this file was not sent to the page. hint: upload it first (gradio_client: handle_file), and pass what the upload returned."
 _NOT_READ = "the arguments could not be read: {}. hint: see the page's API documentation for their number and their kinds."
 _SIMPLE = (str, int, float, bool)
+_CONSEQUENCES = {"change", "load", "then", "success", "failure", "tick"}
 _NO_EVENT = "this event was sent without what was chosen. hint: it is sent by the page when something is clicked"
 
 
@@ -25,14 +26,14 @@ class PlainBlocks(gr.Blocks):  # type: ignore[misc]
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], state: Any, *args: Any, **named: Any) -> Any:
         """The arguments as the handlers take them.
 
-        What a chooser no longer offers counts as nothing chosen in an event that nobody asked for: it was sent before the new choices came.
+        In an event that follows from another, a choice that is no longer offered is dropped: it was sent before the new choices came.
 
         Raises:
             gr.Error: they are refused, and why.
         """
         try:
             values = _fitting(block_fn.inputs, inputs)
-            if block_fn.show_progress == "hidden":
+            if _is_consequence(block_fn):
                 values = [_offered(component, value, state) for component, value in zip(block_fn.inputs, values, strict=False)]
             return await super().preprocess_data(block_fn, values, state, *args, **named)
         except gr.Error as error:
@@ -89,6 +90,11 @@ def _fitting(components: list[Any], given: list[Any]) -> list[Any]:
             what = component.label or "a value"
             raise gr.Error(_NOT_READ.format(f"{what[:80]} cannot be {_KINDS.get(type(value), 'this')}"), print_exception=False)
     return fitting
+
+
+def _is_consequence(event: Any) -> bool:
+    """Whether the page sent an event by itself, after a change or another event; a visitor's click and a call of the API are asked for."""
+    return event.api_visibility == "private" and all(name in _CONSEQUENCES for _, name in event.targets)
 
 
 def _offered(component: Any, value: Any, state: Any) -> Any:
