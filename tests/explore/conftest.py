@@ -74,3 +74,13 @@ def blobs() -> tuple[np.ndarray, np.ndarray, list[str]]:
     vectors = (centres[truth] + rng.normal(scale=0.25, size=(120, 24))).astype(np.float32)
     topics = ["refund my order", "card was stolen", "app keeps crashing", "change delivery address"]
     return vectors, truth, [f"{topics[group]} {row}" for row, group in enumerate(truth)]
+
+
+@pytest.fixture(scope="session")
+def bank() -> np.ndarray:
+    """800 vectors in two dozen clumps of their own spread, on a bent surface in 30 dimensions."""
+    rng = np.random.default_rng(7)
+    middles, spread = rng.normal(size=(24, 6)), rng.uniform(0.1, 0.5, 24)
+    group = rng.integers(0, 24, 800)
+    low = middles[group] + rng.normal(size=(800, 6)) * spread[group, None]
+    return np.tanh(low @ rng.normal(size=(6, 30)) * 0.5).astype(np.float32)

@@ -13,14 +13,10 @@ from numba.core.caching import IndexDataCacheFile
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
-from umap import UMAP
-from umap.umap_ import find_ab_params, fuzzy_simplicial_set
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.maps import compiled, descent, kernels, layout, neighbourhood, reduction
-from sbert_studio.explore.maps.forces import SHIFT, curve, forces
-from sbert_studio.explore.maps.graph import fuzzy_union
 from sbert_studio.explore.maps.neighbourhood import Neighbourhoods
 from sbert_studio.explore.maps.projection import ProjectionParams, project
 from sbert_studio.explore.maps.reduction import near_neighbours, neighbours, principal_components
@@ -28,16 +24,6 @@ from sbert_studio.registry import fields_of, parse_params
 from sbert_studio.workspace import Workspace
 
 BASE = f"{'a' * 32}-{'b' * 16}"
-
-
-@pytest.fixture(scope="module")
-def bank() -> np.ndarray:
-    """800 vectors in two dozen clumps of their own spread, on a bent surface in 30 dimensions."""
-    rng = np.random.default_rng(7)
-    middles, spread = rng.normal(size=(24, 6)), rng.uniform(0.1, 0.5, 24)
-    group = rng.integers(0, 24, 800)
-    low = middles[group] + rng.normal(size=(800, 6)) * spread[group, None]
-    return np.tanh(low @ rng.normal(size=(6, 30)) * 0.5).astype(np.float32)
 
 
 @pytest.fixture
@@ -102,34 +88,6 @@ def test_a_map_ends_when_asked(workspace: Workspace) -> None:
     with pytest.raises(StoppedError), stoppable(lambda: len(told) > 0):
         project(vectors, ProjectionParams(seed=3), BASE, workspace, lambda done, total: told.append(done))
     assert told == [1]
-
-
-@pytest.mark.slow
-def test_the_graph_equals_umaps() -> None:
-    points = np.random.default_rng(4).normal(size=(300, 6)).astype(np.float32)
-    points[:5] = points[5]  # copies have neighbours at no distance
-    rows, distances = neighbours(points, 15)
-    expected = fuzzy_simplicial_set(points, 15, np.random.RandomState(0), "euclidean", knn_indices=rows, knn_dists=distances)[0]
-    assert abs(fuzzy_union(rows, distances, Path()) - expected.tocsr()).max() < 1e-5
-
-
-@pytest.mark.parametrize("min_dist", [0.0, 0.1, 0.5, 0.99])
-def test_the_forces_are_those_of_umap(min_dist: float) -> None:
-    a, b = curve(min_dist)
-    assert np.allclose((a, b), find_ab_params(1.0, min_dist), rtol=1e-4)
-    tables, square = forces(min_dist), np.float32([1e-4, 0.02, 0.7, 3, 90])
-    at = (square.view(np.int32) >> SHIFT) - tables.lowest
-    wide = square.astype(np.float64)
-    assert np.allclose(tables.pull[at], -2 * a * b * wide ** (b - 1) / (1 + a * wide**b), rtol=0.02)
-    assert np.allclose(tables.push[at], 2 * b / ((0.001 + wide) * (1 + a * wide**b)), rtol=0.02)
-
-
-@pytest.mark.slow
-def test_a_layout_keeps_neighbours_as_well_as_umap_does(bank: np.ndarray) -> None:
-    ours = layout.layout(bank, Path(), dimensions=2, n_neighbors=15, min_dist=0.1, seed=3)
-    plain = UMAP(metric="cosine", random_state=3, n_jobs=1).fit_transform(bank)
-    kept = [trustworthiness(bank, xy, n_neighbors=15, metric="cosine") for xy in (ours, plain)]
-    assert kept[0] > kept[1] - 0.01
 
 
 @pytest.mark.slow

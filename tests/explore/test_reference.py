@@ -1,4 +1,7 @@
-"""The layout by umap-learn: its own numbers, heard stops, and nothing changed for whoever else computes."""
+"""The layout by umap-learn: its own numbers, heard stops, and nothing changed for whoever else computes. Ours is held against it.
+
+All tests that compute with umap-learn are in this file, so that one worker compiles it.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,17 @@ import numba
 import numpy as np
 import pytest
 import torch
+from sklearn.manifold import trustworthiness
 from umap import UMAP
+from umap.umap_ import find_ab_params, fuzzy_simplicial_set
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.encoders.unit import unit
+from sbert_studio.explore.maps import layout
+from sbert_studio.explore.maps.forces import SHIFT, curve, forces
+from sbert_studio.explore.maps.graph import fuzzy_union
 from sbert_studio.explore.maps.projection import ProjectionParams, project
+from sbert_studio.explore.maps.reduction import neighbours
 from sbert_studio.explore.maps.reference import by_umap_learn
 from sbert_studio.workspace import Workspace
 
@@ -54,3 +63,31 @@ def test_it_stops_when_asked_and_draws_again(vectors: np.ndarray, tmp_path: Path
     assert numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
     again = by_umap_learn(vectors, tmp_path, dimensions=2, n_neighbors=15, min_dist=0.1, seed=12)
     assert np.isfinite(again).all()
+
+
+@pytest.mark.slow
+def test_the_graph_equals_umaps() -> None:
+    points = np.random.default_rng(4).normal(size=(300, 6)).astype(np.float32)
+    points[:5] = points[5]  # copies have neighbours at no distance
+    rows, distances = neighbours(points, 15)
+    expected = fuzzy_simplicial_set(points, 15, np.random.RandomState(0), "euclidean", knn_indices=rows, knn_dists=distances)[0]
+    assert abs(fuzzy_union(rows, distances, Path()) - expected.tocsr()).max() < 1e-5
+
+
+@pytest.mark.parametrize("min_dist", [0.0, 0.1, 0.5, 0.99])
+def test_the_forces_are_those_of_umap(min_dist: float) -> None:
+    a, b = curve(min_dist)
+    assert np.allclose((a, b), find_ab_params(1.0, min_dist), rtol=1e-4)
+    tables, square = forces(min_dist), np.float32([1e-4, 0.02, 0.7, 3, 90])
+    at = (square.view(np.int32) >> SHIFT) - tables.lowest
+    wide = square.astype(np.float64)
+    assert np.allclose(tables.pull[at], -2 * a * b * wide ** (b - 1) / (1 + a * wide**b), rtol=0.02)
+    assert np.allclose(tables.push[at], 2 * b / ((0.001 + wide) * (1 + a * wide**b)), rtol=0.02)
+
+
+@pytest.mark.slow
+def test_a_layout_keeps_neighbours_as_well_as_umap_does(bank: np.ndarray) -> None:
+    ours = layout.layout(bank, Path(), dimensions=2, n_neighbors=15, min_dist=0.1, seed=3)
+    plain = UMAP(metric="cosine", random_state=3, n_jobs=1).fit_transform(bank)
+    kept = [trustworthiness(bank, xy, n_neighbors=15, metric="cosine") for xy in (ours, plain)]
+    assert kept[0] > kept[1] - 0.01
