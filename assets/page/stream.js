@@ -4,7 +4,7 @@
 (() => {
   "use strict";
   const plain = window.fetch.bind(window);
-  const underWay = new Set();
+  const underWay = new Map(); // from the event to the long work that it is part of, if any
   const ended = new Set(); // before the answer that named them
   let asking = 0;
 
@@ -18,13 +18,24 @@
     else settling = setTimeout(() => document.body?.setAttribute("aria-busy", "false"), SETTLES);
   }
 
+  // The Cancel button of a work shows while any of its events goes on.
+  function begin(id, work) {
+    underWay.set(id, work);
+    if (work) window.SB.busy(`${work}-cancel`, id, true);
+  }
+  function end(id) {
+    const work = underWay.get(id);
+    if (work) window.SB.busy(`${work}-cancel`, id, false);
+    return underWay.delete(id);
+  }
+
   async function join(input, options) {
     asking += 1;
     markBusy();
     try {
       const answer = await plain(input, options);
       const id = answer.ok ? (await answer.clone().json()).event_id : null;
-      if (id && !ended.delete(id)) underWay.add(id);
+      if (id && !ended.delete(id)) begin(id, window.SB_PAGE?.works[JSON.parse(options.body).fn_index]);
       return answer;
     } finally {
       asking -= 1;
@@ -37,7 +48,7 @@
   function passes(message) {
     if (message.msg === "close_stream") return !asking && !underWay.size;
     if (message.msg === "process_completed") {
-      if (!underWay.delete(message.event_id)) ended.add(message.event_id);
+      if (!end(message.event_id)) ended.add(message.event_id);
       markBusy();
     }
     return true;
@@ -73,7 +84,11 @@
     if (!answer.ok) return answer;
     const body = new ReadableStream({
       start(controller) {
-        follow(request, answer, controller).catch((error) => controller.error(error));
+        follow(request, answer, controller).catch((error) => {
+          [...underWay.keys()].forEach(end); // no answer comes any more
+          markBusy();
+          controller.error(error);
+        });
       },
     });
     return new Response(body, { status: answer.status, headers: { "content-type": "text/event-stream" } });

@@ -28,7 +28,7 @@ from .panels.basket import panel as basket
 from .pieces.handlers import guarded
 from .pieces.plots import plotly_folder
 from .pieces.views import view
-from .pieces.wiring import hide_hidden_progress, join_events
+from .pieces.wiring import hide_hidden_progress, join_events, long_works
 from .tray import panel as tray
 from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
@@ -148,7 +148,7 @@ def launch(
         share=share,
         theme=theme.theme(),
         css=theme.css(),
-        head=theme.head(served(folder / "plotly.min.js"), languages(), own, studio.settings.poll_seconds),
+        head=theme.head(served(folder / "plotly.min.js"), languages(), own, studio.settings.poll_seconds, long_works(blocks)),
         footer_links=[],
         run_history=False,
         max_file_size=studio.settings.max_upload_mb << 20,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -145,6 +145,24 @@ def parts(page: Page, tab: str, tabs: Any, views: Mapping[str, Any]) -> None:
     page.arrived.change(guarded(on_arrive), page.arrived, tabs, **_QUIET)
     for name, part in views.items():
         part.select(None, js=f"() => SB.place({{ tab: '{tab}', view: '{'' if name == first else name}' }})")
+
+
+def arriving(page: Page, decide: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any] = ()) -> Callable[..., Any]:
+    """Have ``decide`` fill in what the address names in a panel, and say whether that leads to work, such as a search.
+
+    Each event costs the browser some 50 ms, and most of what an address can lead to it does not name: only the work that is to be done
+    becomes an event.
+
+    Args:
+        decide: called with the values of ``inputs``; returns those of ``outputs`` and, last, the place where there is work, otherwise
+            ``gr.skip()``.
+
+    Returns:
+        what :func:`~.pieces.controls.long_work` listens with, as if it were a button's ``click``.
+    """
+    asked = gr.State(None)
+    page.arrived.change(guarded(decide), list(inputs), [*outputs, asked], **_QUIET)
+    return asked.change  # type: ignore[no-any-return]
 
 
 def choose(page: Page, owner: Any, corpus_id: str, key: str | None = None) -> tuple[Any, Any]:

@@ -164,7 +164,13 @@ def scripts() -> str:
     return _joined(SCRIPTS)
 
 
-def head(plotly: str, languages: Mapping[str, Mapping[str, str]] | None = None, own: Iterable[str] = (), poll: float = 1.0) -> str:
+def head(
+    plotly: str,
+    languages: Mapping[str, Mapping[str, str]] | None = None,
+    own: Iterable[str] = (),
+    poll: float = 1.0,
+    works: Mapping[int, str] | None = None,
+) -> str:
     """What goes into ``<head>``: where plotly.js is, in the installed package's folder, and the page's own scripts.
 
     Args:
@@ -172,8 +178,9 @@ def head(plotly: str, languages: Mapping[str, Mapping[str, str]] | None = None, 
         languages: what :func:`sbert_studio.ui.languages.languages` tells.
         own: what stands in lists of what visitors named, and is the page's own: the samples.
         poll: seconds between two questions of the page about work that is running.
+        works: what can be cancelled, by the numbers of the events that do it.
     """
-    told = json.dumps({"languages": languages or {}, "own": list(own), "poll": poll}, ensure_ascii=False)
+    told = json.dumps({"languages": languages or {}, "own": list(own), "poll": poll, "works": works or {}}, ensure_ascii=False)
     safe = f"window.SB_PAGE = {told};\n{scripts()}\n{_joined(_SERVED)}".replace("</script", "<\\/script")
     return f'<meta name="sb-plotly" content="{html.escape(plotly)}">\n<script>\n{safe}\n</script>'
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,6 @@ from .handlers import guarded
 
 if TYPE_CHECKING:
     from ..page import Page
-
-_NUMBERS = itertools.count()
 
 
 def cancel_button(work: str) -> Any:
@@ -50,13 +47,8 @@ def long_work(
     Returns:
         the event, for what follows it.
     """
-    number = next(_NUMBERS)
     more |= {"trigger_mode": "multiple"} if newest else {}
-    listen(None, js=f"() => SB.busy('{work}-cancel', {number}, true)")
-    event = listen(guarded(handler, stop=stop, work=work, newest=newest), inputs, outputs, api_visibility="private", **more)
-    for end in (event.then, event.failure):
-        end(None, js=f"() => SB.busy('{work}-cancel', {number}, false)")
-    return event
+    return listen(guarded(handler, stop=stop, work=work, newest=newest), inputs, outputs, api_visibility="private", **more)
 
 
 def download_button(label: str, make: Callable[..., Path | None], inputs: list[Any], *, elem_id: str, visible: bool = True) -> Any:

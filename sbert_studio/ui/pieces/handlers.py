@@ -62,6 +62,7 @@ def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "", 
             words = "Something went wrong on our side; it has been logged. Please try again." if known is None else _in_sentences(known)
             return _say(words, stop)
 
+    call.work = work  # type: ignore[attr-defined]
     return call
 
 

@@ -21,6 +21,14 @@ def hide_hidden_progress(blocks: Any) -> None:
             event.show_progress_on = []
 
 
+def long_works(blocks: Any) -> dict[int, str]:
+    """The works that a visitor can cancel (see :func:`.controls.cancel_button`), by the numbers of the events that do them.
+
+    The page's own script knows by them when to show a Cancel button; events of Gradio for it took a third of all events.
+    """
+    return {event._id: event.fn.work for event in blocks.fns.values() if getattr(event.fn, "work", "")}
+
+
 def join_events(blocks: Any) -> None:
     """Make one event of all quiet ones that start at the same moment, such as those that follow the corpus chooser.
 

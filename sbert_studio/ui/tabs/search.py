@@ -201,11 +201,8 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
 
     def on_arrive(place: Place | None) -> Any:
         if place is None or not place.query:
-            return gr.skip(), gr.skip()
-        return place.query, place.mode if place.mode in SCORES else "semantic"
-
-    def on_arrived(place: Place | None, *asked: Any) -> Any:
-        return gr.skip() if place is None or not place.query else on_search(*asked)
+            return gr.skip()
+        return place.query, place.mode if place.mode in SCORES else "semantic", place
 
     def remember(event: Any) -> None:
         event.success(None, [query, mode], None, js="(q, mode) => SB.place({ tab: 'search', q, mode: mode === 'semantic' ? '' : mode })")
@@ -214,8 +211,15 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         searched = long_work(event, "search", on_search, inputs, outputs, newest=True, show_progress_on=hits)
         remember(searched)
         searched.success(None, js="() => SB.reveal('search-hits', 'search-query')")
-    filled = page.arrived.change(guarded(on_arrive), page.arrived, [query, mode], api_visibility="private", show_progress="hidden")
-    long_work(filled.success, "search", on_arrived, [page.arrived, *inputs], outputs, newest=True, show_progress_on=hits)
+    long_work(
+        places.arriving(page, on_arrive, [page.arrived], [query, mode]),
+        "search",
+        on_search,
+        inputs,
+        outputs,
+        newest=True,
+        show_progress_on=hits,
+    )
     quiet = {"api_visibility": "private", "show_progress": "hidden"}
     row_inputs, row_outputs = [page.corpus, k, page.model, asked, page.owner], [hits, asked, page.basket_changed, others]
     all_again = everywhere.click(lambda: None, None, page.within, **quiet).then

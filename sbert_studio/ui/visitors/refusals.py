@@ -21,7 +21,18 @@ _NO_EVENT = "this event was sent without what was chosen. hint: it is sent by th
 
 
 class PlainBlocks(gr.Blocks):  # type: ignore[misc]
-    """``gr.Blocks`` that says why it refuses the arguments of a call."""
+    """``gr.Blocks`` that says why it refuses the arguments of a call, and starts nothing where nothing has changed."""
+
+    def get_config_file(self) -> Any:
+        """The configuration of the page, with ``None`` for what a ``gr.State`` holds, as in each answer that fills one.
+
+        By itself Gradio says nothing of it at first, and the page takes the first answer for a change, even where it left the state alone.
+        """
+        config = super().get_config_file()
+        for component in config["components"]:
+            if component["type"] == "state":
+                component["props"]["value"] = None
+        return config
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], state: Any, *args: Any, **named: Any) -> Any:
         """The arguments as the handlers take them.

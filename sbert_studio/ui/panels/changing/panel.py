@@ -18,6 +18,7 @@ from ...pieces.forms import form_key, made_by_form
 from ...pieces.handlers import PROGRESS, guarded, told
 from ...pieces.texts import part_of
 from ...pieces.views import Value, answered, nothing, view
+from ...places import arriving
 from ..tuning.follow import before_after
 from .handover import Compared, base_of
 from .value import changed_value
@@ -224,15 +225,16 @@ class ChangesPanel:
 
         def on_arrive(owner: Any, place: Place | None) -> Any:
             found = asked_for(page, owner, place)
-            return (gr.skip(),) * 3 if found is None else (*(gr.update(choices=found[0], value=name) for name in found[1:3]), found[3])
+            if found is None or place is None:
+                return gr.skip()
+            models = (gr.update(choices=found[0], value=name) for name in found[1:3])
+            return *models, found[3], place if place.view == SUBTAB else gr.skip()
 
         def on_arrived(
             owner: Any, place: Place | None, key: str | None, before: str, after: str, words: str, column: str, progress: Any = PROGRESS
         ) -> Any:
             found = asked_for(page, owner, place)
-            if found is None or place is None or place.view != SUBTAB:
-                return (gr.skip(),) * 4
-            return on_go(key, *found[1:], column, progress)
+            return (gr.skip(),) * 4 if found is None else on_go(key, *found[1:], column, progress)
 
         went = long_work(self.go.click, "changed", on_go, inputs, outputs, show_progress_on=self.view)
         there = page.compare.change(
@@ -241,9 +243,9 @@ class ChangesPanel:
         led = long_work(there.success, "changed", on_compared, [page.compare, *inputs], outputs, show_progress_on=self.view)
         for event in (went, led):
             event.success(None, [self.before, self.after, self.words], None, js=_REMEMBER)
-        filled = page.arrived.change(guarded(on_arrive), [page.owner, page.arrived], [self.before, self.after, self.words], **quiet)
+        to_compare = arriving(page, on_arrive, [page.owner, page.arrived], [self.before, self.after, self.words])
         again = [page.owner, page.arrived, *inputs]
-        long_work(filled.success, "changed", on_arrived, again, outputs, show_progress_on=self.view)
+        long_work(to_compare, "changed", on_arrived, again, outputs, show_progress_on=self.view)
         self.after.input(guarded(on_after), [page.owner, self.after], self.before, **quiet)
         for event in (loaded.then, page.runs_changed.change):
             event(guarded(on_models), [page.owner, self.before, self.after], [self.before, self.after], **quiet)

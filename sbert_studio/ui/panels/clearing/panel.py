@@ -14,6 +14,7 @@ from ...page import Page
 from ...pieces.controls import cancel_button, download_button, long_work
 from ...pieces.handlers import PROGRESS, guarded, told
 from ...pieces.views import Value, nothing, view
+from ...places import arriving
 from ..basket.gather import SAID, mark
 from ..basket.pairs import Pair
 from .choices import Choices, alike_value
@@ -136,9 +137,10 @@ def build(page: Page) -> None:
             return gr.skip(), gr.skip(), judge(page, found_key, choices, said, event.index, owner)
         return *click(page, found_key, choices, event.value, event.index), gr.skip()
 
-    def on_arrive(place: Place | None, saved: Any, key: str | None, model: str, keep: str, progress: Any = PROGRESS) -> Any:
-        if place is None or place.view != NEAR or not place.alike:
-            return (gr.skip(),) * 7
+    def on_arrive(place: Place | None) -> Any:
+        return gr.skip() if place is None or place.view != NEAR or not place.alike else place
+
+    def on_arrived(place: Place, saved: Any, key: str | None, model: str, keep: str, progress: Any = PROGRESS) -> Any:
         key, made, now, _, columns = look(page, key, model, keep, progress)
         now = now.restored(saved, page.alike.get(made), place.alike)
         return key, made, now, alike_value(page.alike.get(made), now), columns, gr.update(visible=True), now.keep
@@ -165,9 +167,9 @@ def build(page: Page) -> None:
     )
     use.click(guarded(partial(take, page)), [page.corpus, found, choices], page.corpus, api_visibility="private")
     long_work(
-        page.arrived.change,
+        arriving(page, on_arrive, [page.arrived]),
         "alike",
-        on_arrive,
+        on_arrived,
         [page.arrived, page.kept_alike, page.corpus, page.model, keep],
         [*outputs, keep],
         show_progress_on=shown,

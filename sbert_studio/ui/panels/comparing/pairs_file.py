@@ -13,6 +13,7 @@ from ...pieces.controls import cancel_button, download_button, long_work
 from ...pieces.handlers import PROGRESS, guarded, told
 from ...pieces.picker import sample_buttons, samples_of, upload
 from ...pieces.views import Value, column, nothing, table, view
+from ...places import arriving
 from ...visitors import given
 from ..basket.gather import SAID, mark
 from ..basket.pairs import Pair
@@ -134,7 +135,8 @@ def build(studio: Studio, page: Page) -> None:
         return mark(page, owner, Pair(one.a, one.b, SAID[event.value], "Similarity"))
 
     def on_arrive(place: Place | None, owner: Any) -> Any:
-        return arrived(page, owner, place)[0]
+        update, sample = arrived(page, owner, place)
+        return update, gr.skip() if sample is None else place
 
     def on_arrived(place: Place | None, owner: Any, model: str, progress: Any = PROGRESS) -> Any:
         sample = arrived(page, owner, place)[1]
@@ -150,10 +152,9 @@ def build(studio: Studio, page: Page) -> None:
         show_progress="hidden",
     )
     read = [long_work(file.change, "pairs", on_pairs, [file, page.model, page.owner], outputs, show_progress_on=shown)]
-    quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
     # A file that is put into the box is read as one that is chosen.
-    filled = page.arrived.change(guarded(on_arrive), [page.arrived, page.owner], file, **quiet)
-    long_work(filled.success, "pairs", on_arrived, [page.arrived, page.owner, page.model], outputs, show_progress_on=shown)
+    to_read = arriving(page, on_arrive, [page.arrived, page.owner], [file])
+    long_work(to_read, "pairs", on_arrived, [page.arrived, page.owner, page.model], outputs, show_progress_on=shown)
     for item, button in zip(samples, buttons, strict=True):
 
         def on_sample(model: str, progress: Any = PROGRESS, item: Sample = item) -> Any:

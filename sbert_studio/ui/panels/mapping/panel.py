@@ -12,6 +12,7 @@ from ...pieces.controls import cancel_button, download_button, long_work
 from ...pieces.handlers import PROGRESS, guarded
 from ...pieces.picker import corpus_picker
 from ...pieces.views import Value, answered, nothing, plain, view
+from ...places import arriving
 from ...visitors.arranged import edited
 from ..basket.gather import SAID
 from . import choosing, handover, saving
@@ -127,9 +128,10 @@ def build(page: Page, tab: str) -> None:
     def on_afresh(owner: Any, key: str | None, *controls: Any) -> Any:
         return drawn_by("", None, owner, page.without_edits(owner, key), *controls)
 
-    def on_arrive(place: Place | None, map_key: str | None, owner: Any, key: str | None, model: str, *controls: Any) -> Any:
-        if place is None or not place.drawn or place.tab != "map":
-            return gr.skip()
+    def on_arrive(place: Place | None) -> Any:
+        return gr.skip() if place is None or not place.drawn or place.tab != "map" else place
+
+    def on_arrived(place: Place, map_key: str | None, owner: Any, key: str | None, model: str, *controls: Any) -> Any:
         key, _ = page.corpus_of(key, owner)
         if (there := still_there(page, map_key, key, model)) is not None:
             return there, gr.skip(), recolour(page, map_key, place.colour), gr.skip(), gr.skip()
@@ -154,7 +156,7 @@ def build(page: Page, tab: str) -> None:
     picked.then("map", on_draw, [map_key, *inputs], **drawing)
     long_work(afresh.click, "map", on_afresh, inputs, **drawing)
     page.corpus.change(guarded(partial(is_edited, page)), page.corpus, afresh, **_QUIET)
-    long_work(page.arrived.change, "map", on_arrive, [page.arrived, map_key, *inputs], **drawing)
+    long_work(arriving(page, on_arrive, [page.arrived]), "map", on_arrived, [page.arrived, map_key, *inputs], **drawing)
     for event in (dimensions.input, neighbours.release, distance.release, by.input, method.input, count.release, threshold.release):
         long_work(event, "map", on_setting, [map_key, *inputs], trigger_mode="always_last", **drawing)
     method.change(_method_controls, method, [count, threshold], queue=False, **_QUIET)
