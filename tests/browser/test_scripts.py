@@ -22,7 +22,8 @@ window.fetch = async (input) => {
   }
   return new Response(new ReadableStream({ start(controller) {
     const encoder = new TextEncoder();
-    window.streams.push({ say: (text) => controller.enqueue(encoder.encode(text)), end: () => controller.close() });
+    const say = (text) => controller.enqueue(encoder.encode(text));
+    window.streams.push({ say, end: () => controller.close(), fail: () => controller.error(new Error()) });
   } }));
 };
 """
@@ -95,6 +96,34 @@ def test_the_page_is_busy_until_its_last_answer(empty_page: Page) -> None:
     page.wait_for_function("new Promise((resolve) => setTimeout(() => resolve(true), 200))")  # longer than it takes to settle
     assert page.locator(busy).count() == 1, "one answer is still to come"
     page.evaluate("streams[0].say(said('process_completed', 'two'))")
+    page.wait_for_selector("body[aria-busy=false]")
+
+
+def test_a_cancel_button_shows_while_an_event_of_its_work_goes_on(empty_page: Page) -> None:
+    page = empty_page
+    for content in (_SERVER, script("stream.js"), _PAGE):
+        page.add_script_tag(content=content)
+    page.evaluate("window.SB_PAGE = { works: { 7: 'search' } }; window.SB = { busy: (...said) => heard.push(said.join()) }")
+    page.evaluate("for (const fn_index of [7, 8]) void fetch('http://page/queue/join', { body: JSON.stringify({ fn_index }) })")
+    page.evaluate("answers[0]('one'); answers[1]('two'); void listen()")
+    page.wait_for_function("heard.length === 1 && streams.length === 1")
+    page.evaluate("streams[0].say(said('process_completed', 'two') + said('process_completed', 'one'))")
+    page.wait_for_function("heard.length === 4")
+    ends = ["process_completed", "process_completed", "search-cancel,one,false", "search-cancel,one,true"]
+    assert sorted(page.evaluate("heard")) == ends
+
+
+def test_no_cancel_button_stays_where_the_stream_breaks(empty_page: Page) -> None:
+    page = empty_page
+    for content in (_SERVER, script("stream.js"), _PAGE):
+        page.add_script_tag(content=content)
+    page.evaluate("window.SB_PAGE = { works: { 7: 'search' } }; window.SB = { busy: (...said) => heard.push(said.join()) }")
+    page.evaluate("void fetch('http://page/queue/join', { body: JSON.stringify({ fn_index: 7 }) })")
+    page.evaluate("answers[0]('one'); void listen().catch(() => heard.push('broken'))")
+    page.wait_for_function("heard.length === 1 && streams.length === 1")
+    page.evaluate("streams[0].fail()")
+    page.wait_for_function("heard.length === 3")
+    assert page.evaluate("heard") == ["search-cancel,one,true", "search-cancel,one,false", "broken"]
     page.wait_for_selector("body[aria-busy=false]")
 
 

@@ -11,6 +11,7 @@ from tiny_studio import studio_at
 
 from sbert_studio.ui.app import build
 from sbert_studio.ui.look import theme
+from sbert_studio.ui.pieces.wiring import long_works
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,27 @@ def test_works_whose_progress_is_hidden_are_told_to_no_component(config: dict[st
     assert len(hidden) > 100 and all(work["show_progress_on"] == [] for work in hidden)
     seen = [work for work in works if work["show_progress"] != "hidden"]
     assert seen and all(work["show_progress_on"] is None or work["show_progress_on"] for work in seen)
+
+
+def test_a_state_is_told_to_be_empty_so_that_its_first_answer_is_no_change(config: dict[str, Any]) -> None:
+    states = [part for part in config["components"] if part["type"] == "state"]
+    assert len(states) > 20 and all(part["props"]["value"] is None for part in states)
+
+
+def test_an_arrival_is_one_event_for_all_that_only_fills_in(config: dict[str, Any], tmp_path: Path, model_folder: Path) -> None:
+    chooser = next(part["id"] for part in config["components"] if part["props"].get("elem_id") == "search-query")
+    (filled,) = [work for work in config["dependencies"] if chooser in work["outputs"] and work["targets"][0][1] == "change"]
+    listening = [work for work in config["dependencies"] if work["targets"] == filled["targets"]]
+    assert listening == [filled], "what an address leads to starts where the address names it"
+
+
+def test_the_page_knows_which_events_can_be_cancelled(tmp_path: Path, model_folder: Path) -> None:
+    with studio_at(tmp_path, model_folder) as studio:
+        blocks = build(studio)
+    works = long_works(blocks)
+    buttons = {block.elem_id for block in blocks.blocks.values() if "sb-cancel" in (getattr(block, "elem_classes", None) or [])}
+    assert {f"{work}-cancel" for work in works.values()} == buttons
+    assert '"works": {"7": "search"}' in theme.head("plotly.min.js", works={7: "search"})
 
 
 def test_the_library_of_charts_is_named_and_not_yet_read() -> None:
