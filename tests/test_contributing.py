@@ -2,65 +2,71 @@
 
 from __future__ import annotations
 
+import io
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
+from processes import started
 from tiny_studio import write_pairs
 
 ROOT = Path(__file__).parents[1]
 _EXAMPLE = re.compile(r"`(sbert_studio/[\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
-_USED = """
-import io, json, sys
-from contextlib import redirect_stdout
-from pathlib import Path
-from sbert_studio.cli.main import run
-from sbert_studio.encoders.storage.peek import peek
-from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio, TrainRequest
-from sbert_studio.ui.app import build
 
-home, model, pairs = map(Path, sys.argv[1:])
-told = {}
-help = io.StringIO()
-with redirect_stdout(help):
-    assert run(["evaluate", "--help"]) == 0
-told["help"] = help.getvalue()
-with Studio(Settings(home=home, device="cpu", default_model=str(model)), allow_folders=True) as studio:
-    quick = {"epochs": 1, "batch_size": 8, "precision": "float32", "judge": "split"}
-    request = TrainRequest(pairs, overrides=quick | {"objective": "huber", "delta": 0.1})
-    run = studio.tune.train(request)
-    told["objective"] = [run.status, run.spec["objective_params"]]
 
-    listed = json.loads((model / "modules.json").read_text())
-    at = next(place for place, one in enumerate(listed) if one["type"].endswith("Normalize"))
-    listed.insert(at, {"idx": at, "name": "cut", "path": "cut", "type": "sbert_studio.encoders.modules.Truncate"})
-    cut = home / "cut"
-    import shutil
-    shutil.copytree(model, cut)
-    (cut / "digests.json").unlink(missing_ok=True)
-    (cut / "cut").mkdir()
-    (cut / "cut" / "config.json").write_text('{"keep": 5}')
-    (cut / "modules.json").write_text(json.dumps(listed))
-    encoder = load_folder(cut)
-    encoder.save(home / "again")
-    again = load_folder(home / "again")
-    told["module"] = [again.dim, list(again.encode(["cat dog"]).shape), peek(home / "again").dim, again.portable, repr(again.layers)]
-    told["same"] = bool((again.encode(["cat dog", "moon"]) == encoder.encode(["cat dog", "moon"])).all())
-    other = TrainRequest(pairs, model=str(home / "again"), overrides=quick | {"objective": "cosine"})
-    told["tuned"] = load_folder(studio.tune.train(other).model_path).dim
+def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
+    """Forget the package that this process was forked with, import the copy instead, and print what came of its examples."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "sbert_studio"]:
+        del sys.modules[name]
+    sys.path.insert(0, str(package))
+    import sbert_studio
+    from sbert_studio.cli.main import run
+    from sbert_studio.encoders.storage.peek import peek
+    from sbert_studio.encoders.storage.reading import load_folder
+    from sbert_studio.settings import Settings
+    from sbert_studio.studio import Studio, TrainRequest
+    from sbert_studio.ui.app import build
 
-    told["task"] = studio.judge.evaluate(None, pairs, "spread").scores
-    with build(studio) as page:
-        told["tabs"] = [block.label for block in page.blocks.values() if type(block).__name__ == "Tab"]
-print(json.dumps(told))
-"""
+    assert Path(sbert_studio.__file__).is_relative_to(package)
+    told: dict[str, Any] = {}
+    help_page = io.StringIO()
+    with redirect_stdout(help_page):
+        assert run(["evaluate", "--help"]) == 0
+    told["help"] = help_page.getvalue()
+    with Studio(Settings(home=home, device="cpu", default_model=str(model)), allow_folders=True) as studio:
+        quick = {"epochs": 1, "batch_size": 8, "precision": "float32", "judge": "split"}
+        request = TrainRequest(pairs, overrides=quick | {"objective": "huber", "delta": 0.1})
+        done = studio.tune.train(request)
+        told["objective"] = [done.status, done.spec["objective_params"]]
+
+        listed = json.loads((model / "modules.json").read_text())
+        at = next(place for place, one in enumerate(listed) if one["type"].endswith("Normalize"))
+        listed.insert(at, {"idx": at, "name": "cut", "path": "cut", "type": "sbert_studio.encoders.modules.Truncate"})
+        cut = home / "cut"
+        shutil.copytree(model, cut)
+        (cut / "digests.json").unlink(missing_ok=True)
+        (cut / "cut").mkdir()
+        (cut / "cut" / "config.json").write_text('{"keep": 5}')
+        (cut / "modules.json").write_text(json.dumps(listed))
+        encoder = load_folder(cut)
+        encoder.save(home / "again")
+        again = load_folder(home / "again")
+        told["module"] = [again.dim, list(again.encode(["cat dog"]).shape), peek(home / "again").dim, again.portable, repr(again.layers)]
+        told["same"] = bool((again.encode(["cat dog", "moon"]) == encoder.encode(["cat dog", "moon"])).all())
+        other = TrainRequest(pairs, model=str(home / "again"), overrides=quick | {"objective": "cosine"})
+        tuned = studio.tune.train(other).model_path
+        assert tuned is not None
+        told["tuned"] = load_folder(tuned).dim
+
+        told["task"] = studio.judge.evaluate(None, pairs, "spread").scores
+        with build(studio) as page:
+            told["tabs"] = [block.label for block in page.blocks.values() if type(block).__name__ == "Tab"]
+    print(json.dumps(told))
 
 
 @pytest.fixture(scope="module")
@@ -81,17 +87,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_every_example_works_as_it_stands(package: Path, tiny_model: Path, tmp_path: Path) -> None:
     pairs = write_pairs(tmp_path / "pairs.csv", 24)
-    done = subprocess.run(
-        [sys.executable, "-c", _USED, str(tmp_path / "home"), str(tiny_model), str(pairs)],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=package,
-        env={**os.environ, "PYTHONPATH": str(package), "COLUMNS": "200"},
-        timeout=250,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout.splitlines()[-1])
+    with started(tmp_path, use_examples, package, tmp_path / "home", tiny_model, pairs, COLUMNS="200") as child:
+        told = json.loads(child.succeed(250).splitlines()[-1])
     assert told["objective"] == ["finished", {"delta": 0.1}]
     assert told["module"] == [5, [1, 5], 5, False, "[Truncate(keep=5)]"]
     assert told["same"]
