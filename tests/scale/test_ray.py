@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from processes import started
-from tiny_studio import studio_at, write_pairs
+from tiny_studio import studio_at, write_pairs, write_static
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
@@ -22,6 +22,12 @@ from sbert_studio.studio.scaling import Sharding
 from .shards import digests, encoded, write_texts
 
 ONE, TWO = How("ray", workers=1), How("ray", workers=2)
+
+
+@pytest.fixture(autouse=True)
+def model(home: Path) -> Path:
+    """A table of words, instead of a transformer, whose code every worker would import for seconds."""
+    return write_static(home / "model")
 
 
 def children(of: int) -> dict[int, str]:
