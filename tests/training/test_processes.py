@@ -1,19 +1,18 @@
 """Two processes on a CPU, as accelerate (which runs torchrun) starts them, against one at the same global batch.
 
-The launcher runs in this process and starts the two workers, which import PyTorch once and do all that is compared.
+The launcher runs in a process of its own that has imported PyTorch and computed nothing, so that the two workers, which do all that is
+compared, are forked from it instead of importing PyTorch once more each.
 """
 
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from processes import started
 from tiny_studio import write_pairs
 
 from sbert_studio.cli.main import run as run_command
@@ -28,29 +27,16 @@ from .together import BATCH_SIZE, DATA, EPOCHS, GATHERED, ROWS, SHARES, gathered
 SCRIPT = Path(__file__).with_name("together.py")
 
 
-@contextmanager
-def launching() -> Iterator[None]:
-    """Put back what a launcher changes of the process that it runs in: signal handlers and the number of threads."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OMP_NUM_THREADS", "1")
-        try:
-            yield
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-
-
-def launch_by_accelerate(*arguments: object) -> None:
-    """Run a script as ``accelerate launch`` does.
+def launch_by_accelerate(*arguments: str) -> None:
+    """Run a script as ``accelerate launch`` does, in workers that torchrun forks from this process.
 
     On a CPU accelerate starts companions only when told multi_gpu: with --cpu it starts one process, whatever number is asked for.
     """
     from accelerate.commands.launch import launch_command, launch_command_parser
 
-    options = ["--multi_gpu", "--num_processes", "2", "--main_process_port", "0"]
-    with launching():
-        launch_command(launch_command_parser().parse_args([*options, *map(str, arguments)]))
+    options = launch_command_parser().parse_args(["--multi_gpu", "--num_processes", "2", "--main_process_port", "0", *arguments])
+    options.run_path, options.start_method = True, "fork"  # options of torchrun, which accelerate passes on but has no flags for
+    launch_command(options)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +53,8 @@ def two(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What two processes have written."""
     folder = tmp_path_factory.mktemp("two")
     (folder / "command.json").write_text(json.dumps(command), encoding="utf-8")
-    launch_by_accelerate(SCRIPT, folder)
+    with started(folder / "launcher", launch_by_accelerate, str(SCRIPT), str(folder), OMP_NUM_THREADS="1") as launcher:
+        launcher.succeed(240)
     return folder
 
 

