@@ -66,25 +66,34 @@
     }
   }
 
-  async function follow(request, answer, controller) {
+  async function follow(source, answer, controller) {
     const encoder = new TextEncoder();
     let goesOn = false;
     for await (const block of blocks(answer)) {
-      goesOn = !passes(JSON.parse(block.slice(block.indexOf(":") + 1)));
+      const message = JSON.parse(block.slice(block.indexOf(":") + 1));
+      goesOn = !passes(message);
+      source.ended = message.msg === "close_stream" && !goesOn;
       if (!goesOn) controller.enqueue(encoder.encode(`${block}\n\n`));
     }
     if (!goesOn) return controller.close();
-    const next = await plain(request.clone());
+    const next = await source.open();
     if (!next.ok) throw new Error(String(next.status));
-    return follow(request, next, controller);
+    return follow(source, next, controller);
   }
 
+  // Gradio cuts a stream off as soon as it reads its end. A server that is still about to end it takes that for a page that was left,
+  // and forgets what the page has asked since: its answers would never come. So the end of such a stream is left to the server.
   async function stream(request) {
-    const answer = await plain(request.clone());
+    const own = new AbortController();
+    const source = { ended: false, open: () => plain(new Request(request.clone(), { signal: own.signal })) };
+    request.signal.addEventListener("abort", () => {
+      if (!source.ended) own.abort();
+    });
+    const answer = await source.open();
     if (!answer.ok) return answer;
     const body = new ReadableStream({
       start(controller) {
-        follow(request, answer, controller).catch((error) => {
+        follow(source, answer, controller).catch((error) => {
           [...underWay.keys()].forEach(end); // no answer comes any more
           markBusy();
           controller.error(error);

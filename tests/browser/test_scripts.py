@@ -23,7 +23,7 @@ window.fetch = async (input) => {
   return new Response(new ReadableStream({ start(controller) {
     const encoder = new TextEncoder();
     const say = (text) => controller.enqueue(encoder.encode(text));
-    window.streams.push({ say, end: () => controller.close(), fail: () => controller.error(new Error()) });
+    window.streams.push({ say, request: input, end: () => controller.close(), fail: () => controller.error(new Error()) });
   } }));
 };
 """
@@ -33,8 +33,8 @@ window.join = async () => {
   const { event_id } = await (await fetch("http://page/queue/join")).json();
   window.heard.push("joined " + event_id);
 };
-window.listen = async () => {
-  const answer = await fetch(new Request("http://page/queue/data?session_hash=a"));
+window.listen = async (signal) => {
+  const answer = await fetch(new Request("http://page/queue/data?session_hash=a", { signal }));
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     const { value, done } = await reader.read();
@@ -97,6 +97,19 @@ def test_the_page_is_busy_until_its_last_answer(empty_page: Page) -> None:
     assert page.locator(busy).count() == 1, "one answer is still to come"
     page.evaluate("streams[0].say(said('process_completed', 'two'))")
     page.wait_for_selector("body[aria-busy=false]")
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_stream_is_cut_off_but_where_the_server_is_about_to_end_it(ends: bool, empty_page: Page) -> None:
+    page = empty_page
+    for content in (_SERVER, script("stream.js"), _PAGE):
+        page.add_script_tag(content=content)
+    page.evaluate("window.cut = new AbortController(); void listen(cut.signal)")
+    page.wait_for_function("streams.length === 1")
+    page.evaluate("(message) => streams[0].say(said(message))", "close_stream" if ends else "heartbeat")
+    page.wait_for_function("heard.length === 1")
+    page.evaluate("cut.abort()")
+    assert page.evaluate("streams[0].request.signal.aborted") != ends
 
 
 def test_a_cancel_button_shows_while_an_event_of_its_work_goes_on(empty_page: Page) -> None:
