@@ -234,3 +234,8 @@ def test_a_shared_page_takes_no_folder_as_a_model(tmp_path: Path, model_folder: 
     with studio_at(tmp_path / "home", model_folder) as studio:
         build(studio, shared=True)
         assert studio.catalog.allow_folders is False
+
+
+def test_no_summary_of_all_events_is_made_after_each_of_them(client: Client, http: httpx.Client) -> None:
+    client.predict("a cat", "a dog", "", api_name="/similarity")
+    assert http.get(f"{client.src.rstrip('/')}/monitoring/summary").json() == {"functions": {}}
