@@ -209,6 +209,14 @@ def keep_few_kernels() -> None:
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 
 
+def summarise_events_seldom() -> None:
+    """Have Gradio sum up its last 10,000 events, for its page /monitoring, once in 1,000 events; to be called before its queue is made.
+
+    By default it does so after each event, which takes the longer the more events there were.
+    """
+    os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000")
+
+
 @contextmanager
 def uploads_of_its_own() -> Iterator[None]:
     """A folder for what is sent to this page, gone when it closes, where none is named; to be entered before Gradio is imported.

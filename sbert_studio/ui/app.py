@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import logging
-import os
 import pkgutil
 import threading
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from starlette.middleware import Middleware
 from ..caches import keep_little
 from ..data.samples import samples
 from ..errors import StudioError
+from ..settings import summarise_events_seldom
 from ..studio.keeping import Keeper
 from . import banner, places, tabs
 from .api.build import build as build_api
@@ -49,8 +49,6 @@ _SESSIONS = 1000
 # Gradio 6.31 announces the end of an event by a key that its own words lack, and the bare key would be seen.
 _WORDS = {"common.complete": "Done"}
 _AT_ONCE = 4
-# Gradio makes a table of the last 10,000 events after each event, for its page /monitoring: once in so many events is enough.
-_SUMMARY_EVERY = 1000
 
 
 def build(studio: Studio, *, shared: bool | None = None) -> Any:
@@ -143,7 +141,7 @@ def launch(
     keep_little()
     folder, own = plotly_folder(), [sample.title for sample in samples()]
     gr.set_static_paths([folder, FOLDER])
-    os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", str(_SUMMARY_EVERY))
+    summarise_events_seldom()
     blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE)
     close_quietly(blocks)
     _, url, _ = blocks.launch(
