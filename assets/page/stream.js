@@ -94,6 +94,7 @@
     const body = new ReadableStream({
       start(controller) {
         follow(source, answer, controller).catch((error) => {
+          if (source.ended) return; // Gradio has left it, and what was asked since comes by the next stream
           [...underWay.keys()].forEach(end); // no answer comes any more
           markBusy();
           controller.error(error);

@@ -99,6 +99,27 @@ def test_the_page_is_busy_until_its_last_answer(empty_page: Page) -> None:
     page.wait_for_selector("body[aria-busy=false]")
 
 
+def test_a_stream_that_was_left_at_its_end_ends_nothing_else(empty_page: Page) -> None:
+    page = empty_page
+    for content in (_SERVER, script("stream.js"), _PAGE):
+        page.add_script_tag(content=content)
+    page.evaluate("""window.leave = async () => {
+      const reader = (await fetch(new Request("http://page/queue/data?session_hash=a"))).body.getReader();
+      await reader.read();
+      await reader.cancel();
+      heard.push("left");
+    }; void leave();""")
+    page.wait_for_function("streams.length === 1")
+    page.evaluate("streams[0].say(said('close_stream'))")
+    page.wait_for_function("heard.length === 1")
+    page.evaluate("void join()")
+    page.evaluate("answers[0]('one')")
+    page.wait_for_function("heard.length === 2")
+    page.evaluate("streams[0].end()")
+    page.wait_for_function("new Promise((resolve) => setTimeout(() => resolve(true), 200))")  # longer than it takes to settle
+    assert page.locator("body[aria-busy=true]").count() == 1, "its answer is still to come"
+
+
 @pytest.mark.parametrize("ends", [False, True])
 def test_a_stream_is_cut_off_but_where_the_server_is_about_to_end_it(ends: bool, empty_page: Page) -> None:
     page = empty_page
