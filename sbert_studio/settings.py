@@ -210,9 +210,9 @@ def keep_few_kernels() -> None:
 
 
 def summarise_events_seldom() -> None:
-    """Have Gradio sum up its last 10,000 events, for its page /monitoring, once in 1,000 events; to be called before its queue is made.
+    """Have Gradio update the summary on its page /monitoring every 1,000 events; to be called before its queue is made.
 
-    By default it does so after each event, which takes the longer the more events there were.
+    By default it does so after each event, from the last 10,000 of them, so that each takes longer the longer the page has run.
     """
     os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000")
 

@@ -30,7 +30,7 @@ window.fetch = async (input) => {
 _PAGE = """
 window.heard = [];
 window.join = async () => {
-  const { event_id } = await (await fetch("http://page/queue/join")).json();
+  const { event_id } = await (await fetch("http://page/queue/join", { body: "{}" })).json();
   window.heard.push("joined " + event_id);
 };
 window.listen = async (signal) => {
@@ -42,6 +42,9 @@ window.listen = async (signal) => {
     for (const line of value.split("\\n\\n")) if (line) window.heard.push(JSON.parse(line.slice(6)).msg);
   }
 };
+window.SB_PAGE = { works: { 7: "search" } };
+window.SB = { busy: (...said) => window.heard.push(said.join()) };
+window.ask = async (fn_index) => { await fetch("http://page/queue/join", { body: JSON.stringify({ fn_index }) }); };
 window.said = (msg, id) => `data: ${JSON.stringify({ msg, event_id: id })}\\n\\n`;
 """
 
@@ -57,10 +60,16 @@ def script(name: str) -> str:
     return (ASSETS / "page" / name).read_text(encoding="utf-8")
 
 
-def test_an_end_that_crosses_a_click_opens_the_next_stream(empty_page: Page) -> None:
-    page = empty_page
+@pytest.fixture
+def stream_page(empty_page: Page) -> Page:
+    """A page with stream.js, a server that the test answers for, and one event that can be cancelled, of number 7."""
     for content in (_SERVER, script("stream.js"), _PAGE):
-        page.add_script_tag(content=content)
+        empty_page.add_script_tag(content=content)
+    return empty_page
+
+
+def test_an_end_that_crosses_a_click_opens_the_next_stream(stream_page: Page) -> None:
+    page = stream_page
 
     def heard(count: int) -> Any:
         page.wait_for_function(f"heard.length >= {count}", timeout=10_000)
@@ -83,10 +92,8 @@ def test_an_end_that_crosses_a_click_opens_the_next_stream(empty_page: Page) -> 
     assert page.evaluate("streams.length") == 2
 
 
-def test_the_page_is_busy_until_its_last_answer(empty_page: Page) -> None:
-    page, busy = empty_page, "body[aria-busy=true]"
-    for content in (_SERVER, script("stream.js"), _PAGE):
-        page.add_script_tag(content=content)
+def test_the_page_is_busy_until_its_last_answer(stream_page: Page) -> None:
+    page, busy = stream_page, "body[aria-busy=true]"
     page.evaluate("void join(); void join()")
     page.wait_for_selector(busy)
     page.evaluate("answers[0]('one'); answers[1]('two'); void listen()")
@@ -99,10 +106,8 @@ def test_the_page_is_busy_until_its_last_answer(empty_page: Page) -> None:
     page.wait_for_selector("body[aria-busy=false]")
 
 
-def test_a_stream_that_was_left_at_its_end_ends_nothing_else(empty_page: Page) -> None:
-    page = empty_page
-    for content in (_SERVER, script("stream.js"), _PAGE):
-        page.add_script_tag(content=content)
+def test_a_stream_that_was_left_at_its_end_ends_nothing_else(stream_page: Page) -> None:
+    page = stream_page
     page.evaluate("""window.leave = async () => {
       const reader = (await fetch(new Request("http://page/queue/data?session_hash=a"))).body.getReader();
       await reader.read();
@@ -121,10 +126,8 @@ def test_a_stream_that_was_left_at_its_end_ends_nothing_else(empty_page: Page) -
 
 
 @pytest.mark.parametrize("ends", [False, True])
-def test_a_stream_is_cut_off_but_where_the_server_is_about_to_end_it(ends: bool, empty_page: Page) -> None:
-    page = empty_page
-    for content in (_SERVER, script("stream.js"), _PAGE):
-        page.add_script_tag(content=content)
+def test_a_stream_is_cut_off_but_where_the_server_is_about_to_end_it(ends: bool, stream_page: Page) -> None:
+    page = stream_page
     page.evaluate("window.cut = new AbortController(); void listen(cut.signal)")
     page.wait_for_function("streams.length === 1")
     page.evaluate("(message) => streams[0].say(said(message))", "close_stream" if ends else "heartbeat")
@@ -133,12 +136,9 @@ def test_a_stream_is_cut_off_but_where_the_server_is_about_to_end_it(ends: bool,
     assert page.evaluate("streams[0].request.signal.aborted") != ends
 
 
-def test_a_cancel_button_shows_while_an_event_of_its_work_goes_on(empty_page: Page) -> None:
-    page = empty_page
-    for content in (_SERVER, script("stream.js"), _PAGE):
-        page.add_script_tag(content=content)
-    page.evaluate("window.SB_PAGE = { works: { 7: 'search' } }; window.SB = { busy: (...said) => heard.push(said.join()) }")
-    page.evaluate("for (const fn_index of [7, 8]) void fetch('http://page/queue/join', { body: JSON.stringify({ fn_index }) })")
+def test_a_cancel_button_shows_while_an_event_of_its_work_goes_on(stream_page: Page) -> None:
+    page = stream_page
+    page.evaluate("void ask(7); void ask(8)")
     page.evaluate("answers[0]('one'); answers[1]('two'); void listen()")
     page.wait_for_function("heard.length === 1 && streams.length === 1")
     page.evaluate("streams[0].say(said('process_completed', 'two') + said('process_completed', 'one'))")
@@ -147,12 +147,9 @@ def test_a_cancel_button_shows_while_an_event_of_its_work_goes_on(empty_page: Pa
     assert sorted(page.evaluate("heard")) == ends
 
 
-def test_no_cancel_button_stays_where_the_stream_breaks(empty_page: Page) -> None:
-    page = empty_page
-    for content in (_SERVER, script("stream.js"), _PAGE):
-        page.add_script_tag(content=content)
-    page.evaluate("window.SB_PAGE = { works: { 7: 'search' } }; window.SB = { busy: (...said) => heard.push(said.join()) }")
-    page.evaluate("void fetch('http://page/queue/join', { body: JSON.stringify({ fn_index: 7 }) })")
+def test_no_cancel_button_stays_where_the_stream_breaks(stream_page: Page) -> None:
+    page = stream_page
+    page.evaluate("void ask(7)")
     page.evaluate("answers[0]('one'); void listen().catch(() => heard.push('broken'))")
     page.wait_for_function("heard.length === 1 && streams.length === 1")
     page.evaluate("streams[0].fail()")

@@ -140,7 +140,9 @@ def build(page: Page) -> None:
     def on_arrive(place: Place | None) -> Any:
         return gr.skip() if place is None or place.view != NEAR or not place.alike else place
 
-    def on_arrived(place: Place, saved: Any, key: str | None, model: str, keep: str, progress: Any = PROGRESS) -> Any:
+    def on_arrived(place: Place | None, saved: Any, key: str | None, model: str, keep: str, progress: Any = PROGRESS) -> Any:
+        if place is None:  # a request that the page did not send
+            return gr.skip()
         key, made, now, _, columns = look(page, key, model, keep, progress)
         now = now.restored(saved, page.alike.get(made), place.alike)
         return key, made, now, alike_value(page.alike.get(made), now), columns, gr.update(visible=True), now.keep

@@ -131,7 +131,9 @@ def build(page: Page, tab: str) -> None:
     def on_arrive(place: Place | None) -> Any:
         return gr.skip() if place is None or not place.drawn or place.tab != "map" else place
 
-    def on_arrived(place: Place, map_key: str | None, owner: Any, key: str | None, model: str, *controls: Any) -> Any:
+    def on_arrived(place: Place | None, map_key: str | None, owner: Any, key: str | None, model: str, *controls: Any) -> Any:
+        if place is None:  # a request that the page did not send
+            return gr.skip()
         key, _ = page.corpus_of(key, owner)
         if (there := still_there(page, map_key, key, model)) is not None:
             return there, gr.skip(), recolour(page, map_key, place.colour), gr.skip(), gr.skip()
