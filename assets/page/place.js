@@ -7,7 +7,8 @@
   let host = null, visits = 0, now = null, going = 0, settling = 0, again = null, acted = true, adjusted = "";
 
   // One act of the visitor's is one place at most: what follows from it by itself belongs to it.
-  for (const act of ["pointerdown", "keydown", "input", "change"]) window.addEventListener(act, () => { acted = true; }, { capture: true, passive: true });
+  const act = () => { acted = true; settling = 0; };
+  for (const kind of ["pointerdown", "keydown", "input", "change"]) window.addEventListener(kind, act, { capture: true, passive: true });
 
   const read = () => {
     const found = new URLSearchParams(location.search);

@@ -22,7 +22,7 @@ from ..studio.keeping import Keeper
 from . import banner, places, tabs
 from .api.build import build as build_api
 from .api.for_mcp import answer_in_json
-from .look import theme
+from .look import corrections, theme
 from .look.languages import FOLDER, GradioInEnglish, languages, served
 from .page import Page, is_ours
 from .panels.basket import panel as basket
@@ -161,10 +161,11 @@ def launch(
         show_error=False,
         prevent_thread_lock=True,
         app_kwargs={
+            "routes": corrections.routes(),
             "middleware": [
                 Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
                 Middleware(GradioInEnglish),
-            ]
+            ],
         },
         blocked_paths=[str(studio.workspace.home)],
     )

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.testclient import TestClient
 from tiny_studio import studio_at
 
 from sbert_studio.ui.app import build
-from sbert_studio.ui.look import theme
+from sbert_studio.ui.look import corrections, theme
 from sbert_studio.ui.pieces.wiring import long_works
 
 
@@ -62,3 +65,12 @@ def test_one_work_alone_tells_what_a_form_says(config: dict[str, Any]) -> None:
     for form in forms:
         (only,) = [work for work in config["dependencies"] if form in work["outputs"]]
         assert len(only["targets"]) > 2 and only["trigger_mode"] == "always_last"
+
+
+def test_inputs_of_events_that_ended_are_told_no_more() -> None:
+    """The installed Gradio still makes the mistake, and the corrected script is the one that a browser is given."""
+    ((name, text),) = corrections.corrected_scripts()
+    app = Starlette(routes=[*corrections.routes(), Mount("/assets", lambda *_: pytest.fail("Gradio's own script is served"))])
+    answer = TestClient(app).get(f"/assets/{name}")
+    assert answer.text == text and answer.headers["content-type"].startswith("text/javascript")
+    assert "r.connection_type===`stream`&&(n=`closed`)" in text and "`complete`){n=" not in text
