@@ -67,8 +67,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest files first, by the last recorded times, so that two workers end at about the same moment."""
-    items.sort(key=lambda item: -_RECORDED["files"].get(_file_of(item.nodeid), 0))
+    """Put the longest files first, by the last recorded times, so that two workers end at about the same moment.
+
+    Browser tests come before all others, so that the app and the browser that they share need not run for longer.
+    """
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is None, -_RECORDED["files"].get(_file_of(item.nodeid), 0)))
 
 
 def pytest_collection_finish() -> None:

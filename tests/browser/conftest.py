@@ -37,9 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(_LIMIT))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app with a fresh home and a small random model as its default; one for each worker."""
+    """The address of an app with a fresh home and a small random model as its default; one for each worker.
+
+    It ends with the last browser test (which come before all others), since an app takes processor time even while nobody uses it.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -69,7 +72,7 @@ def _answers(url: str, app: Child) -> bool:
         return False
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     path = find_chromium()
     assert path, "no Chromium: run python tests/browser/chromium.py"
@@ -79,7 +82,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def usual_context(chromium: Browser) -> BrowserContext:
     """A browser context that flows use one after the other, so that the page's scripts are fetched and compiled once."""
     return chromium.new_context(**_VIEW)
