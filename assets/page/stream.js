@@ -8,6 +8,16 @@
   const ended = new Set(); // before the answer that named them
   let asking = 0;
 
+  // A page that is being left ends its stream, and the server forgets it. What is answered still would open the next stream, and find
+  // nothing there. A page that stays after all, since the link led to a file, opens it a moment later.
+  const LEAVES = 1000;
+  let left = -LEAVES;
+  window.addEventListener("beforeunload", () => { left = performance.now(); });
+  function stays() {
+    const rest = left + LEAVES - performance.now();
+    return rest > 0 ? new Promise((resolve) => { setTimeout(resolve, rest); }) : null;
+  }
+
   // <body aria-busy> while the page waits for an answer. It stays for a moment after the last one, since an answer often leads to
   // the next request and is still being drawn; screen readers and tests can wait for the page to settle.
   const SETTLES = 100;
@@ -89,6 +99,7 @@
     request.signal.addEventListener("abort", () => {
       if (!source.ended) own.abort();
     });
+    await stays();
     const answer = await source.open();
     if (!answer.ok) return answer;
     const body = new ReadableStream({

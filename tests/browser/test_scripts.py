@@ -136,6 +136,13 @@ def test_a_stream_is_cut_off_but_where_the_server_is_about_to_end_it(ends: bool,
     assert page.evaluate("streams[0].request.signal.aborted") != ends
 
 
+def test_a_page_that_is_being_left_opens_no_stream_unless_it_stays(stream_page: Page) -> None:
+    page = stream_page
+    page.evaluate("window.dispatchEvent(new Event('beforeunload')); window.asked = performance.now(); void listen()")
+    page.wait_for_function("streams.length === 1", timeout=10_000)
+    assert page.evaluate("performance.now() - asked") > 900
+
+
 def test_a_cancel_button_shows_while_an_event_of_its_work_goes_on(stream_page: Page) -> None:
     page = stream_page
     page.evaluate("void ask(7); void ask(8)")

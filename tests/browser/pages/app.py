@@ -250,7 +250,7 @@ class App:
 
     def expect_clean(self) -> None:
         """Check that the visitor saw no error and no dialog, and that the page asked for nothing elsewhere."""
-        assert self.errors == []
+        assert not self.errors, self.errors
         assert self.dialogs == []
         assert self.foreign_requests == []
 
