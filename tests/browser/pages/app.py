@@ -22,6 +22,10 @@ from .tray import Tray
 
 TABS = ("Similarity", "Search", "Map", "Fine-tune", "Evaluate", "Models")
 _OFFERED = (1_000, *[2_500] * 9)  # milliseconds for an open list to offer an option, each time it is opened
+# One of these is in every page that has loaded.
+_CONTROLS = "#similarity-compare, #search-go, #map-draw, #tune-start, #evaluate-go, #models-cards"
+# Looked at with each frame: an expectation is tried again after up to a second.
+_SETTLED = "document.body?.getAttribute('aria-busy') === 'false'"
 _INTERRUPTED = ("AbortError", "errored out", "Failed to fetch", "network error")
 
 # Visible elements that stick out of the right edge and are in no box that scrolls sideways.
@@ -108,10 +112,7 @@ class App:
 
     def ready(self) -> None:
         """Wait until the page has loaded and settled."""
-        expect(
-            self.page.locator("#similarity-compare, #search-go, #map-draw, #tune-start, #evaluate-go, #models-cards").first
-        ).to_be_attached()
-        self.settle()
+        self.page.wait_for_function(f"document.querySelector('{_CONTROLS}') && {_SETTLED}")
 
     def reload(self) -> None:
         self.page.reload()
@@ -120,7 +121,7 @@ class App:
 
     def settle(self) -> None:
         """Wait until the page waits for no answer of the server (``<body aria-busy>``): what is typed or clicked then stays."""
-        expect(self.page.locator("body")).to_have_attribute("aria-busy", "false")
+        self.page.wait_for_function(_SETTLED)
 
     def ask(self, button: Locator) -> None:
         """Click on what asks the server, and wait until the page has settled again."""
