@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Mount
-from starlette.testclient import TestClient
 from tiny_studio import studio_at
 
-from sbert_studio.ui.app import build
+from sbert_studio.ui.app import build, launch
 from sbert_studio.ui.look import corrections, theme
 from sbert_studio.ui.pieces.wiring import long_works
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[dict[str, Any]]:
-    """What a browser is told of the page."""
+def running(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[tuple[Any, str]]:
+    """The blocks of a page that is served, and its address."""
     with studio_at(tmp_path_factory.mktemp("light"), model_folder) as studio:
-        yield build(studio).config
+        blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
+        yield blocks, url
+        blocks.close()
+
+
+@pytest.fixture(scope="module")
+def config(running: tuple[Any, str]) -> dict[str, Any]:
+    """What a browser is told of the page."""
+    found: dict[str, Any] = running[0].config
+    return found
 
 
 def test_works_whose_progress_is_hidden_are_told_to_no_component(config: dict[str, Any]) -> None:
@@ -67,10 +74,14 @@ def test_one_work_alone_tells_what_a_form_says(config: dict[str, Any]) -> None:
         assert len(only["targets"]) > 2 and only["trigger_mode"] == "always_last"
 
 
-def test_inputs_of_events_that_ended_are_told_no_more() -> None:
-    """The installed Gradio still makes the mistake, and the corrected script is the one that a browser is given."""
+def test_inputs_of_events_that_ended_are_told_no_more(running: tuple[Any, str]) -> None:
+    """The installed Gradio still makes the mistake, and a browser is given the corrected script."""
     ((name, text),) = corrections.corrected_scripts()
-    app = Starlette(routes=[*corrections.routes(), Mount("/assets", lambda *_: pytest.fail("Gradio's own script is served"))])
-    answer = TestClient(app).get(f"/assets/{name}")
-    assert answer.text == text and answer.headers["content-type"].startswith("text/javascript")
+    with urllib.request.urlopen(f"{running[1].rstrip('/')}/assets/{name}") as answer:
+        assert answer.read().decode() == text and answer.headers["content-type"].startswith("text/javascript")
     assert "r.connection_type===`stream`&&(n=`closed`)" in text and "`complete`){n=" not in text
+
+
+def test_a_page_that_nobody_uses_looks_for_events_a_hundred_times_a_second(running: tuple[Any, str]) -> None:
+    queue = running[0]._queue
+    assert queue.sleep_when_free >= 0.01 and queue.progress_update_sleep_when_free >= 0.1
