@@ -33,7 +33,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iter
 @pytest.fixture(scope="module")
 def client(studio: Studio) -> Iterator[Client]:
     blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
-    yield Client(url, verbose=False)
+    yield Client(url, verbose=False, ssl_verify=False)
     blocks.close()
 
 
