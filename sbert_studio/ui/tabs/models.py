@@ -126,6 +126,27 @@ def _model_facts(card: ModelCard) -> list[tuple[str, Any]]:
     ]
 
 
+def shown_of(page: Page, owner: Any, name: str) -> list[Any]:
+    """What fills the tab: the chosen model, the cards and their names, what is known of the chosen one, and which buttons show."""
+    listed, value = listing(page, owner, name)
+    if name not in listed:
+        return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 6]
+    known, panel, lines = details(page, owner, name)
+    status = panel["status"] if panel else "own" if is_ours(name) else "built in"
+    damaged = any(card["id"] == name and card["badge"] == "damaged" for card in value["cards"])
+    usable = status in ("built in", "own", "finished", "stopped") and not damaged
+    comparable = bool(panel) and usable and name in {one for _, one in page.model_choices(owner)}
+    made = usable and status != "built in"
+    visible = (usable, comparable, made, status not in ("built in", "queued", "running"), False, made)
+    return [name, value, listed, known, panel, lines, *(gr.update(visible=one) for one in visible)]
+
+
+def refreshed(page: Page, owner: Any, name: str) -> list[Any]:
+    """The same after runs have changed: nothing but the cards where none is chosen, for one may have been clicked since this was asked."""
+    found = shown_of(page, owner, name)
+    return found if name else [gr.skip(), *found[1:3], *[gr.skip()] * (len(found) - 3)]
+
+
 def zip_of(page: Page, name: str) -> Path:
     """A run, or a table of words, as a zip."""
     known = {one.id: one for one in page.studio.words.fitted()}
@@ -156,18 +177,7 @@ def build(studio: Studio, page: Page) -> None:
 
     shown = [chosen, cards, ids, known, run, curves, choose, changes, save, delete, sure, push.whole]
 
-    def show(owner: Any, name: str) -> list[Any]:
-        listed, value = listing(page, owner, name)
-        if name not in listed:
-            return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 6]
-        known, panel, lines = details(page, owner, name)
-        status = panel["status"] if panel else "own" if is_ours(name) else "built in"
-        damaged = any(card["id"] == name and card["badge"] == "damaged" for card in value["cards"])
-        usable = status in ("built in", "own", "finished", "stopped") and not damaged
-        comparable = bool(panel) and usable and name in {one for _, one in page.model_choices(owner)}
-        made = usable and status != "built in"
-        visible = (usable, comparable, made, status not in ("built in", "queued", "running"), False, made)
-        return [name, value, listed, known, panel, lines, *(gr.update(visible=one) for one in visible)]
+    show = partial(shown_of, page)
 
     def on_card(owner: Any, listed: list[str], event: gr.SelectData) -> list[Any]:
         number = event.index if isinstance(event.index, int) else -1
@@ -190,7 +200,7 @@ def build(studio: Studio, page: Page) -> None:
     changes.click(guarded(partial(compare, page)), chosen, page.compare, **private)
     delete.click(lambda: (gr.update(visible=False), gr.update(visible=True)), None, [delete, sure], queue=False, **private)
     sure.click(guarded(on_delete), [page.owner, chosen, page.runs_changed], [*shown, page.runs_changed], **private)
-    page.runs_changed.change(guarded(show), [page.owner, chosen], shown, **private)
+    page.runs_changed.change(guarded(partial(refreshed, page)), [page.owner, chosen], shown, **private)
     push.listen(chosen)
     page.on_load.append(fitting.listen)
     page.on_load.append(lambda loaded: loaded.then(guarded(show), [page.owner, chosen], shown, **private))
