@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import multiprocessing.util
 import os
 import re
 import sys
@@ -82,8 +83,12 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """With ``--record-durations``, write how long each file took, and which tests are slow."""
+    """With ``--record-durations``, write how long each file took, and which tests are slow: of a complete run without a failure."""
     if not config.getoption("--record-durations"):
+        return
+    stats = terminalreporter.stats
+    if stats.get("failed") or stats.get("error") or stats.get("deselected") or config.args != config.getini("testpaths"):
+        terminalreporter.write_line("durations are not recorded: some tests failed, or were left out")
         return
     files: dict[str, float] = {}
     tests: dict[str, float] = {}
@@ -109,7 +114,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Any:
     _running.clear()
 
 
-_PROGRAMS = re.compile(r"python|sbert-studio|torchrun|accelerate")
+_PROGRAMS = re.compile(r"python|sbert-studio|torchrun|accelerate|bin/sh\b")
 _STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.exec", "os.system", "tests.process"}
 
 
@@ -123,6 +128,15 @@ def _refuse_unmarked_processes(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_refuse_unmarked_processes)
+
+
+def _spawned(*arguments: Any, _spawn: Any = multiprocessing.util.spawnv_passfds) -> int:
+    """What ``multiprocessing`` starts processes by, which by itself no audit hook hears of."""
+    sys.audit("tests.process")
+    return int(_spawn(*arguments))
+
+
+multiprocessing.util.spawnv_passfds = _spawned  # type: ignore[assignment]
 
 
 @pytest.fixture(autouse=True)

@@ -128,6 +128,8 @@ def _call(parent: int, function: Callable[..., Any], arguments: tuple[Any, ...],
         os.dup2(target, number)
         os.close(target)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, encoding="utf-8", closefd=False) for number in (1, 2))
+    for name in [name for name in os.environ if name.startswith("SBERT_STUDIO_")]:
+        del os.environ[name]  # of the test that started the server
     os.environ.update(environment)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell runs in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)

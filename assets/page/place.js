@@ -31,7 +31,9 @@
   const part = (tab) => document.querySelector(`#tab-${tab} .sb-subtabs [id^="view-"][aria-selected="true"]`)?.id.slice("view-".length, -"-button".length) || "";
   // adjusting: what a hand turns step by step, all of whose steps are one place.
   const place = (change, adjusting = "") => {
-    const view = part(change.tab), whole = "view" in change ? change : { ...change, view: view.startsWith("first-") ? "" : view };
+    const view = part(change.tab), whole = "view" in change ? { ...change } : { ...change, view: view.startsWith("first-") ? "" : view };
+    // An answer that comes once another tab was opened says what was asked, not where the visitor is.
+    if (document.querySelector(`#tab-${change.tab}-button[aria-selected=false]`)) { delete whole.tab; delete whole.view; }
     if (now && Date.now() > going) write(whole, Date.now() < settling || (adjusting && adjusting === adjusted));
     adjusted = adjusting;
   };

@@ -9,7 +9,7 @@
   let asking = 0;
 
   // A page that is being left ends its stream, and the server forgets it. What is answered still would open the next stream, and find
-  // nothing there. A page that stays after all, since the link led to a file, opens it a moment later.
+  // nothing there. A page that stays after all opens it a moment later; what was under way is lost to it, as Gradio has it.
   const LEAVES = 1000;
   let left = -LEAVES;
   window.addEventListener("beforeunload", () => { left = performance.now(); });
@@ -37,6 +37,12 @@
     const work = underWay.get(id);
     if (work) window.SB.busy(`${work}-cancel`, id, false);
     return underWay.delete(id);
+  }
+
+  // No answer comes any more to what is under way.
+  function lose() {
+    [...underWay.keys()].forEach(end);
+    markBusy();
   }
 
   async function join(input, options) {
@@ -85,7 +91,8 @@
       source.ended = message.msg === "close_stream" && !goesOn;
       if (!goesOn) controller.enqueue(encoder.encode(`${block}\n\n`));
     }
-    if (!goesOn) return controller.close();
+    if (source.ended) return controller.close();
+    if (!goesOn) throw new Error("the stream ended before its end was told"); // by itself, Gradio would wait for ever
     const next = await source.open();
     if (!next.ok) throw new Error(String(next.status));
     return follow(source, next, controller);
@@ -95,19 +102,29 @@
   // and forgets what the page has asked since: its answers would never come. So the end of such a stream is left to the server.
   async function stream(request) {
     const own = new AbortController();
-    const source = { ended: false, open: () => plain(new Request(request.clone(), { signal: own.signal })) };
-    request.signal.addEventListener("abort", () => {
-      if (!source.ended) own.abort();
+    const source = {
+      ended: false,
+      async open() {
+        await stays();
+        return plain(new Request(request.clone(), { signal: own.signal }));
+      },
+    };
+    const leave = () => { if (!source.ended) own.abort(); };
+    request.signal.addEventListener("abort", leave);
+    if (request.signal.aborted) leave();
+    const answer = await source.open().catch((error) => {
+      lose();
+      throw error;
     });
-    await stays();
-    const answer = await source.open();
-    if (!answer.ok) return answer;
+    if (!answer.ok) {
+      lose();
+      return answer;
+    }
     const body = new ReadableStream({
       start(controller) {
         follow(source, answer, controller).catch((error) => {
           if (source.ended) return; // Gradio has left it, and what was asked since comes by the next stream
-          [...underWay.keys()].forEach(end); // no answer comes any more
-          markBusy();
+          lose();
           controller.error(error);
         });
       },

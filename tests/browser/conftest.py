@@ -58,7 +58,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         wait_until(lambda: _answers(url, app), _START, f"{url} answers")
         yield url
         app.send(signal.SIGTERM)
-        app.wait(30)
+        assert app.wait(30) == 0, app.err.read_text()[-4000:]
         said = app.out.read_text() + app.err.read_text()
     assert "Traceback" not in said, said[-4000:]
 

@@ -13,13 +13,14 @@ from playwright.sync_api import Browser, Page
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 # A server that ends its stream once nothing is under way, as Gradio's does; each join is answered when the test says so.
 _SERVER = """
-window.streams = []; window.answers = [];
+window.streams = []; window.answers = []; window.refusals = [];
 window.fetch = async (input) => {
   const url = input.url ?? input;
   if (url.endsWith("/queue/join")) {
     const id = await new Promise((resolve) => window.answers.push(resolve));
     return new Response(JSON.stringify({ event_id: id }));
   }
+  if (window.refusals.length) return window.refusals.pop()();
   return new Response(new ReadableStream({ start(controller) {
     const encoder = new TextEncoder();
     const say = (text) => controller.enqueue(encoder.encode(text));
@@ -143,6 +144,17 @@ def test_a_page_that_is_being_left_opens_no_stream_unless_it_stays(stream_page: 
     assert page.evaluate("performance.now() - asked") > 900
 
 
+def test_nor_does_the_next_stream_open_while_the_page_is_being_left(stream_page: Page) -> None:
+    page = stream_page
+    page.evaluate("void ask(7); void ask(8)")
+    page.evaluate("answers[0]('one'); answers[1]('two'); void listen()")
+    page.wait_for_function("heard.length === 1 && streams.length === 1")
+    page.evaluate("window.dispatchEvent(new Event('beforeunload')); window.asked = performance.now()")
+    page.evaluate("streams[0].say(said('process_completed', 'one') + said('close_stream')); streams[0].end()")
+    page.wait_for_function("streams.length === 2", timeout=10_000)
+    assert page.evaluate("performance.now() - asked") > 900
+
+
 def test_a_cancel_button_shows_while_an_event_of_its_work_goes_on(stream_page: Page) -> None:
     page = stream_page
     page.evaluate("void ask(7); void ask(8)")
@@ -154,15 +166,28 @@ def test_a_cancel_button_shows_while_an_event_of_its_work_goes_on(stream_page: P
     assert sorted(page.evaluate("heard")) == ends
 
 
-def test_no_cancel_button_stays_where_the_stream_breaks(stream_page: Page) -> None:
+@pytest.mark.parametrize("breaks", ["streams[0].fail()", "streams[0].end()", "streams[0].say(said('unexpected_error')); streams[0].end()"])
+def test_nothing_stays_under_way_where_the_stream_breaks(breaks: str, stream_page: Page) -> None:
     page = stream_page
     page.evaluate("void ask(7)")
     page.evaluate("answers[0]('one'); void listen().catch(() => heard.push('broken'))")
     page.wait_for_function("heard.length === 1 && streams.length === 1")
-    page.evaluate("streams[0].fail()")
-    page.wait_for_function("heard.length === 3")
-    assert page.evaluate("heard") == ["search-cancel,one,true", "search-cancel,one,false", "broken"]
+    page.evaluate(breaks)
+    page.wait_for_function("heard.includes('broken')")
+    heard = [said for said in page.evaluate("heard") if said != "unexpected_error"]
+    assert heard == ["search-cancel,one,true", "search-cancel,one,false", "broken"]
     page.wait_for_selector("body[aria-busy=false]")
+
+
+@pytest.mark.parametrize("answer", ["new Response('', { status: 404 })", "Promise.reject(new TypeError('Failed to fetch'))"])
+def test_nothing_stays_under_way_where_no_stream_can_be_had(answer: str, stream_page: Page) -> None:
+    page = stream_page
+    page.evaluate("void ask(7)")
+    page.evaluate("answers[0]('one')")
+    page.wait_for_function("heard.length === 1")
+    page.evaluate(f"refusals.push(() => {answer}); void listen().catch(() => {{}})")
+    page.wait_for_selector("body[aria-busy=false]")
+    assert "search-cancel,one,false" in page.evaluate("heard")
 
 
 def test_the_translator_fills_in_templates_and_leaves_what_it_does_not_know(empty_page: Page) -> None:

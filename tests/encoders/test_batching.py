@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sbert_studio.encoders.fast.batching import TokenRows, token_batches, unique_texts
@@ -10,6 +10,7 @@ LENGTHS = st.lists(st.integers(0, 300), max_size=200)
 
 
 @given(LENGTHS, st.integers(1, 1000), st.integers(1, 40))
+@example([1] * 50, 1000, 7)
 def test_every_row_is_in_one_batch_and_no_batch_is_over_its_budget(lengths: list[int], budget: int, most: int) -> None:
     batches = token_batches(np.array(lengths, np.int64), budget, most)
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))

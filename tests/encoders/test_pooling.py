@@ -8,15 +8,15 @@ from sbert_studio.encoders.modules.pooling import POOLINGS, Pooling
 from sbert_studio.errors import StudioError
 
 
-def naive(tokens: list[Tensor], mode: str) -> Tensor:
-    """The pooled vector of one text's real tokens, written out as the docstring defines it."""
+def naive(tokens: list[Tensor], mode: str, skipped: int = 0) -> Tensor:
+    """The pooled vector of one text's real tokens, written out as the docstring defines it. Those before them were ``skipped``."""
     if mode == "cls":
         return tokens[0]
     if mode == "last":
         return tokens[-1]
     if mode == "max":
         return torch.stack([max(column) for column in torch.stack(tokens).T])
-    weights = [place + 1 if mode == "weighted_mean" else 1 for place in range(len(tokens))]
+    weights = [skipped + place + 1 if mode == "weighted_mean" else 1 for place in range(len(tokens))]
     total = sum(weight * token for weight, token in zip(weights, tokens, strict=True))
     return total / (len(tokens) ** 0.5 if mode == "mean_sqrt_len" else sum(weights))
 
@@ -39,6 +39,14 @@ def test_pooling_equals_a_loop_over_real_tokens(mode: str, side: str) -> None:
     hidden, mask, tokens = batch(side)
     expected = torch.stack([naive(text, mode) for text in tokens])
     torch.testing.assert_close(Pooling(mode)(hidden, mask), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", POOLINGS)
+def test_tokens_behind_a_prompt_keep_their_places(mode: str) -> None:
+    hidden, mask, tokens = batch("right")
+    rows = [row for row, text in enumerate(tokens) if len(text) > 2]
+    expected = torch.stack([naive(tokens[row][2:], mode, 2) for row in rows])
+    torch.testing.assert_close(Pooling(mode, skip=2)(hidden[rows], mask[rows]), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("mode", POOLINGS)

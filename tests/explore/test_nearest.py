@@ -82,6 +82,17 @@ def test_some_rows_many_rows_and_many_queries_are_answered_exactly(vectors: np.n
     assert index.search_many(drawn(3, 4), 10) == alone.search_many(drawn(3, 4), 10)
 
 
+def test_the_nearest_of_vectors_closer_than_single_precision_are_those_of_double() -> None:
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        middle = unit(random.normal(size=(1, 64)).astype(np.float32))
+        close = unit((middle + random.normal(size=(400, 64)) * 1e-7).astype(np.float32))
+        query = unit((middle + random.normal(size=(1, 64)) * 0.3).astype(np.float32))
+        lengths = np.linalg.norm(close.astype(np.float64), axis=1)
+        products = close.astype(np.float64) @ query[0].astype(np.float64) / lengths
+        assert [hit.row for hit in Exact(close).search(query, 5)[0]] == np.argsort(-products, kind="stable")[:5].tolist()
+
+
 def test_where_nothing_is_near_no_index_is_believed() -> None:
     noise = unit(np.random.default_rng(0).normal(size=(4000, 96)).astype(np.float32))
     found = measured(Cells.of(noise), Exact(noise), sample=200)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -108,12 +109,24 @@ def test_a_cancelled_handler_changes_nothing_and_says_so(page: Page, monkeypatch
     assert VISITS.idle(0)
 
 
+def test_what_an_error_quotes_is_no_markup_of_a_toast(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(gr, "Warning", lambda words, **_: said.append(words))
+
+    def fail() -> None:
+        raise StudioError("the column '<img src=x>' is empty", "choose another than '<b>'")
+
+    guarded(fail)()
+    assert said[0].count("&lt;") == 2 and re.findall("<[^>]*>", said[0]) == ["<br>"]
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_slow_answer_to_an_earlier_question_does_not_take_the_place_of_the_later_one(
     page: Page, monkeypatch: pytest.MonkeyPatch, fails: bool
 ) -> None:
     monkeypatch.setattr("sbert_studio.ui.visitors.visits.session", lambda: "me")
     begun, gate, shown, bar = threading.Event(), threading.Event(), [], []
+    monkeypatch.setattr(gr, "Warning", lambda *_, **__: pytest.fail("the error of an earlier question is shown"))
 
     def ask(question: str) -> str:
         if question == "nothing":
