@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import Route, expect
+from waiting import wait_until
 
 from .data import corpus_csv, csv_text
 from .pages import App
+from .serve import BEGUN, HOLD
 
 QUERY = "the ATM took my card"
 
 
-def test_links_and_reloads_lead_to_what_was_seen(app: App) -> None:
+def test_links_and_reloads_lead_to_what_was_seen(app: App, tmp_path: Path) -> None:
     link = go_back_and_forward(app)
     follow_links(app, link)
     mark_results_of_another_corpus(app)
     come_back_to_near_duplicates(app)
     come_back_to_a_training_form(app)
     stay_where_one_clicked_while_a_link_is_followed(app)
+    stay_where_one_went_while_a_search_goes_on(app, tmp_path / "go on")
     app.forgive_interrupted_requests()
 
 
@@ -153,3 +157,15 @@ def stay_where_one_clicked_while_a_link_is_followed(app: App) -> None:
     page.unroute("**/queue/join*")
     app.settle()
     expect(page.locator("#tab-models-button")).to_have_attribute("aria-selected", "true")
+
+
+def stay_where_one_went_while_a_search_goes_on(app: App, file: Path) -> None:
+    """The answer to a search puts what was asked into the address, and not its tab where another was opened."""
+    app.search.open()
+    app.fill("#search-query", f"{HOLD}{file}")
+    app.page.click("#search-go")
+    wait_until(file.with_name(file.name + BEGUN).exists, 60)
+    app.map.open()
+    app.expect_address(tab="map")
+    file.touch()
+    app.expect_address(q=f"{HOLD}{file}", tab="map")
