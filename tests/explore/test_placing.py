@@ -43,3 +43,8 @@ def test_new_points_lie_among_their_neighbours_and_copies_on_their_twins(
     centres = np.stack([standing[truth[old] == group].mean(axis=0) for group in range(4)])
     assert np.array_equal(np.linalg.norm(made.xy[:10, None] - centres, axis=2).argmin(axis=1), truth[:10])
     assert np.array_equal(place(added, known, standing, params, Path()).xy, made.xy)
+    # The same rows in another order: what is near is told by the rows of the map that stands.
+    order = np.random.default_rng(0).permutation(122)
+    mixed = place(added[order], known[order], standing, params, Path())
+    of_row = dict(zip(made.new.tolist(), made.near.tolist(), strict=True))
+    assert [sorted(near) for near in mixed.near.tolist()] == [sorted(of_row[row]) for row in order[mixed.new].tolist()]
