@@ -157,6 +157,10 @@ def stay_where_one_clicked_while_a_link_is_followed(app: App) -> None:
     page.unroute("**/queue/join*")
     app.settle()
     expect(page.locator("#tab-models-button")).to_have_attribute("aria-selected", "true")
+    app.expect_address(tab="models")
+    page.go_back()
+    expect(page.locator("#tab-evaluate-button")).to_have_attribute("aria-selected", "true")
+    app.settle()
 
 
 def stay_where_one_went_while_a_search_goes_on(app: App, file: Path) -> None:
