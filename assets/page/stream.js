@@ -92,7 +92,7 @@
       if (!goesOn) controller.enqueue(encoder.encode(`${block}\n\n`));
     }
     if (source.ended) return controller.close();
-    if (!goesOn) throw new Error("the stream ended before its end was told"); // by itself, Gradio would wait for ever
+    if (!goesOn) throw new Error("ended"); // too early: by itself, Gradio would wait for ever
     const next = await source.open();
     if (!next.ok) throw new Error(String(next.status));
     return follow(source, next, controller);
