@@ -4,7 +4,7 @@
   const { views, select, el, theirs } = window.SB;
   const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour", "view", "from", "to", "ask", "file", "alike"];
   const OF_A_CORPUS = { alike: "", from: "", to: "", ask: "" };  // what was asked of the corpus that was chosen before
-  let host = null, visits = 0, now = null, going = 0, settling = 0, again = null, acted = true, adjusted = "", meanwhile = null;
+  let host = null, visits = 0, now = null, going = 0, settling = 0, again = null, acted = true, adjusted = "", pending = null;
 
   // One act of the visitor's is one place at most: what follows from it by itself belongs to it.
   const act = () => { acted = true; settling = 0; };
@@ -35,18 +35,18 @@
     // An answer that comes once another tab was opened says what was asked, not where the visitor is.
     if (document.querySelector(`#tab-${change.tab}-button[aria-selected=false]`)) { delete whole.tab; delete whole.view; }
     if (now && Date.now() > going) write(whole, Date.now() < settling || (adjusting && adjusting === adjusted));
-    else if (now && acted) meanwhile = whole;
+    else if (now && acted) pending = whole;
     adjusted = adjusting;
   };
 
   // Back to a place that names no corpus leads to the one that is there by itself; a link that names none leaves what is chosen.
   function go(whole) {
     const wanted = { tab: "similarity", ...read() }, tab = document.getElementById(`tab-${wanted.tab}-button`);
-    again = meanwhile = null;
+    again = pending = null;
     going = Date.now() + 20000;
     visits += 1;
     acted = false;  // what a visitor does on the way is a place of its own, once the page has arrived
-    tab?.click();  // at once; whoever goes to another tab meanwhile stays there
+    tab?.click();  // at once; whoever goes to another tab pending stays there
     select(host, "go", { ...wanted, whole: whole ? "1" : "", seen: tab ? "1" : "", visit: String(visits) });
   }
 
@@ -92,8 +92,8 @@
       if (arrived) {
         if (again !== null) { setTimeout(go, 100, again); return undefined; }
         going = 0;
-        if (meanwhile) write(meanwhile, false);
-        meanwhile = null;
+        if (pending) write(pending, false);
+        pending = null;
         settling = Date.now() + 2000;  // the parts of a tab open one after the other: no places of their own
       }
       if (first && Object.keys(read()).length) go(false);

@@ -8,13 +8,13 @@
   const ended = new Set(); // before the answer that named them
   let asking = 0;
 
-  // A page that is being left ends its stream, and the server forgets it. What is answered still would open the next stream, and find
-  // nothing there. A page that stays after all opens it a moment later; what was under way is lost to it, as Gradio has it.
-  const LEAVES = 1000;
-  let left = -LEAVES;
-  window.addEventListener("beforeunload", () => { left = performance.now(); });
-  function stays() {
-    const rest = left + LEAVES - performance.now();
+  // On beforeunload Gradio closes its stream, and the server discards the session's messages. An answer that still arrives would open
+  // another stream and get a 404. So wait: if the page unloads, nothing is opened; if it stays, the stream opens after the delay.
+  const UNLOAD_DELAY = 1000;  // milliseconds
+  let unloadedAt = -UNLOAD_DELAY;
+  window.addEventListener("beforeunload", () => { unloadedAt = performance.now(); });
+  function waitForUnload() {
+    const rest = unloadedAt + UNLOAD_DELAY - performance.now();
     return rest > 0 ? new Promise((resolve) => { setTimeout(resolve, rest); }) : null;
   }
 
@@ -39,8 +39,8 @@
     return underWay.delete(id);
   }
 
-  // No answer comes any more to what is under way.
-  function lose() {
+  // After the stream has failed: no pending event will be answered.
+  function endAll() {
     [...underWay.keys()].forEach(end);
     markBusy();
   }
@@ -105,26 +105,26 @@
     const source = {
       ended: false,
       async open() {
-        await stays();
+        await waitForUnload();
         return plain(new Request(request.clone(), { signal: own.signal }));
       },
     };
-    const leave = () => { if (!source.ended) own.abort(); };
-    request.signal.addEventListener("abort", leave);
-    if (request.signal.aborted) leave();
+    const onAbort = () => { if (!source.ended) own.abort(); };
+    request.signal.addEventListener("abort", onAbort);
+    if (request.signal.aborted) onAbort();
     const answer = await source.open().catch((error) => {
-      lose();
+      endAll();
       throw error;
     });
     if (!answer.ok) {
-      lose();
+      endAll();
       return answer;
     }
     const body = new ReadableStream({
       start(controller) {
         follow(source, answer, controller).catch((error) => {
           if (source.ended) return; // Gradio has left it, and what was asked since comes by the next stream
-          lose();
+          endAll();
           controller.error(error);
         });
       },

@@ -22,7 +22,7 @@ from ..studio.keeping import Keeper
 from . import banner, places, tabs
 from .api.build import build as build_api
 from .api.for_mcp import answer_in_json
-from .look import corrections, theme
+from .look import gradio_patches, theme
 from .look.languages import FOLDER, GradioInEnglish, languages, served
 from .page import Page, is_ours
 from .panels.basket import panel as basket
@@ -49,9 +49,8 @@ _SESSIONS = 1000
 # Gradio 6.31 announces the end of an event by a key that its own words lack, and the bare key would be seen.
 _WORDS = {"common.complete": "Done"}
 _AT_ONCE = 4
-# Seconds between two looks for new events, and for new progress. Gradio looks every 0.001 and 0.01, which takes 6% of a processor while
-# nobody uses the page.
-_REST = (0.01, 0.1)
+# Seconds between polls of the queue. Gradio's defaults, 0.001 and 0.01, take 6% of a core while the page is idle.
+_EVENT_POLL, _PROGRESS_POLL = 0.01, 0.1
 
 
 def build(studio: Studio, *, shared: bool | None = None) -> Any:
@@ -146,7 +145,8 @@ def launch(
     gr.set_static_paths([folder, FOLDER])
     summarise_events_seldom()
     blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE)
-    blocks._queue.sleep_when_free, blocks._queue.progress_update_sleep_when_free = _REST
+    blocks._queue.sleep_when_free = _EVENT_POLL
+    blocks._queue.progress_update_sleep_when_free = _PROGRESS_POLL
     close_quietly(blocks)
     _, url, _ = blocks.launch(
         server_name=host,
@@ -165,7 +165,7 @@ def launch(
         show_error=False,
         prevent_thread_lock=True,
         app_kwargs={
-            "routes": corrections.routes(),
+            "routes": gradio_patches.routes(),
             "middleware": [
                 Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
                 Middleware(GradioInEnglish),

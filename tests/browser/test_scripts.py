@@ -69,6 +69,13 @@ def stream_page(empty_page: Page) -> Page:
     return empty_page
 
 
+def begin_two_events(page: Page) -> None:
+    """Have the events 7, which can be cancelled, and 8 under way, and their stream open."""
+    page.evaluate("void ask(7); void ask(8)")
+    page.evaluate("answers[0]('one'); answers[1]('two'); void listen()")
+    page.wait_for_function("heard.length === 1 && streams.length === 1")
+
+
 def test_an_end_that_crosses_a_click_opens_the_next_stream(stream_page: Page) -> None:
     page = stream_page
 
@@ -144,11 +151,9 @@ def test_a_page_that_is_being_left_opens_no_stream_unless_it_stays(stream_page: 
     assert page.evaluate("performance.now() - asked") > 900
 
 
-def test_nor_does_the_next_stream_open_while_the_page_is_being_left(stream_page: Page) -> None:
+def test_the_next_stream_waits_while_the_page_is_being_left(stream_page: Page) -> None:
     page = stream_page
-    page.evaluate("void ask(7); void ask(8)")
-    page.evaluate("answers[0]('one'); answers[1]('two'); void listen()")
-    page.wait_for_function("heard.length === 1 && streams.length === 1")
+    begin_two_events(page)
     page.evaluate("window.dispatchEvent(new Event('beforeunload')); window.asked = performance.now()")
     page.evaluate("streams[0].say(said('process_completed', 'one') + said('close_stream')); streams[0].end()")
     page.wait_for_function("streams.length === 2", timeout=10_000)
@@ -157,9 +162,7 @@ def test_nor_does_the_next_stream_open_while_the_page_is_being_left(stream_page:
 
 def test_a_cancel_button_shows_while_an_event_of_its_work_goes_on(stream_page: Page) -> None:
     page = stream_page
-    page.evaluate("void ask(7); void ask(8)")
-    page.evaluate("answers[0]('one'); answers[1]('two'); void listen()")
-    page.wait_for_function("heard.length === 1 && streams.length === 1")
+    begin_two_events(page)
     page.evaluate("streams[0].say(said('process_completed', 'two') + said('process_completed', 'one'))")
     page.wait_for_function("heard.length === 4")
     ends = ["process_completed", "process_completed", "search-cancel,one,false", "search-cancel,one,true"]

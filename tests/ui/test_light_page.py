@@ -11,7 +11,7 @@ import pytest
 from tiny_studio import studio_at
 
 from sbert_studio.ui.app import build, launch
-from sbert_studio.ui.look import corrections, theme
+from sbert_studio.ui.look import gradio_patches, theme
 from sbert_studio.ui.pieces.wiring import long_works
 
 
@@ -74,15 +74,15 @@ def test_one_work_alone_tells_what_a_form_says(config: dict[str, Any]) -> None:
         assert len(only["targets"]) > 2 and only["trigger_mode"] == "always_last"
 
 
-def test_a_browser_is_given_the_corrected_scripts(running: tuple[Any, str]) -> None:
-    """The installed Gradio still needs each of the corrections."""
-    found = dict(corrections.corrected_scripts())
-    assert [sum(one.right in text and one.wrong not in text for text in found.values()) for one in corrections.CORRECTIONS] == [1, 1]
+def test_patched_scripts_are_served_and_every_patch_applies(running: tuple[Any, str]) -> None:
+    found = dict(gradio_patches.patched_scripts())
+    for patch in gradio_patches.PATCHES:
+        assert [patch.new in text and patch.old not in text for text in found.values()].count(True) == 1
     for name, text in found.items():
         with urllib.request.urlopen(f"{running[1].rstrip('/')}/assets/{name}") as answer:
             assert answer.read().decode() == text and answer.headers["content-type"].startswith("text/javascript")
 
 
-def test_a_page_that_nobody_uses_looks_for_events_a_hundred_times_a_second(running: tuple[Any, str]) -> None:
+def test_an_idle_page_polls_its_queue_at_most_a_hundred_times_a_second(running: tuple[Any, str]) -> None:
     queue = running[0]._queue
     assert queue.sleep_when_free >= 0.01 and queue.progress_update_sleep_when_free >= 0.1

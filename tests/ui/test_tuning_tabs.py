@@ -278,10 +278,10 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
 
 
 def test_cards_that_are_drawn_anew_leave_alone_what_was_clicked_meanwhile(page: Page) -> None:
-    filled, name = models.refreshed(page, None, ""), models.listing(page, None, "")[0][0]
+    filled, name = models.refreshed_values(page, None, ""), models.listing(page, None, "")[0][0]
     assert [one == gr.skip() for one in filled] == [True, False, False, *[True] * 9]
-    assert models.refreshed(page, None, name) == models.shown_of(page, None, name)
-    assert models.refreshed(page, None, "no such run")[0] == "", "it was deleted elsewhere"
+    assert models.refreshed_values(page, None, name) == models.tab_values(page, None, name)
+    assert models.refreshed_values(page, None, "no such run")[0] == "", "it was deleted elsewhere"
 
 
 def test_a_run_whose_name_is_taken_gets_a_number_and_one_that_goes_on_from_it_says_its_name(page: Page, pairs: Path) -> None:

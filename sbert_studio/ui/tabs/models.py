@@ -126,8 +126,8 @@ def _model_facts(card: ModelCard) -> list[tuple[str, Any]]:
     ]
 
 
-def shown_of(page: Page, owner: Any, name: str) -> list[Any]:
-    """What fills the tab: the chosen model, the cards and their names, what is known of the chosen one, and which buttons show."""
+def tab_values(page: Page, owner: Any, name: str) -> list[Any]:
+    """Return the values of all outputs of the tab: the chosen model, the cards, their ids, its details and the visible buttons."""
     listed, value = listing(page, owner, name)
     if name not in listed:
         return ["", value, listed, blank(page, owner), None, None, *[gr.update(visible=False)] * 6]
@@ -141,9 +141,9 @@ def shown_of(page: Page, owner: Any, name: str) -> list[Any]:
     return [name, value, listed, known, panel, lines, *(gr.update(visible=one) for one in visible)]
 
 
-def refreshed(page: Page, owner: Any, name: str) -> list[Any]:
-    """The same after runs have changed: nothing but the cards where none is chosen, for one may have been clicked since this was asked."""
-    found = shown_of(page, owner, name)
+def refreshed_values(page: Page, owner: Any, name: str) -> list[Any]:
+    """Return the same after runs have changed, but only the cards if none is chosen: one may have been clicked in the meantime."""
+    found = tab_values(page, owner, name)
     return found if name else [gr.skip(), *found[1:3], *[gr.skip()] * (len(found) - 3)]
 
 
@@ -177,7 +177,7 @@ def build(studio: Studio, page: Page) -> None:
 
     shown = [chosen, cards, ids, known, run, curves, choose, changes, save, delete, sure, push.whole]
 
-    show = partial(shown_of, page)
+    show = partial(tab_values, page)
 
     def on_card(owner: Any, listed: list[str], event: gr.SelectData) -> list[Any]:
         number = event.index if isinstance(event.index, int) else -1
@@ -200,7 +200,7 @@ def build(studio: Studio, page: Page) -> None:
     changes.click(guarded(partial(compare, page)), chosen, page.compare, **private)
     delete.click(lambda: (gr.update(visible=False), gr.update(visible=True)), None, [delete, sure], queue=False, **private)
     sure.click(guarded(on_delete), [page.owner, chosen, page.runs_changed], [*shown, page.runs_changed], **private)
-    page.runs_changed.change(guarded(partial(refreshed, page)), [page.owner, chosen], shown, **private)
+    page.runs_changed.change(guarded(partial(refreshed_values, page)), [page.owner, chosen], shown, **private)
     push.listen(chosen)
     page.on_load.append(fitting.listen)
     page.on_load.append(lambda loaded: loaded.then(guarded(show), [page.owner, chosen], shown, **private))

@@ -115,11 +115,11 @@ class App:
         self.page.wait_for_function(f"document.querySelector('{_CONTROLS}') && {_SETTLED}")
 
     def reload(self) -> None:
-        before = list(self.errors)
+        before, self.errors = self.errors, []
         self.page.reload()
         self.ready()
         self.forgive_interrupted_requests()
-        self.errors[:0] = [line for line in before if line not in self.errors]
+        self.errors = before + self.errors
 
     def settle(self) -> None:
         """Wait until the page waits for no answer of the server (``<body aria-busy>``): what is typed or clicked then stays."""
