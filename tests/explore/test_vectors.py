@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from waiting import wait_until
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.arrays import keep_below
@@ -60,9 +61,15 @@ def test_a_damaged_file_is_encoded_again(damage: str, workspace: Workspace, enco
 
 def test_callers_at_once_encode_once(workspace: Workspace, encoder) -> None:
     store = VectorStore(workspace)
-    encoder.delay = 0.1
+    callers: list[int] = []
+    encoder.before = lambda: wait_until(lambda: len(callers) == 6)
+
+    def get(caller: int) -> np.ndarray:
+        callers.append(caller)
+        return store.get(TEXTS, DIGEST, encoder)
+
     with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda _: store.get(TEXTS, DIGEST, encoder), range(6)))
+        found = list(pool.map(get, range(6)))
     assert encoder.calls == 1
     assert all(np.array_equal(found[0], vectors) for vectors in found)
 
