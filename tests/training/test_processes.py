@@ -53,7 +53,8 @@ def two(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What two processes have written."""
     folder = tmp_path_factory.mktemp("two")
     (folder / "command.json").write_text(json.dumps(command), encoding="utf-8")
-    with started(folder / "launcher", launch_by_accelerate, str(SCRIPT), str(folder), OMP_NUM_THREADS="1") as launcher:
+    on_the_processor = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}  # NCCL refuses two processes on one GPU
+    with started(folder / "launcher", launch_by_accelerate, str(SCRIPT), str(folder), **on_the_processor) as launcher:
         launcher.succeed(240)
     return folder
 
