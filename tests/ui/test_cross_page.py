@@ -80,6 +80,16 @@ def test_the_objectives_follow_the_architecture() -> None:
     assert updates[1]["choices"][0][0].endswith("Squared error")
 
 
+def test_an_answer_sends_back_no_value_that_a_control_already_had() -> None:
+    shown = settings_form.shown_of(TrainSpec(architecture="cross", objective="mse"), {})
+    updates = settings_form.updates("scored_pairs", shown)
+    raw = [update.get("value") for update in updates]
+    same = settings_form.changes_of(updates, raw)
+    assert not any("value" in update for update in same) and same[1]["choices"] == updates[1]["choices"]
+    raw[1] = "binary_cross_entropy"
+    assert settings_form.changes_of(updates, raw) == [same[0], updates[1], *same[2:]]
+
+
 def test_a_choice_of_the_other_architecture_is_meant_no_more() -> None:
     shown = settings_form.shown_of(TrainSpec(objective="contrastive", pooling="cls"), {"objective": "contrastive"})
     kept = {"objective": "contrastive", "margin": 0.7, "pooling": "cls", "seed": 3}

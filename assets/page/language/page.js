@@ -63,6 +63,8 @@
         get: () => { const value = own.get.call(box); return value === state.shown ? state.source : named(box, value); },
         set: (value) => { state.source = value; show(box, state); } });
       box.addEventListener("blur", () => requestAnimationFrame(() => show(box, state)));
+      // Gradio filters the options when a key is pressed; what an input method writes comes after the key, or without one.
+      box.addEventListener("input", () => box.dispatchEvent(new KeyboardEvent("keydown", { key: "Process", bubbles: true })));
     } else if (own.get.call(box) !== state.shown && document.activeElement === box) return;
     show(box, state);
   }

@@ -30,6 +30,8 @@ TITLE = TAB
 ORDER = 4
 _ABOUT = "Give examples of what should count as alike. The model learns from them and can then be chosen in every tab."
 _QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+# Every choice counts, in its turn.
+_EACH = {**_QUIET, "trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "tune-choices"}
 _AS_FILE = "as the file is called"
 
 
@@ -148,7 +150,10 @@ def build(studio: Studio, page: Page) -> None:
         if planned is None:
             sections = settings_form.seen(method, settings_form.architecture_in([method, *raw]))
             return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 5 - len(sections)), *sections, *[gr.skip()] * 5]
-        return [page.drafts.put(planned, key), *plan(planned, model)]
+        if planned is page.drafts.get(key or ""):  # Gradio calls this too where a list is left as it was
+            return [gr.skip()] * (1 + len(plan_outputs))
+        updates, count = plan(planned, model), len(form.inputs)
+        return [page.drafts.put(planned, key), *settings_form.changes_of(updates[:count], [method, *raw]), *updates[count:]]
 
     def on_answer(key: str, model: str, event: gr.SelectData, *raw: Any) -> Any:
         again = answered(page, key, event.index, raw, model)
@@ -180,9 +185,8 @@ def build(studio: Studio, page: Page) -> None:
         api_visibility="private",
         show_progress_on=asking,
     )
-    deciding = (form.method, form.objective, form.controls["architecture"], form.controls["head"])
-    for control in deciding:
-        control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **_QUIET)
+    for control in form.deciding:
+        control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **_EACH)
     go.click(
         guarded(on_start),
         [draft, page.model, page.owner, name, page.runs_changed, *pins.inputs, *form.inputs],
@@ -201,7 +205,7 @@ def build(studio: Studio, page: Page) -> None:
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
     page.model.change(alone(guarded(on_model)), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
-    kept = _keep_form(page, draft, name, pins, form, data, plan, plan_outputs, deciding, [why, terminal])
+    kept = _keep_form(page, draft, name, pins, form, data, plan, plan_outputs, [why, terminal])
     page.on_load += [kept, run.listen, listed.listen]
 
 
@@ -214,13 +218,11 @@ def _keep_form(
     data: DataPanel,
     plan: Callable[..., list[Any]],
     plan_outputs: list[Any],
-    deciding: Sequence[Any],
     described: list[Any],
 ) -> Callable[[Any], None]:
     """Have the browser keep what stands in the form; what is told the page's load event fills it again.
 
     Args:
-        deciding: the controls that decide about others.
         described: the outputs of :func:`said`, which follow all other controls.
     """
 
@@ -257,11 +259,11 @@ def _keep_form(
     in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "kept-form"}
     # A new draft fills the controls, and needs none of their values: Gradio's page looks up every input of all events there have been.
     draft.change(guarded(on_draft), [page.owner, draft, name, *pins.inputs], page.kept_form, **in_turn, **_QUIET)
-    kept = [name.blur, *(box.blur for box in pins.inputs), *(control.input for control in deciding)]
+    kept = [name.blur, *(box.blur for box in pins.inputs), *(control.input for control in form.deciding)]
     gr.on(kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs, *form.inputs], page.kept_form, **in_turn, **_QUIET)
     # The others decide about no other control: what is said of the training follows them, and nothing that is being typed is filled anew.
     # One handler does both: Gradio repeats the whole event for each of two that wait for their turn, and they would do so for ever.
-    others = [control.input for control in form.inputs if control not in deciding]
+    others = [control.input for control in form.inputs if control not in form.deciding]
     inputs = [page.owner, draft, name, page.model, *pins.inputs, *form.inputs]
     gr.on(others, guarded(on_typed), inputs, [*described, page.kept_form], **in_turn, **_QUIET)
     returned = [*data.outputs, *plan_outputs, name, *pins.outputs]
