@@ -29,7 +29,7 @@ setup: .venv/.runtime
 run: setup
 	$(BIN)/sbert-studio app --open $(ARGS)
 
-PYTEST = OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 test: .venv/.dev
 	$(BIN)/python tests/browser/chromium.py

@@ -7,6 +7,14 @@ import io
 import random
 from collections.abc import Iterable, Sequence
 
+# What flows call the models that they make. They share an app, so that one may see the models of another.
+FIRST_MODEL, READER, BY_REQUESTS, WORDS_OF_MESSAGES, WORDS_FOR_PAIRS = MODEL_NAMES = (
+    "My first model",
+    "My reader",
+    "By the requests",
+    "Words of messages",
+    "Words for pairs",
+)
 _TOPICS = {
     "card": ["my card was swallowed by the machine", "the machine kept my bank card", "cash machine ate my card", "card stuck in the ATM"],
     "bread": ["how long does bread dough rise", "my sourdough bread is too dense", "which flour makes soft bread", "bread without yeast"],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from .data import csv_text
+from .data import BY_REQUESTS, csv_text
 from .pages import App
 from .pages.evaluate import Changes
 
@@ -23,7 +23,6 @@ ROWS = [
 TEXTS = [(f"{text} {more}".strip(), topic) for text, topic in ROWS for more in ("", "today", "please", "and why")]
 LONG = "balance_not_updated_after_cheque_or_cash_deposit"
 QUERY = "Where is my card?"
-NAME = "By the requests"
 
 
 def test_two_models_are_compared_and_the_saved_file_opens_alone(app: App, tmp_path: Path) -> None:
@@ -45,14 +44,14 @@ def tune_a_model(app: App) -> None:
     expect(app.page.locator("#tune-findings .sb-verdict")).to_be_visible()
     app.page.locator("#tune-advanced > button").click()
     app.choose("#tune-judge", "split")
-    app.fine_tune.set("name", NAME)
+    app.fine_tune.set("name", BY_REQUESTS)
     app.fine_tune.start()
-    app.fine_tune.expect_run(NAME, "finished")
+    app.fine_tune.expect_run(BY_REQUESTS, "finished")
 
 
 def compare_it_with_its_base(app: App) -> None:
     changes = app.evaluate.changes
-    app.models.select(NAME)
+    app.models.select(BY_REQUESTS)
     app.page.click("#models-changes")
     changes.expect_drawn(share=1)
     expect(app.page.get_by_role("tab", name="What changed")).to_have_attribute("aria-selected", "true")

@@ -7,11 +7,11 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from .data import scored_pairs_csv
+from .data import WORDS_FOR_PAIRS, scored_pairs_csv
 from .pages import App
 
 BUNDLED = "all-MiniLM-L6-v2"
-STATIC = "Words for pairs"
+STATIC = WORDS_FOR_PAIRS
 FILE = "small pairs.csv"
 STALE = re.compile("sb-made-stale")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 from waiting import wait_until
 
-from .data import csv_text
+from .data import MODEL_NAMES, csv_text
 from .pages import App
 
 # Visible texts of the page with two Latin words in a row.
@@ -27,8 +27,9 @@ ENGLISH = r"""() => {
 # Names stay as they are in every language.
 NAMES = re.compile(
     r"SBERT Studio|tiny-minilm|all-MiniLM-L6-v2|glove-6B-50d|Hugging Face( Hub)?|poly-encoder|universal-sentence-encoder"
-    r"|paraphrase-multilingual-MiniLM-L12-v2|Words for pairs"  # the last: what the evaluate flow called a model, if it ran before
-    r"|scored_pairs|[\w -]+\.csv|^(编辑|移除)：.*|Support requests|STS Benchmark|SemEval STS|skip-gram|n-gram|/\S+|sts12|stsb"
+    r"|paraphrase-multilingual-MiniLM-L12-v2|"
+    + "|".join(MODEL_NAMES)
+    + r"|scored_pairs|[\w -]+\.csv|^(编辑|移除)：.*|Support requests|STS Benchmark|SemEval STS|skip-gram|n-gram|/\S+|sts12|stsb"
 )
 WORDS_OF_THE_PAGE = ["Search", "Similarity", "Draw the map"]
 TEXTS = [

@@ -6,14 +6,12 @@ import re
 
 from playwright.sync_api import expect
 
-from .data import corpus_csv
+from .data import WORDS_OF_MESSAGES, corpus_csv
 from .pages import App
-
-NAME = "Words of messages"
 
 
 def test_static_embeddings_are_trained_and_used_in_search(app: App) -> None:
-    app.models.train_embeddings(NAME, "messages.csv", corpus_csv(2), dimensions=16)
+    app.models.train_embeddings(WORDS_OF_MESSAGES, "messages.csv", corpus_csv(2), dimensions=16)
     expect(app.models.embeddings_job).to_contain_text(re.compile(r"16-d .*\b48 texts"))
     find_them_after_a_reload(app)
     search_with_them(app)
@@ -24,7 +22,7 @@ def find_them_after_a_reload(app: App) -> None:
     app.models.open_embeddings()
     expect(app.models.embeddings_job.locator(".sb-finished")).to_be_visible()
     app.page.click("#fit-use")
-    expect(app.model_name).to_have_value(NAME)
+    expect(app.model_name).to_have_value(WORDS_OF_MESSAGES)
 
 
 def search_with_them(app: App) -> None:

@@ -6,10 +6,10 @@ import re
 
 from playwright.sync_api import expect
 
-from .data import corpus_csv, scored_pairs_csv
+from .data import FIRST_MODEL, READER, corpus_csv, scored_pairs_csv
 from .pages import App
 
-TUNED, CROSS, REFUSED, DEFAULT = "My first model", "My reader", "Never trained", "tiny-minilm"
+TUNED, CROSS, REFUSED, DEFAULT = FIRST_MODEL, READER, "Never trained", "tiny-minilm"
 
 
 def test_pairs_become_a_model_that_is_used_evaluated_and_downloaded(app: App) -> None:

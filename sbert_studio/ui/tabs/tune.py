@@ -30,8 +30,8 @@ TITLE = TAB
 ORDER = 4
 _ABOUT = "Give examples of what should count as alike. The model learns from them and can then be chosen in every tab."
 _QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-# Every choice counts, in its turn.
-_EACH = {**_QUIET, "trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "tune-choices"}
+# All handlers of the form share one queue, so that an answer to earlier values never comes after that to later ones.
+_IN_TURN: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "tune-form"}
 _AS_FILE = "as the file is called"
 
 
@@ -186,7 +186,9 @@ def build(studio: Studio, page: Page) -> None:
         show_progress_on=asking,
     )
     for control in form.deciding:
-        control.input(guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], **_EACH)
+        control.input(
+            guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], trigger_mode="multiple", **_IN_TURN, **_QUIET
+        )
     go.click(
         guarded(on_start),
         [draft, page.model, page.owner, name, page.runs_changed, *pins.inputs, *form.inputs],
@@ -256,7 +258,7 @@ def _keep_form(
         now = page.drafts.get(key)
         return memory.remember(page, owner, now, dict(now.overrides), name, pinning.kept(list(pinned)))
 
-    in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "kept-form"}
+    in_turn = {"trigger_mode": "always_last", **_IN_TURN}
     # A new draft fills the controls, and needs none of their values: Gradio's page looks up every input of all events there have been.
     draft.change(guarded(on_draft), [page.owner, draft, name, *pins.inputs], page.kept_form, **in_turn, **_QUIET)
     kept = [name.blur, *(box.blur for box in pins.inputs), *(control.input for control in form.deciding)]
