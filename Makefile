@@ -29,6 +29,7 @@ setup: .venv/.runtime
 run: setup
 	$(BIN)/sbert-studio app --open $(ARGS)
 
+# Bytecode is written, so that each module is compiled once and not again by each of some fifty processes.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 test: .venv/.dev
