@@ -37,6 +37,7 @@ SILENT = (
         "training/distributed",
         "ui/api/",
         "ui/desktop.py",
+        "ui/look/gradio_patches.py",
         "ui/look/theme.py",
     ),
     *("data/columns/targets.py", "data/readers/text/codepages.py", "data/readers/text/detector.py", "data/readers/text/latin.py"),
