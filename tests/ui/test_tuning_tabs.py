@@ -235,14 +235,6 @@ def test_what_a_person_sets_survives_a_new_plan(page: Page, pairs: Path) -> None
     assert again is not None and again.overrides == {"epochs": 5.0, "method": "lora", "seed": 7}
 
 
-def test_the_line_for_a_terminal_follows_every_control_and_stays_while_something_is_half_typed(page: Page, pairs: Path) -> None:
-    key = draft_of(page, pairs)
-    _, line = tune.said(page, key, None, *raw(page.drafts.get(key), seed="7"))
-    assert "--seed 7" in line["command"]
-    for given in ((key, *raw(page.drafts.get(key), seed="seven")), (None, *raw(page.drafts.get(key)))):
-        assert [isinstance(one, dict) and "command" in one for one in tune.said(page, given[0], None, *given[1:])] == [False, False]
-
-
 def test_the_command_is_one_a_shell_reads_as_it_was_meant(page: Page, tmp_path: Path) -> None:
     import shlex
 
@@ -420,7 +412,7 @@ def test_a_new_draft_is_kept_with_its_settings_name_and_pinned_texts(page: Page,
     from sbert_studio.ui.app import _drawn
 
     events = _drawn(page.studio, page).fns.values()
-    (event,) = (event for event in events if getattr(event.fn, "__qualname__", "").endswith("_keep_form.<locals>.on_draft"))
+    (event,) = (event for event in events if getattr(event.fn, "__qualname__", "").endswith("_follow_form.<locals>.on_draft"))
     draft = page.drafts.get(draft_of(page, pairs))
     key = page.drafts.put(drafts.checked(page.studio, draft.asking(overrides={"epochs": 7}), None))
     pinned = ["one", "other", *[""] * (len(event.inputs) - 5)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +64,21 @@ def download_button(label: str, make: Callable[..., Path | None], inputs: list[A
     return shown
 
 
+def changes_of(updates: Sequence[Any], raw: Sequence[Any]) -> list[Any]:
+    """Return ``updates`` without the values that the controls already had.
+
+    A control may have been set again since ``raw`` was sent, and sending the earlier value back would undo that.
+
+    Args:
+        updates: of the controls.
+        raw: the values that the browser sent, in the same order.
+    """
+    return [
+        {name: held for name, held in update.items() if name != "value"} if "value" in update and update["value"] == value else update
+        for update, value in zip(updates, raw, strict=True)
+    ]
+
+
 def offer_models(page: Page, chooser: Any, choices: Callable[[Page, Any, Any], Any]) -> None:
     """Have a chooser of models offer what is at hand: when a run is added or deleted, when it is opened, and once the visitor has a name.
 
@@ -72,9 +86,11 @@ def offer_models(page: Page, chooser: Any, choices: Callable[[Page, Any, Any], A
         choices: the chooser's update, for the page, the visitor and what is chosen now.
     """
 
+    def offered(owner: Any, chosen: Any) -> Any:
+        return changes_of([choices(page, owner, chosen)], [chosen])[0]
+
     def follow(event: Any) -> None:
-        inputs = [page.owner, chooser]
-        event(guarded(functools.partial(choices, page)), inputs, chooser, api_visibility="private", show_progress="hidden")
+        event(guarded(offered), [page.owner, chooser], chooser, api_visibility="private", show_progress="hidden")
 
     follow(page.runs_changed.change)
     follow(chooser.focus)

@@ -19,6 +19,7 @@ from ..panels.tuning.pinning import PinsForm
 from ..panels.tuning.run_list import RunList
 from ..panels.tuning.run_panel import RunPanel
 from ..panels.tuning.settings_form import SettingsForm
+from ..pieces.controls import changes_of
 from ..pieces.handlers import guarded
 from ..pieces.views import Value, view
 from ..pieces.wiring import alone
@@ -30,8 +31,6 @@ TITLE = TAB
 ORDER = 4
 _ABOUT = "Give examples of what should count as alike. The model learns from them and can then be chosen in every tab."
 _QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-# All handlers of the form share one queue, so that an answer to earlier values never comes after that to later ones.
-_IN_TURN: dict[str, Any] = {"concurrency_limit": 1, "concurrency_id": "tune-form"}
 _AS_FILE = "as the file is called"
 
 
@@ -72,17 +71,6 @@ def replan(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -
         return None
     draft = page.drafts.get(key)
     return drafts.planned(page.studio, draft, model, settings_form.overrides(raw, shown_of(draft), draft.overrides))
-
-
-def said(page: Page, key: str | None, model: str | None, *raw: Any) -> tuple[Any, Any]:
-    """Why the settings are as they are, and the line for a terminal, as the controls stand; both stay while something is half typed."""
-    try:
-        planned = replan(page, key, raw, model)
-    except StudioError:
-        planned = None  # Start says what is wrong with it
-    if planned is None:
-        return gr.skip(), gr.skip()
-    return told.reasons(planned), told.line(planned, model or "", page.studio.settings.default_model)
 
 
 def answered(page: Page, key: str, which: Any, raw: Sequence[Any], model: str | None) -> Draft:
@@ -145,16 +133,6 @@ def build(studio: Studio, page: Page) -> None:
             None,  # what was estimated for other rows or settings
         ]
 
-    def on_setting(key: str | None, model: str, method: str, *raw: Any) -> Any:
-        planned = replan(page, key, [method, *raw], model)
-        if planned is None:
-            sections = settings_form.seen(method, settings_form.architecture_in([method, *raw]))
-            return [gr.skip(), *[gr.skip()] * (len(plan_outputs) - 5 - len(sections)), *sections, *[gr.skip()] * 5]
-        if planned is page.drafts.get(key or ""):  # Gradio calls this too where a list is left as it was
-            return [gr.skip()] * (1 + len(plan_outputs))
-        updates, count = plan(planned, model), len(form.inputs)
-        return [page.drafts.put(planned, key), *settings_form.changes_of(updates[:count], [method, *raw]), *updates[count:]]
-
     def on_answer(key: str, model: str, event: gr.SelectData, *raw: Any) -> Any:
         again = answered(page, key, event.index, raw, model)
         return [*data.show(page.drafts.put(again), again), *plan(again, model)]
@@ -185,10 +163,6 @@ def build(studio: Studio, page: Page) -> None:
         api_visibility="private",
         show_progress_on=asking,
     )
-    for control in form.deciding:
-        control.input(
-            guarded(on_setting), [draft, page.model, *form.inputs], [draft, *plan_outputs], trigger_mode="multiple", **_IN_TURN, **_QUIET
-        )
     go.click(
         guarded(on_start),
         [draft, page.model, page.owner, name, page.runs_changed, *pins.inputs, *form.inputs],
@@ -207,11 +181,11 @@ def build(studio: Studio, page: Page) -> None:
     )
     # Another model has other tokens, and finds other evidence for what the columns are.
     page.model.change(alone(guarded(on_model)), [draft, page.model], [*data.outputs, *plan_outputs], **_QUIET)
-    kept = _keep_form(page, draft, name, pins, form, data, plan, plan_outputs, [why, terminal])
+    kept = _follow_form(page, draft, name, pins, form, data, plan, plan_outputs)
     page.on_load += [kept, run.listen, listed.listen]
 
 
-def _keep_form(
+def _follow_form(
     page: Page,
     draft: Any,
     name: Any,
@@ -220,13 +194,10 @@ def _keep_form(
     data: DataPanel,
     plan: Callable[..., list[Any]],
     plan_outputs: list[Any],
-    described: list[Any],
 ) -> Callable[[Any], None]:
-    """Have the browser keep what stands in the form; what is told the page's load event fills it again.
-
-    Args:
-        described: the outputs of :func:`said`, which follow all other controls.
-    """
+    """Answer every change of the form, and have the browser keep what stands in it; the page's load event fills it again."""
+    count = len(form.inputs)
+    section, described = count + len(form.groups), count + len(form.groups) + len(form.sections)
 
     def on_kept(owner: Any, key: str | None, name: str, *values: Any) -> Any:
         if not key or key not in page.drafts:
@@ -238,8 +209,26 @@ def _keep_form(
             set_by_hand = dict(now.overrides)  # something is half typed
         return memory.remember(page, owner, now, set_by_hand, name, pinned)
 
-    def on_typed(owner: Any, key: str | None, name: str, model: str, *values: Any) -> list[Any]:
-        return [*said(page, key, model, *values[len(pins.inputs) :]), on_kept(owner, key, name, *values)]
+    def on_form(owner: Any, key: str | None, name: str, model: str, *values: Any) -> list[Any]:
+        raw, answer = values[len(pins.inputs) :], [gr.skip()] * len(plan_outputs)
+        try:
+            planned = replan(page, key, raw, model)
+        except StudioError:
+            planned = None  # half typed; Start says what is wrong with it
+        if planned is None:
+            answer[section:described] = settings_form.seen(str(raw[0]), settings_form.architecture_in(raw))
+        else:
+            before, shown = shown_of(page.drafts.get(str(key))), shown_of(planned)
+            if settings_form.decisions(before) == settings_form.decisions(shown):
+                # Controls that decide about no other change what is said of the training; what is being typed is not filled anew.
+                answer[described : described + 2] = told.reasons(planned), told.line(planned, model, page.studio.settings.default_model)
+            else:
+                key, answer = page.drafts.put(planned, key), plan(planned, model)
+                changed = changes_of(answer[:count], raw)
+                if before["architecture"] != shown["architecture"]:  # other objectives: one of the former may have been chosen meanwhile
+                    changed[form.inputs.index(form.objective)] = answer[form.inputs.index(form.objective)]
+                answer[:count] = changed
+        return [key, *answer, on_kept(owner, key, name, *values)]
 
     def on_return(owner: Any, saved: Any, model: str, key: str | None) -> Any:
         found = None if key else memory.restore(page, owner, saved, model)
@@ -258,16 +247,17 @@ def _keep_form(
         now = page.drafts.get(key)
         return memory.remember(page, owner, now, dict(now.overrides), name, pinning.kept(list(pinned)))
 
-    in_turn = {"trigger_mode": "always_last", **_IN_TURN}
+    # One event at a time: what is chosen while it is answered is sent with the values of that answer. Sent at once, it would bring the
+    # values before, and they would pass for a person's own. One handler does all: Gradio repeats a whole event for each of two that
+    # wait for their turn, and they would do so for ever.
+    in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "tune-form"}
     # A new draft fills the controls, and needs none of their values: Gradio's page looks up every input of all events there have been.
     draft.change(guarded(on_draft), [page.owner, draft, name, *pins.inputs], page.kept_form, **in_turn, **_QUIET)
-    kept = [name.blur, *(box.blur for box in pins.inputs), *(control.input for control in form.deciding)]
+    kept = [name.blur, *(box.blur for box in pins.inputs)]
     gr.on(kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs, *form.inputs], page.kept_form, **in_turn, **_QUIET)
-    # The others decide about no other control: what is said of the training follows them, and nothing that is being typed is filled anew.
-    # One handler does both: Gradio repeats the whole event for each of two that wait for their turn, and they would do so for ever.
-    others = [control.input for control in form.inputs if control not in form.deciding]
+    changed = [control.input for control in form.inputs]
     inputs = [page.owner, draft, name, page.model, *pins.inputs, *form.inputs]
-    gr.on(others, guarded(on_typed), inputs, [*described, page.kept_form], **in_turn, **_QUIET)
+    gr.on(changed, guarded(on_form), inputs, [draft, *plan_outputs, page.kept_form], **in_turn, **_QUIET)
     returned = [*data.outputs, *plan_outputs, name, *pins.outputs]
 
     def listen(loaded: Any) -> None:

@@ -73,11 +73,6 @@ class SettingsForm:
         """Every control, for an event's inputs or outputs."""
         return [self.method, self.objective, *self.controls.values(), *(item for _, _, item in self.own)]
 
-    @property
-    def deciding(self) -> list[Any]:
-        """The controls that decide which others are shown, and what those hold."""
-        return [self.method, self.objective, self.controls["architecture"], self.controls["head"]]
-
 
 def draw() -> SettingsForm:
     """Draw the controls where the caller stands."""
@@ -114,6 +109,11 @@ def seen(method: str, architecture: str) -> list[Any]:
     return [
         gr.update(visible=shown) for shown in (method == "lora", architecture == "cross", architecture == "poly", architecture != "cross")
     ]
+
+
+def decisions(shown: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what decides about other controls: which of them are shown, and what they hold."""
+    return tuple(shown[name] for name in ("method", "objective", "acting", "architecture", "head"))
 
 
 def architecture_in(raw: Sequence[Any]) -> str:
@@ -185,21 +185,6 @@ def defaults_shown() -> dict[str, Any]:
     from ....training.spec import TrainSpec
 
     return shown_of(TrainSpec(), {})
-
-
-def changes_of(updates: Sequence[Any], raw: Sequence[Any]) -> list[Any]:
-    """Return ``updates`` without the values that the controls already had.
-
-    A control may have been set again since ``raw`` was sent, and sending the earlier value back would undo that.
-
-    Args:
-        updates: of :func:`updates`.
-        raw: the values that the browser sent, in the same order.
-    """
-    return [
-        {name: held for name, held in update.items() if name != "value"} if "value" in update and update["value"] == value else update
-        for update, value in zip(updates, raw, strict=True)
-    ]
 
 
 def updates(kind: str | None, shown: Mapping[str, Any]) -> list[Any]:

@@ -1,0 +1,117 @@
+"""The Fine-tune form follows choices that are made while an earlier one is being answered, as a browser sends them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import write_pairs
+
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.panels.tuning import data_panel, settings_form
+from sbert_studio.ui.tabs import tune
+
+from .test_forms import shown_raw
+
+NAMES = ["method", "objective", *(item.name for item in settings_form.spec_fields())]
+
+
+class Browser:
+    """The form as a browser holds it: what is shown by each control, sent with every event and changed by answers."""
+
+    def __init__(self, page: Page, path: Path) -> None:
+        from sbert_studio.ui.app import _drawn
+
+        self.page = page
+        self.key = page.drafts.put(data_panel.take(page, path, None))
+        self.controls = shown_raw(tune.shown_of(page.drafts.get(self.key)))
+        events = _drawn(page.studio, page).fns.values()
+        (self.event,) = (event for event in events if getattr(event.fn, "__qualname__", "").endswith("_follow_form.<locals>.on_form"))
+        self.pins = [""] * (len(self.event.inputs) - 4 - len(self.controls))
+
+    def choose(self, **values: Any) -> None:
+        for name, value in values.items():
+            self.controls[NAMES.index(name)] = value
+
+    def ask(self) -> list[Any]:
+        """Return the answer to the form as it stands: updates of the controls, and of what follows them."""
+        key, *answer, _ = self.event.fn(None, self.key, "", self.page.studio.settings.default_model, *self.pins, *self.controls)
+        assert key in (self.key, tune.gr.skip())
+        return answer
+
+    def receive(self, answer: list[Any]) -> None:
+        for place, update in enumerate(answer[: len(self.controls)]):
+            self.controls[place] = update.get("value", self.controls[place])
+
+    def settle(self) -> None:
+        self.receive(self.ask())
+
+    @property
+    def draft(self) -> Any:
+        return self.page.drafts.get(self.key)
+
+    def shows(self, name: str) -> Any:
+        return self.controls[NAMES.index(name)]
+
+
+@pytest.fixture
+def browser(page: Page, tmp_path: Path) -> Browser:
+    return Browser(page, write_pairs(tmp_path / "pairs.csv"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"method": "lora"}, {"method": "full"}),
+        ({"method": "lora"}, {"objective": "cosent"}),
+        ({"architecture": "cross"}, {"method": "lora"}),
+    ],
+)
+def test_a_choice_made_during_an_answer_stays_and_nothing_else_is_taken_for_chosen(
+    browser: Browser, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    browser.choose(**first)
+    answer = browser.ask()
+    browser.choose(**second)
+    browser.receive(answer)
+    browser.settle()
+    chosen = {name: value for name, value in (first | second).items() if value != "full"}
+    assert {name: value for name, value in browser.draft.overrides.items() if value != "full"} == chosen
+    assert {name: browser.shows(name) for name in first | second} == first | second
+    assert browser.controls == shown_raw(tune.shown_of(browser.draft)), "the form shows what would be trained"
+
+
+def test_an_objective_of_the_former_architecture_does_not_stay_in_the_list(browser: Browser) -> None:
+    browser.choose(architecture="cross")
+    answer = browser.ask()
+    browser.choose(objective="cosent")
+    browser.receive(answer)
+    assert browser.shows("objective") == "auto"
+    browser.settle()
+    assert browser.draft.overrides == {"architecture": "cross"}
+
+
+def test_a_number_half_typed_hides_nothing_and_is_planned_with_once_it_is_whole(browser: Browser) -> None:
+    browser.choose(learning_rate="3e", method="lora")
+    sections = [update["visible"] for update in browser.ask() if isinstance(update, dict) and "visible" in update]
+    assert sections[0] is True, "the settings of LoRA"
+    assert browser.draft.overrides == {}
+    browser.choose(learning_rate="3e-5")
+    browser.settle()
+    assert browser.draft.overrides == {"learning_rate": 3e-5, "method": "lora"}
+
+
+def test_what_decides_about_no_other_control_changes_what_is_said_and_no_control(browser: Browser) -> None:
+    browser.choose(seed="7")
+    answer = browser.ask()
+    assert not any("value" in update for update in answer[: len(browser.controls)])
+    (command,) = [update["command"] for update in answer if isinstance(update, dict) and "command" in update]
+    assert command.endswith("--seed 7")
+    browser.choose(seed=str(tune.shown_of(browser.draft)["seed"]))
+    assert not any("--seed 7" in str(update) for update in browser.ask()), "and back again"
+
+
+def test_one_event_is_answered_at_a_time(browser: Browser) -> None:
+    form = {component for component, name in browser.event.targets if name == "input"}
+    assert len(form) == len(browser.controls) and browser.event.trigger_mode == "always_last"
