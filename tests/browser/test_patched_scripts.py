@@ -53,7 +53,7 @@ def page(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[Page]:
         hidden, said = gr.Textbox("none", visible=False), gr.Textbox(elem_id="said")
         for label, shown in (("Hide", False), ("Show", True)):
             gr.Button(label).click(lambda shown=shown: gr.update(visible=shown), None, column)
-        gr.Button("Set").click(lambda text: text + "!", typed, hidden)
+        gr.Button("Set").click(lambda text: (text + "!", "set"), typed, [hidden, said])
         gr.Button("Read").click(lambda *values: " / ".join(values), [typed, deep, hidden], said)
     routes = {"routes": gradio_patches.routes()} if request.param else {}
     blocks.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, ssr_mode=False, app_kwargs=routes)
@@ -75,6 +75,7 @@ def test_what_was_typed_stays_where_its_part_is_hidden_and_shown_again(page: Pag
     page.locator("#more > button").click()
     page.fill(box("deep"), "two")
     press("Set")
+    expect(page.locator(box("said"))).to_have_value("set")
     press("Read")
     expect(page.locator(box("said"))).to_have_value("one / two / one!")
     page.fill(box("typed"), "three")
