@@ -46,7 +46,7 @@
     going = Date.now() + 20000;
     visits += 1;
     acted = false;  // what a visitor does on the way is a place of its own, once the page has arrived
-    tab?.click();  // at once; whoever goes to another tab pending stays there
+    tab?.click();  // at once; whoever goes to another tab meanwhile stays there
     select(host, "go", { ...wanted, whole: whole ? "1" : "", seen: tab ? "1" : "", visit: String(visits) });
   }
 
