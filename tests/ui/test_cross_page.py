@@ -15,7 +15,7 @@ from sbert_studio.training.spec import TrainSpec
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning import run_panel, settings_form
 from sbert_studio.ui.panels.tuning.follow import Follow
-from sbert_studio.ui.pieces.controls import changes_of
+from sbert_studio.ui.pieces.controls import drop_unchanged_values
 from sbert_studio.ui.tabs import evaluate, models, search, tune
 
 from .test_forms import shown_raw
@@ -85,10 +85,10 @@ def test_an_answer_sends_back_no_value_that_a_control_already_had() -> None:
     shown = settings_form.shown_of(TrainSpec(architecture="cross", objective="mse"), {})
     updates = settings_form.updates("scored_pairs", shown)
     raw = [update.get("value") for update in updates]
-    same = changes_of(updates, raw)
+    same = drop_unchanged_values(updates, raw)
     assert not any("value" in update for update in same) and same[1]["choices"] == updates[1]["choices"]
     raw[1] = "binary_cross_entropy"
-    assert changes_of(updates, raw) == [same[0], updates[1], *same[2:]]
+    assert drop_unchanged_values(updates, raw) == [same[0], updates[1], *same[2:]]
 
 
 def test_a_choice_of_the_other_architecture_is_meant_no_more() -> None:

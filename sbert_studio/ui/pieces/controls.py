@@ -64,17 +64,17 @@ def download_button(label: str, make: Callable[..., Path | None], inputs: list[A
     return shown
 
 
-def changes_of(updates: Sequence[Any], raw: Sequence[Any]) -> list[Any]:
-    """Return ``updates`` without the values that the controls already had.
+def drop_unchanged_values(updates: Sequence[Any], raw: Sequence[Any]) -> list[Any]:
+    """Return Gradio updates of several controls without the values that the controls already had.
 
-    A control may have been set again since ``raw`` was sent, and sending the earlier value back would undo that.
+    The user may have changed a control after the event was sent, and sending its earlier value back would undo that.
 
     Args:
-        updates: of the controls.
+        updates: one for each control.
         raw: the values that the browser sent, in the same order.
     """
     return [
-        {name: held for name, held in update.items() if name != "value"} if "value" in update and update["value"] == value else update
+        {key: item for key, item in update.items() if key != "value"} if "value" in update and update["value"] == value else update
         for update, value in zip(updates, raw, strict=True)
     ]
 
@@ -86,11 +86,11 @@ def offer_models(page: Page, chooser: Any, choices: Callable[[Page, Any, Any], A
         choices: the chooser's update, for the page, the visitor and what is chosen now.
     """
 
-    def offered(owner: Any, chosen: Any) -> Any:
-        return changes_of([choices(page, owner, chosen)], [chosen])[0]
+    def update_choices(owner: Any, chosen: Any) -> Any:
+        return drop_unchanged_values([choices(page, owner, chosen)], [chosen])[0]
 
     def follow(event: Any) -> None:
-        event(guarded(offered), [page.owner, chooser], chooser, api_visibility="private", show_progress="hidden")
+        event(guarded(update_choices), [page.owner, chooser], chooser, api_visibility="private", show_progress="hidden")
 
     follow(page.runs_changed.change)
     follow(chooser.focus)

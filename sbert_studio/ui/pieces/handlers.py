@@ -66,6 +66,11 @@ def guarded(handler: Callable[..., Any], *, stop: bool = False, work: str = "", 
     return call
 
 
+def warn(error: StudioError) -> None:
+    """Show an error as a toast, for a handler that still has something to answer."""
+    _say(_in_sentences(error), False)
+
+
 def noted(error: Exception, verb: str) -> StudioError | None:
     """The error in words where it is one of the machine's, such as a full disk; what is ours to mend is logged with all that is known."""
     known = plainly(error)

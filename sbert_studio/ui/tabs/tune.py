@@ -19,8 +19,8 @@ from ..panels.tuning.pinning import PinsForm
 from ..panels.tuning.run_list import RunList
 from ..panels.tuning.run_panel import RunPanel
 from ..panels.tuning.settings_form import SettingsForm
-from ..pieces.controls import changes_of
-from ..pieces.handlers import guarded
+from ..pieces.controls import drop_unchanged_values
+from ..pieces.handlers import guarded, warn
 from ..pieces.views import Value, view
 from ..pieces.wiring import alone
 
@@ -195,7 +195,11 @@ def _follow_form(
     plan: Callable[..., list[Any]],
     plan_outputs: list[Any],
 ) -> Callable[[Any], None]:
-    """Answer every change of the form, and have the browser keep what stands in it; the page's load event fills it again."""
+    """Answer every change of the form, and store its values in the browser.
+
+    Returns:
+        a function that restores the form after the given load event.
+    """
     count = len(form.inputs)
     section, described = count + len(form.groups), count + len(form.groups) + len(form.sections)
 
@@ -213,22 +217,25 @@ def _follow_form(
         raw, answer = values[len(pins.inputs) :], [gr.skip()] * len(plan_outputs)
         try:
             planned = replan(page, key, raw, model)
-        except StudioError:
-            planned = None  # half typed; Start says what is wrong with it
+        except StudioError as error:
+            planned, before = None, shown_of(page.drafts.get(str(key)))
+            if (raw[0], settings_form.architecture_in(raw)) != (before["method"], before["architecture"]):
+                warn(error)  # a choice had no effect on the plan; a number that is only half typed is reported by Start
         if planned is None:
             answer[section:described] = settings_form.seen(str(raw[0]), settings_form.architecture_in(raw))
         else:
             before, shown = shown_of(page.drafts.get(str(key))), shown_of(planned)
-            if settings_form.decisions(before) == settings_form.decisions(shown):
-                # Controls that decide about no other change what is said of the training; what is being typed is not filled anew.
+            if settings_form.deciding_values(before) == settings_form.deciding_values(shown):
+                # No other control depends on what was changed, so none is updated: the user may still be typing.
                 answer[described : described + 2] = told.reasons(planned), told.line(planned, model, page.studio.settings.default_model)
             else:
-                key, answer = page.drafts.put(planned, key), plan(planned, model)
-                changed = changes_of(answer[:count], raw)
-                if before["architecture"] != shown["architecture"]:  # other objectives: one of the former may have been chosen meanwhile
+                page.drafts.put(planned, key)
+                answer = plan(planned, model)
+                changed = drop_unchanged_values(answer[:count], raw)
+                if before["architecture"] != shown["architecture"]:  # the objective may just have been chosen from the previous list
                     changed[form.inputs.index(form.objective)] = answer[form.inputs.index(form.objective)]
                 answer[:count] = changed
-        return [key, *answer, on_kept(owner, key, name, *values)]
+        return [*answer, on_kept(owner, key, name, *values)]
 
     def on_return(owner: Any, saved: Any, model: str, key: str | None) -> Any:
         found = None if key else memory.restore(page, owner, saved, model)
@@ -247,9 +254,9 @@ def _follow_form(
         now = page.drafts.get(key)
         return memory.remember(page, owner, now, dict(now.overrides), name, pinning.kept(list(pinned)))
 
-    # One event at a time: what is chosen while it is answered is sent with the values of that answer. Sent at once, it would bring the
-    # values before, and they would pass for a person's own. One handler does all: Gradio repeats a whole event for each of two that
-    # wait for their turn, and they would do so for ever.
+    # One event at a time: a choice made while another is answered is sent after the answer, with the values that the answer set. Sent
+    # at once, it would carry the previous values, and these would count as chosen by the user. One handler serves all controls because
+    # Gradio repeats the whole event for each handler that waits, and two of them would repeat it forever.
     in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "tune-form"}
     # A new draft fills the controls, and needs none of their values: Gradio's page looks up every input of all events there have been.
     draft.change(guarded(on_draft), [page.owner, draft, name, *pins.inputs], page.kept_form, **in_turn, **_QUIET)
@@ -257,7 +264,7 @@ def _follow_form(
     gr.on(kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs, *form.inputs], page.kept_form, **in_turn, **_QUIET)
     changed = [control.input for control in form.inputs]
     inputs = [page.owner, draft, name, page.model, *pins.inputs, *form.inputs]
-    gr.on(changed, guarded(on_form), inputs, [draft, *plan_outputs, page.kept_form], **in_turn, **_QUIET)
+    gr.on(changed, guarded(on_form), inputs, [*plan_outputs, page.kept_form], **in_turn, **_QUIET)
     returned = [*data.outputs, *plan_outputs, name, *pins.outputs]
 
     def listen(loaded: Any) -> None:

@@ -111,8 +111,8 @@ def seen(method: str, architecture: str) -> list[Any]:
     ]
 
 
-def decisions(shown: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return what decides about other controls: which of them are shown, and what they hold."""
+def deciding_values(shown: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the values that determine which other controls are visible and what they contain."""
     return tuple(shown[name] for name in ("method", "objective", "acting", "architecture", "head"))
 
 
