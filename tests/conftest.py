@@ -25,7 +25,7 @@ _DURATIONS = Path(__file__).with_name("durations.json")
 _RECORDED: dict[str, Any] = json.loads(_DURATIONS.read_text(encoding="utf-8"))
 _SLOW_TESTS = frozenset(_RECORDED["slow"])
 _WORTH_RECORDING = 0.5  # seconds; files that take less are scheduled last, in any order
-_SLOW = 0.1  # seconds; a test that takes longer is left out of `make quick`
+_SLOW = 0.08  # seconds; a test that takes longer is left out of `make quick`
 
 # Shared fixtures are slow to build and function-scoped ones are reset by the tests themselves, so neither is a health problem here.
 _CHECKS = [hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow]
