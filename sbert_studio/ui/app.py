@@ -34,7 +34,7 @@ from .tray import panel as tray
 from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
 from .visitors.session import is_owner, new_owner
-from .visitors.streams import close_quietly
+from .visitors.streams import OpenStreams, keep_streams
 
 if TYPE_CHECKING:
     from ..studio import Studio
@@ -147,7 +147,7 @@ def launch(
     blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE)
     blocks._queue.sleep_when_free = _EVENT_POLL
     blocks._queue.progress_update_sleep_when_free = _PROGRESS_POLL
-    close_quietly(blocks)
+    streams = keep_streams(blocks)
     _, url, _ = blocks.launch(
         server_name=host,
         server_port=port or None,
@@ -168,6 +168,7 @@ def launch(
             "routes": gradio_patches.routes(),
             "middleware": [
                 Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
+                Middleware(OpenStreams, streams=streams),
                 Middleware(GradioInEnglish),
             ],
         },

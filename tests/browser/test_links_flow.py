@@ -125,8 +125,9 @@ def come_back_to_a_training_form(app: App) -> None:
     rows = [(f"a sentence about {n} cats", f"a sentence about {n % 5} dogs", n % 6) for n in range(40)]
     app.upload("tune-file", "cats and dogs.csv", csv_text(("one", "two", "score"), rows))
     expect(page.locator("#tune-preview tbody tr").first).to_be_visible()
-    app.fill("#tune-epochs", "7")
+    app.fill("#tune-epochs", "7")  # at once, as it is pasted: it counts once the box is left
     app.fill("#tune-name", "Cats")
+    expect(app.fine_tune.command).to_contain_text("--epochs 7")
     page.locator("#tune-name input, #tune-name textarea").first.blur()
     page.wait_for_function("Object.entries(localStorage).some(([name, value]) => name.endsWith('-form') && value.length > 40)")
     app.settle()

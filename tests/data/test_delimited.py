@@ -220,3 +220,11 @@ def test_a_title_above_a_header_that_is_cut_short_hides_no_table(tmp_path: Path)
     )
     table = read_table(path)
     assert table.columns == ("Belegnr.", "Frage", "Sachgebiet", "Zeichen", "Stand") and len(table) == 60
+
+
+def test_the_line_that_names_the_delimiter_is_no_row_of_a_file_with_a_quote_that_stays_open(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('sep=;\n"one;b\nc;d\n1;2\n', encoding="utf-8")
+    table = read_table(path)
+    cells = [*table.columns, *(cell for name in table.columns for cell in table.column(name))]
+    assert cells and not any("sep=" in cell for cell in cells)

@@ -25,7 +25,7 @@ from sbert_studio.studio.tuning.plans import TrainRequest
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.pieces.handlers import guarded, told
-from sbert_studio.ui.visitors.visits import VISITS
+from sbert_studio.ui.visitors.visits import VISITS, Visits
 
 
 def after(asked: int) -> Any:
@@ -165,6 +165,24 @@ def heartbeat(url: str, session: str) -> Iterator[None]:
         next(beats)
         yield
         beats.close()
+
+
+def test_a_question_of_one_page_overtakes_no_answer_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    asks = "one"
+    monkeypatch.setattr("sbert_studio.ui.visitors.visits.session", lambda: asks)
+    visits = Visits()
+    with visits.work("search") as slow:
+        asks = "other"
+        with visits.work("search"):
+            visits.overtake()
+        assert not slow.overtaken
+        asks = "one"
+        with visits.work("map"):
+            visits.overtake()
+        assert not slow.overtaken, "nor does a question of another kind"
+        with visits.work("search"):
+            visits.overtake()
+        assert slow.overtaken
 
 
 def test_closing_the_page_ends_its_search_and_no_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,3 +146,16 @@ def test_the_settings_are_planned_anew_when_the_architecture_changes(page: Page,
     assert draft is not None and draft.plan is not None
     assert (draft.plan.spec.objective, draft.plan.spec.batch_size) == ("mse", 16)
     assert any("both texts are read at once" in reason for reason in draft.plan.reasons)
+
+
+def test_a_list_of_models_leaves_alone_what_is_chosen_in_it(page: Page) -> None:
+    from sbert_studio.ui.app import _drawn
+
+    events = _drawn(page.studio, page).fns.values()
+    offers = [event for event in events if getattr(event.fn, "__qualname__", "").endswith("offer_models.<locals>.update_choices")]
+    assert offers
+    for event in offers:
+        default = page.studio.settings.default_model
+        for chosen in [[], [default]] if event.outputs[0].multiselect else [None, default]:
+            update = event.fn(None, chosen)
+            assert "choices" in update and update.get("value", "left alone") != chosen

@@ -9,8 +9,9 @@ import gradio as gr
 import pytest
 from tiny_studio import write_pairs
 
+from sbert_studio.data.choices.column_choices import ColumnChoices
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.panels.tuning import data_panel, settings_form
+from sbert_studio.ui.panels.tuning import data_panel, drafts, settings_form
 from sbert_studio.ui.tabs import tune
 
 from .test_forms import shown_raw
@@ -37,7 +38,8 @@ class Browser:
 
     def ask(self) -> list[Any]:
         """Return the answer to the form as it stands: updates of the controls, and of what follows them."""
-        *answer, _ = self.event.fn(None, self.key, "", self.page.studio.settings.default_model, *self.pins, *self.controls)
+        *answer, kept = self.event.fn(None, self.key, "", self.page.studio.settings.default_model, *self.pins, *self.controls)
+        assert kept["overrides"] == self.draft.chosen, "a reload brings back what was chosen, and nothing else"
         return answer
 
     def receive(self, answer: list[Any]) -> None:
@@ -111,6 +113,7 @@ def test_a_number_half_typed_hides_nothing_and_is_planned_with_once_it_is_whole(
 def test_what_decides_about_no_other_control_changes_what_is_said_and_no_control(browser: Browser) -> None:
     browser.choose(seed="7")
     answer = browser.ask()
+    assert browser.draft.chosen == {"seed": 7}
     assert not any("value" in update for update in answer[: len(browser.controls)])
     (command,) = [update["command"] for update in answer if isinstance(update, dict) and "command" in update]
     assert command.endswith("--seed 7")
@@ -121,3 +124,51 @@ def test_what_decides_about_no_other_control_changes_what_is_said_and_no_control
 def test_one_event_is_answered_at_a_time(browser: Browser) -> None:
     form = {component for component, name in browser.event.targets if name == "input"}
     assert len(form) == len(browser.controls) and browser.event.trigger_mode == "always_last"
+
+
+def test_a_reload_brings_back_a_choice_without_the_values_that_followed_from_the_former_one(browser: Browser) -> None:
+    for values in ({"method": "lora"}, {"architecture": "cross"}, {"seed": "7"}):
+        browser.choose(**values)
+        browser.settle()
+    assert browser.draft.chosen == {"method": "lora", "architecture": "cross", "seed": 7}
+
+
+@pytest.mark.parametrize("choice", [{"method": "lora"}, {"objective": "cosent"}, {"architecture": "cross"}, {"head": "mlp"}])
+def test_a_choice_that_a_wrong_number_keeps_from_the_plan_is_told_once(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, choice: dict[str, Any]
+) -> None:
+    warned: list[str] = []
+    monkeypatch.setattr(gr, "Warning", lambda words, **_: warned.append(words))
+    browser.choose(learning_rate="3e")
+    browser.ask()
+    for values in (choice, {"seed": "8"}, {"seed": "88"}):
+        browser.choose(**values)
+        browser.ask()
+    assert len(warned) == 1
+
+
+def test_a_draft_that_was_let_go_of_is_left_to_start(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gr, "Warning", lambda *_, **__: pytest.fail("it is said at each letter"))
+    browser.page.drafts.remove(browser.key)
+    browser.choose(seed="1", method="lora")
+    *answer, kept = browser.event.fn(None, browser.key, "", browser.page.studio.settings.default_model, *browser.pins, *browser.controls)
+    assert any(isinstance(update, dict) and update.get("visible") for update in answer), "the settings of LoRA are seen"
+    assert not isinstance(kept, dict) or "overrides" not in kept
+
+
+def test_a_choice_outlives_columns_that_fit_no_kind(browser: Browser) -> None:
+    asked = browser.draft.asking(choices=ColumnChoices(kind="triplets", columns=("a", "b", "c")))
+    lost = drafts.checked(browser.page.studio, asked, None)
+    assert lost.plan is None
+    browser.page.drafts.put(lost, browser.key)
+    browser.controls = shown_raw(tune.shown_of(lost))
+    browser.choose(method="lora")
+    browser.ask()
+    assert browser.draft.overrides == {"method": "lora"}
+
+
+def test_what_was_typed_outlives_another_column(browser: Browser) -> None:
+    browser.choose(seed="7", epochs="5")
+    browser.settle()
+    again = drafts.checked(browser.page.studio, browser.draft.asking(choices=ColumnChoices(columns=("sentence2", "sentence1"))), None)
+    assert again.overrides == {"seed": 7, "epochs": 5.0}

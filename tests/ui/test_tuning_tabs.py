@@ -412,7 +412,7 @@ def test_a_new_draft_is_kept_with_its_settings_name_and_pinned_texts(page: Page,
     from sbert_studio.ui.app import _drawn
 
     events = _drawn(page.studio, page).fns.values()
-    (event,) = (event for event in events if getattr(event.fn, "__qualname__", "").endswith("_follow_form.<locals>.on_draft"))
+    (event,) = (event for event in events if getattr(event.fn, "__qualname__", "").endswith("_follow_form.<locals>.on_kept"))
     draft = page.drafts.get(draft_of(page, pairs))
     key = page.drafts.put(drafts.checked(page.studio, draft.asking(overrides={"epochs": 7}), None))
     pinned = ["one", "other", *[""] * (len(event.inputs) - 5)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -32,6 +33,7 @@ ORDER = 4
 _ABOUT = "Give examples of what should count as alike. The model learns from them and can then be chosen in every tab."
 _QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 _AS_FILE = "as the file is called"
+_REFUSED = 100  # drafts of which it is known what was said last
 
 
 def start(
@@ -185,6 +187,24 @@ def build(studio: Studio, page: Page) -> None:
     page.on_load += [kept, run.listen, listed.listen]
 
 
+def _warn_once(
+    said: dict[str | None, tuple[Any, ...]], key: str, choices: tuple[str, ...], before: dict[str, Any], error: StudioError
+) -> None:
+    """Warn where a choice had no effect on the plan, once; a number that is only half typed is reported by Start.
+
+    Args:
+        said: what was said last of each draft.
+        choices: what the controls hold; before: what they would show of the plan.
+    """
+    if choices == tuple(str(before[name]) for name in ("method", "objective", "architecture", "head")):
+        return
+    if said.get(key) != (choices, str(error)):
+        warn(error)
+    if len(said) > _REFUSED:
+        said.clear()
+    said[key] = choices, str(error)
+
+
 def _follow_form(
     page: Page,
     draft: Any,
@@ -200,33 +220,35 @@ def _follow_form(
     Returns:
         a function that restores the form after the given load event.
     """
+    refused: dict[str | None, tuple[Any, ...]] = {}
     count = len(form.inputs)
     section, described = count + len(form.groups), count + len(form.groups) + len(form.sections)
 
-    def on_kept(owner: Any, key: str | None, name: str, *values: Any) -> Any:
+    def on_kept(owner: Any, key: str | None, name: str, *pinned: Any) -> Any:
+        """Store the form. Its settings are those of the last answer: what the browser sends of them may be older."""
         if not key or key not in page.drafts:
             return gr.skip()
-        now, pinned, raw = page.drafts.get(key), pinning.kept(list(values[: len(pins.inputs)])), values[len(pins.inputs) :]
-        try:
-            set_by_hand = settings_form.overrides(raw, shown_of(now), now.overrides)
-        except StudioError:
-            set_by_hand = dict(now.overrides)  # something is half typed
-        return memory.remember(page, owner, now, set_by_hand, name, pinned)
+        now = page.drafts.get(key)
+        return memory.remember(page, owner, now, now.chosen, name, pinning.kept(list(pinned)))
 
     def on_form(owner: Any, key: str | None, name: str, model: str, *values: Any) -> list[Any]:
         raw, answer = values[len(pins.inputs) :], [gr.skip()] * len(plan_outputs)
+        key = key if key and key in page.drafts else None  # without one, or once it was let go of, Start says so
+        planned = None
         try:
             planned = replan(page, key, raw, model)
+            refused.pop(key, None)
         except StudioError as error:
-            planned, before = None, shown_of(page.drafts.get(str(key)))
-            if (raw[0], settings_form.architecture_in(raw)) != (before["method"], before["architecture"]):
-                warn(error)  # a choice had no effect on the plan; a number that is only half typed is reported by Start
-        if planned is None:
+            _warn_once(refused, str(key), settings_form.choices_in(raw), shown_of(page.drafts.get(str(key))), error)
+        if planned is None or planned.plan is None:
             answer[section:described] = settings_form.seen(str(raw[0]), settings_form.architecture_in(raw))
+            if planned is not None:
+                page.drafts.put(planned, key)
         else:
             before, shown = shown_of(page.drafts.get(str(key))), shown_of(planned)
             if settings_form.deciding_values(before) == settings_form.deciding_values(shown):
                 # No other control depends on what was changed, so none is updated: the user may still be typing.
+                page.drafts.put(replace(page.drafts.get(str(key)), typed=planned.overrides), key)
                 answer[described : described + 2] = told.reasons(planned), told.line(planned, model, page.studio.settings.default_model)
             else:
                 page.drafts.put(planned, key)
@@ -235,7 +257,7 @@ def _follow_form(
                 if before["architecture"] != shown["architecture"]:  # the objective may just have been chosen from the previous list
                     changed[form.inputs.index(form.objective)] = answer[form.inputs.index(form.objective)]
                 answer[:count] = changed
-        return [*answer, on_kept(owner, key, name, *values)]
+        return [*answer, on_kept(owner, key, name, *values[: len(pins.inputs)])]
 
     def on_return(owner: Any, saved: Any, model: str, key: str | None) -> Any:
         found = None if key else memory.restore(page, owner, saved, model)
@@ -248,21 +270,15 @@ def _follow_form(
             *pins.filled(pinning.kept(saved.get("pinned"))),
         ]
 
-    def on_draft(owner: Any, key: str | None, name: str, *pinned: Any) -> Any:
-        if not key or key not in page.drafts:
-            return gr.skip()
-        now = page.drafts.get(key)
-        return memory.remember(page, owner, now, dict(now.overrides), name, pinning.kept(list(pinned)))
-
     # One event at a time: a choice made while another is answered is sent after the answer, with the values that the answer set. Sent
     # at once, it would carry the previous values, and these would count as chosen by the user. One handler serves all controls because
     # Gradio repeats the whole event for each handler that waits, and two of them would repeat it forever.
     in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "tune-form"}
-    # A new draft fills the controls, and needs none of their values: Gradio's page looks up every input of all events there have been.
-    draft.change(guarded(on_draft), [page.owner, draft, name, *pins.inputs], page.kept_form, **in_turn, **_QUIET)
-    kept = [name.blur, *(box.blur for box in pins.inputs)]
-    gr.on(kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs, *form.inputs], page.kept_form, **in_turn, **_QUIET)
-    changed = [control.input for control in form.inputs]
+    kept = [draft.change, name.blur, *(box.blur for box in pins.inputs)]
+    gr.on(kept, guarded(on_kept), [page.owner, draft, name, *pins.inputs], page.kept_form, **in_turn, **_QUIET)
+    # A text box tells of each letter that is typed, and of nothing that is pasted or deleted until it is left.
+    left = [control.blur for control in form.inputs if isinstance(control, gr.Textbox)]
+    changed = [*(control.input for control in form.inputs), *left]
     inputs = [page.owner, draft, name, page.model, *pins.inputs, *form.inputs]
     gr.on(changed, guarded(on_form), inputs, [*plan_outputs, page.kept_form], **in_turn, **_QUIET)
     returned = [*data.outputs, *plan_outputs, name, *pins.outputs]

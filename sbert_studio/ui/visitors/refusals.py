@@ -100,6 +100,8 @@ def _fitting(components: list[Any], given: list[Any]) -> list[Any]:
         elif not _fits(component, value):
             what = component.label or "a value"
             raise gr.Error(_NOT_READ.format(f"{what[:80]} cannot be {_KINDS.get(type(value), 'this')}"), print_exception=False)
+        elif isinstance(component, gr.Dropdown) and component.allow_custom_value and isinstance(value, int | float):
+            fitting[place] = str(value)  # what is typed is a text, as a handler expects
     return fitting
 
 

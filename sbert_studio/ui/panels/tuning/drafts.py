@@ -42,6 +42,8 @@ class Draft:
         path: the file as it came, and ``original`` its table; ``table`` is the same, perhaps mended or converted.
         request: what was chosen by hand: columns, settings, further files.
         plan: what a run would be; ``None`` where the columns fit no kind, and ``problem`` then says why.
+        typed: the settings that were chosen by hand since, and on which no other setting depends, with those of the request; ``None``
+            where there are none since.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Draft:
     request: TrainRequest
     plan: TrainPlan | None = None
     problem: str = ""
+    typed: Mapping[str, Any] | None = None
 
     @property
     def diagnosis(self) -> Diagnosis | None:
@@ -68,6 +71,11 @@ class Draft:
         return self.request.overrides
 
     @property
+    def chosen(self) -> dict[str, Any]:
+        """The settings that were chosen by hand, as the controls stand."""
+        return dict(self.overrides if self.typed is None else self.typed)
+
+    @property
     def changes(self) -> tuple[str, ...]:
         """What was done to the table, in words, in order."""
         return self.request.changes
@@ -79,7 +87,7 @@ class Draft:
 
     def asking(self, **values: Any) -> Draft:
         """The draft with fields of its request changed."""
-        return replace(self, request=replace(self.request, **values))
+        return replace(self, request=replace(self.request, **{"overrides": self.chosen, **values}), typed=None)
 
     def without_objective(self) -> Draft:
         """An objective that was chosen by hand does not outlive the kind of examples that it was chosen for."""
@@ -115,8 +123,8 @@ def checked(studio: Studio, draft: Draft, model: str | None, progress: Progress 
     except StudioError as error:
         rows = f" ({describe_rows(error.rows)})" if error.rows else ""
         words = " ".join(sentence(part) for part in (error.message + rows, error.hint) if part)
-        return replace(draft, request=request, plan=None, problem=words.rstrip("."))
-    return replace(draft, request=request, plan=plan, problem="")
+        return replace(draft, request=request, plan=None, problem=words.rstrip("."), typed=None)
+    return replace(draft, request=request, plan=plan, problem="", typed=None)
 
 
 def planned(studio: Studio, draft: Draft, model: str | None, overrides: Mapping[str, Any]) -> Draft:

@@ -116,6 +116,12 @@ def deciding_values(shown: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(shown[name] for name in ("method", "objective", "acting", "architecture", "head"))
 
 
+def choices_in(raw: Sequence[Any]) -> tuple[str, str, str, str]:
+    """Method, objective, architecture and head, as the values of ``SettingsForm.inputs`` hold them."""
+    names = [item.name for item in spec_fields()]
+    return str(raw[0]), str(raw[1]), architecture_in(raw), str(raw[2 + names.index("head")])
+
+
 def architecture_in(raw: Sequence[Any]) -> str:
     """What the control of the architecture holds among the values of ``SettingsForm.inputs``."""
     return str(raw[2 + [item.name for item in spec_fields()].index("architecture")])
