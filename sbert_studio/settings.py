@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import sys
@@ -20,6 +21,8 @@ SENT = "sbert-studio-sent-"
 _UPLOADS = "GRADIO_TEMP_DIR"
 _YES = ("1", "yes", "true", "on")
 _SHORTEST_POLL, _LONGEST_POLL = 0.05, 3_600
+_SHARED_MODEL_MB = 5_000
+_PRIVATE_NETWORKS = "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -36,6 +39,7 @@ class Limits:
         queue: runs of everybody that wait or train.
         keep_days: how long a run stays after it was begun; the list says until when.
         runs_mb: what all runs may take on disk; beyond it the oldest are given notice of a day, and go.
+        uploads_mb: what one address may upload in a day; all_uploads_mb: what all may.
     """
 
     rows: int = 0
@@ -46,10 +50,13 @@ class Limits:
     queue: int = 0
     keep_days: int = 0
     runs_mb: int = 0
+    uploads_mb: int = 0
+    all_uploads_mb: int = 0
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], shared: bool) -> Limits:
-        """``SBERT_STUDIO_LIMIT_{ROWS,MINUTES,TRAININGS,EPOCHS,RUNS,QUEUE,KEEP_DAYS,RUNS_MB}``; none by default on a machine of one's own.
+        """``SBERT_STUDIO_LIMIT_`` with the name of each in capitals, such as ``SBERT_STUDIO_LIMIT_ROWS``; by default none on a machine of
+        one's own.
 
         Raises:
             StudioError: one is not a number.
@@ -60,7 +67,18 @@ class Limits:
         )
 
 
-SHARED_LIMITS = Limits(rows=100_000, minutes=60, trainings=10, epochs=50, runs=1, queue=20, keep_days=14, runs_mb=20_480)
+SHARED_LIMITS = Limits(
+    rows=100_000,
+    minutes=60,
+    trainings=10,
+    epochs=50,
+    runs=1,
+    queue=20,
+    keep_days=14,
+    runs_mb=20_480,
+    uploads_mb=2_048,
+    all_uploads_mb=8_192,
+)
 
 
 @dataclass(frozen=True)
@@ -80,10 +98,15 @@ class Settings:
         default_model: the name chosen where none is given.
         reranker: the cross- or poly-encoder that ranks search hits again: a folder or a hub id.
         max_upload_mb: the largest accepted upload, in MiB.
+        max_model_mb: the largest model that is fetched from the Hugging Face Hub, in MiB; 0 for no limit. Where it is not given, 5,000 on
+            a shared page, else no limit (see :attr:`largest_model_mb`).
         memory_mb: what all caches in memory may hold together, in MiB: models, indexes, and what visitors have chosen.
         disk_mb: what vectors, maps and zips may take on disk, in MiB; they are made again when they are asked for.
         mcp: whether the endpoints are served to MCP clients as well.
+        resume: whether runs of the page that its end interrupted go on by themselves once it is started anew.
         poll_seconds: how often an open page asks for the progress of running work.
+        trusted_proxies: addresses and networks of proxies before the page, whose ``X-Forwarded-For`` says who asks; nobody's by default,
+            on a Space those of its own network. A page behind a proxy is shared.
         allowed_hosts: further names under which the page may be asked for; ``*.example.org`` for all below one, ``*`` for any.
         limits: what a visitor may ask for; by default only a shared page has any.
     """
@@ -100,17 +123,27 @@ class Settings:
     default_model: str = DEFAULT_MODEL
     reranker: str = DEFAULT_RERANKER
     max_upload_mb: int = 512
+    max_model_mb: int | None = None
     memory_mb: int = 1024
     disk_mb: int = 10_240
     mcp: bool = False
+    resume: bool = True
     poll_seconds: float = 1.0
     allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
     @property
     def shared(self) -> bool:
         """Whether strangers can reach the page, so that visitors must not see each other's runs."""
-        return self.space or self.share or self.host not in _LOOPBACK
+        return self.space or self.share or self.host not in _LOOPBACK or bool(self.trusted_proxies)
+
+    @property
+    def largest_model_mb(self) -> int:
+        """The largest model that is fetched from the Hub, in MiB; 0 for no limit."""
+        if self.max_model_mb is not None:
+            return self.max_model_mb
+        return _SHARED_MODEL_MB if self.shared else 0
 
     @property
     def ephemeral(self) -> bool:
@@ -131,8 +164,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Read ``SBERT_STUDIO_{HOME,HOST,PORT,DEVICE,MODEL,RERANKER,MAX_UPLOAD_MB,MEMORY_MB,DISK_MB,MCP,POLL_SECONDS,ALLOWED_HOSTS}``,
-        those of :class:`Limits`, and Spaces' own variables.
+        """Read ``SBERT_STUDIO_HOME``, ``…_HOST`` and the others that the README lists, and Spaces' own variables.
 
         Raises:
             StudioError: a number is not one.
@@ -152,10 +184,13 @@ class Settings:
             default_model=env.get("SBERT_STUDIO_MODEL") or DEFAULT_MODEL,
             reranker=env.get("SBERT_STUDIO_RERANKER") or DEFAULT_RERANKER,
             max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", 512),
+            max_model_mb=_whole_number(env, "SBERT_STUDIO_MAX_MODEL_MB", 0) if env.get("SBERT_STUDIO_MAX_MODEL_MB") else None,
             memory_mb=_whole_number(env, "SBERT_STUDIO_MEMORY_MB", 1024),
             disk_mb=_whole_number(env, "SBERT_STUDIO_DISK_MB", 10_240),
             mcp=(env.get("SBERT_STUDIO_MCP") or "").lower() in _YES,
+            resume=(env.get("SBERT_STUDIO_RESUME") or "1").lower() in _YES,
             poll_seconds=_seconds(env, "SBERT_STUDIO_POLL_SECONDS", 1.0),
+            trusted_proxies=_networks(env, _PRIVATE_NETWORKS if space else ""),
             allowed_hosts=tuple(name for name in re.split(r"[\s,]+", env.get("SBERT_STUDIO_ALLOWED_HOSTS") or "") if name)
             + ((env["SPACE_HOST"],) if space and env.get("SPACE_HOST") else ()),
         )
@@ -217,6 +252,14 @@ def summarise_events_seldom() -> None:
     os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000")
 
 
+def trust_proxies(settings: Settings) -> None:
+    """Have the server take a request's address from ``X-Forwarded-For`` where a trusted proxy sends it, and from nobody else.
+
+    To be called before the server is made: by itself it trusts whatever runs on this machine.
+    """
+    os.environ["FORWARDED_ALLOW_IPS"] = ",".join(settings.trusted_proxies)
+
+
 @contextmanager
 def uploads_of_its_own() -> Iterator[None]:
     """A folder for what is sent to this page, gone when it closes, where none is named; to be entered before Gradio is imported.
@@ -258,6 +301,17 @@ def _expanded(folder: str) -> Path:
         return Path(folder).expanduser()
     except RuntimeError:
         raise StudioError(f"there is no home folder for {folder!r}", "set SBERT_STUDIO_HOME to a folder you may write") from None
+
+
+def _networks(env: Mapping[str, str], default: str) -> tuple[str, ...]:
+    found = tuple(one for one in re.split(r"[\s,]+", env.get("SBERT_STUDIO_TRUSTED_PROXIES") or default) if one)
+    for one in found:
+        try:
+            ipaddress.ip_network(one)
+        except ValueError:
+            hint = "name them like 127.0.0.1 or 10.0.0.0/8, with commas between them"
+            raise StudioError(f"SBERT_STUDIO_TRUSTED_PROXIES names {one!r}, which is no address or network", hint) from None
+    return found
 
 
 def _whole_number(env: Mapping[str, str], name: str, default: int) -> int:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .ending import UNFINISHED
 from .errors import StudioError
 
 _SECRET = 32
@@ -99,6 +100,11 @@ class Workspace:
     def cache(self, name: str) -> Path:
         """A folder for what can be computed again (numba's compiled code)."""
         return self._cached("cache", key(name))
+
+    @property
+    def hub(self) -> Path:
+        """The folder of the models that visitors of a shared page have from the Hugging Face Hub; it need not exist."""
+        return self.home / "hub"
 
     def exports(self) -> Path:
         """The folder of files made for download."""
@@ -238,6 +244,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(prefix=".part-", suffix=target.suffix, dir=target.parent)
     os.close(handle)
     part = Path(name)
+    UNFINISHED.add(part)
     try:
         yield part
         with part.open("rb") as written:
@@ -246,6 +253,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+        UNFINISHED.discard(part)
 
 
 @contextmanager
@@ -253,6 +261,7 @@ def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder beside ``target``; on a clean exit it takes the place of ``target``, old content and all."""
     target.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=target.parent))
+    UNFINISHED.add(part)
     try:
         yield part
         part.chmod(0o755)
@@ -260,6 +269,7 @@ def atomic_folder(target: Path) -> Iterator[Path]:
             pass
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        UNFINISHED.discard(part)
 
 
 def _put(part: Path, target: Path) -> bool:

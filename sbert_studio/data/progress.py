@@ -50,14 +50,24 @@ def unasked() -> Iterator[None]:
         _WISHES.reset(token)
 
 
+def stop_wish() -> Callable[[], None]:
+    """:func:`checkpoint` for another thread: it raises once the caller's work is to end."""
+    wishes = _WISHES.get()
+
+    def ask() -> None:
+        if any(wished() for wished in wishes):
+            raise StoppedError
+
+    return ask
+
+
 def checkpoint() -> None:
     """Called between the steps of whatever may take seconds.
 
     Raises:
         StoppedError: somebody wishes that the work end.
     """
-    if any(wished() for wished in _WISHES.get()):
-        raise StoppedError
+    stop_wish()()
 
 
 class Together:

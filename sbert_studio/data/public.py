@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StudioError
+from ..identity import OWNER, Identity
 from .progress import Progress, checkpoint
 
 SCHEME = "hf://"
@@ -45,7 +46,7 @@ def parsed(address: str | Path) -> tuple[str, str]:
 
 @contextmanager
 def public_file(
-    address: str | Path, most: int, progress: Progress | None = None, *, anonymous: bool = False, filesystem: Any = None
+    address: str | Path, most: int, progress: Progress | None = None, *, identity: Identity = OWNER, filesystem: Any = None
 ) -> Iterator[tuple[Path, str]]:
     """Fetch the file that an address leads to, into a temporary place that is gone afterwards: (its path, what it is called).
 
@@ -53,7 +54,7 @@ def public_file(
         address: of a file, or of a set, of which the test split is taken, or what it has in its stead.
         most: bytes; a larger file is refused before it is fetched.
         progress: told how many bytes are there.
-        anonymous: fetch nothing that only who is logged in on this machine may see.
+        identity: on whose behalf the Hub is asked.
         filesystem: of fsspec; the Hub's by default.
 
     Raises:
@@ -62,7 +63,7 @@ def public_file(
     repository, file = parsed(address)
     with tempfile.TemporaryDirectory(prefix="sbert-studio-public-") as folder:
         try:
-            files = filesystem if filesystem is not None else _hub(anonymous)
+            files = filesystem if filesystem is not None else _hub(identity)
             base = f"datasets/{repository}"
             source = f"{base}/{file}" if file else _chosen(repository, files.glob(f"{base}/**/*.parquet"), base)
             target = Path(folder) / "set.parquet"
@@ -74,10 +75,10 @@ def public_file(
         yield target, f"{repository}/{_below(source, base)}"
 
 
-def _hub(anonymous: bool) -> Any:
+def _hub(identity: Identity) -> Any:
     from huggingface_hub import HfFileSystem
 
-    return HfFileSystem(token=False if anonymous else None, skip_instance_cache=True, use_listings_cache=False)
+    return HfFileSystem(token=identity.hub_token, skip_instance_cache=True, use_listings_cache=False)
 
 
 def _chosen(repository: str, found: Sequence[str], base: str) -> str:

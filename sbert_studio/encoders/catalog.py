@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ..caches import LruCache, unread
 from ..data.progress import checkpoint
 from ..errors import StudioError
+from ..identity import ANONYMOUS, OWNER, Identity, acting
 from ..wordvectors.pretrained import PACKAGED, is_installed
-from ..workspace import Workspace
+from ..workspace import Workspace, existing
 from .fast.machine import Machine, machine
 from .foreign import FOREIGN, load_foreign
 from .foreign import is_installed as has_package
@@ -25,6 +26,7 @@ from .sentence import SentenceEncoder
 from .storage.backbone import read_json
 from .storage.bundled import BUNDLED
 from .storage.digests import folder_stamp
+from .storage.hub import HUB_ID, Hub
 from .storage.reading import load_folder
 from .storage.sources import Source, fetched, find_source, require_unaltered
 
@@ -44,9 +46,12 @@ class Catalog:
         workspace: where our runs lie.
         device: ``auto`` or a device's name.
         budget: bytes that the weights of the models in memory may take; the one used last stays whatever it takes.
-        allow_folders: whether a name may be a path; on a shared host a visitor's must not.
+        allow_folders: whether a name may be a path; on a shared host a visitor's must not. Where none may, the Hub is asked as nobody
+            (:data:`~sbert_studio.identity.ANONYMOUS`), or as the visitor who has signed in, and never as this machine's owner.
         elsewhere: makes who encodes many texts for a shared encoder, where a GPU is lent: of the data folder, the name, the precision
             and the fingerprint.
+        max_model_bytes: of a model of the Hub; 0 for no limit. max_cache_bytes: of those that visitors asked for, together.
+        chosen: names that whoever runs this has chosen for everybody, which may be paths.
     """
 
     def __init__(
@@ -57,11 +62,16 @@ class Catalog:
         budget: int = _BUDGET,
         allow_folders: bool = True,
         elsewhere: Callable[[Path, str, str, str], Elsewhere] | None = None,
+        max_model_bytes: int = 0,
+        max_cache_bytes: int = 0,
+        chosen: Collection[str] = (),
     ) -> None:
         self.workspace = workspace
         self.device = resolve_device(device)
         self.allow_folders = allow_folders
         self._elsewhere = elsewhere
+        self._chosen = frozenset(chosen)
+        self._hub = Hub(workspace.hub, max_bytes=max_model_bytes, max_cache_bytes=max_cache_bytes)
         self._models: LruCache[Encoder | CrossEncoder | PolyEncoder] = LruCache(budget, lambda model: model.memory)
 
     @property
@@ -90,7 +100,16 @@ class Catalog:
         Raises:
             StudioError: it can be none of the four, is a run without a model, or is a folder where none is allowed.
         """
-        return find_source(name, self.workspace, self.allow_folders if allow_folders is None else allow_folders)
+        allowed = self.allow_folders if allow_folders is None else allow_folders
+        return find_source(name, self.workspace, allowed or name.strip() in self._chosen)
+
+    @property
+    def identity(self) -> Identity:
+        """On whose behalf the Hub is asked now."""
+        return acting() or (OWNER if self.allow_folders else ANONYMOUS)
+
+    def _fetched(self, source: Source) -> Path:
+        return fetched(source, self._hub, self.identity)
 
     @functools.cached_property
     def machine(self) -> Machine:
@@ -118,7 +137,7 @@ class Catalog:
         precision, _ = self.precision(precision)
         if source.kind == "foreign":
             return cast("Encoder", self._models.get((source.name,), lambda: load_foreign(source.name), checkpoint))
-        folder = fetched(source)
+        folder = self._fetched(source)
         _refuse_cross(source, folder)
         _refuse_poly(source, folder)
         return self._kept(folder, precision, lambda: self._shared(source, folder, name, precision))
@@ -130,7 +149,7 @@ class Catalog:
             StudioError: as :meth:`load`; or it is no cross-encoder.
         """
         source = self.resolve(name, allow_folders=allow_folders)
-        folder = fetched(source)
+        folder = self._fetched(source)
         return self._kept(folder, "cross", lambda: load_cross(folder, source.name, self.device).freeze(packed=self._packs("float32")))
 
     def load_poly(self, name: str, *, allow_folders: bool | None = None) -> PolyEncoder:
@@ -140,7 +159,7 @@ class Catalog:
             StudioError: as :meth:`load`; or it is no poly-encoder.
         """
         source = self.resolve(name, allow_folders=allow_folders)
-        folder = fetched(source)
+        folder = self._fetched(source)
         return self._kept(folder, "poly", lambda: self._shared_poly(source, folder))
 
     def load_scorer(self, name: str, *, allow_folders: bool | None = None) -> CrossEncoder | PolyEncoder:
@@ -179,7 +198,7 @@ class Catalog:
             StudioError: as :meth:`resolve`; or it cannot be fetched.
         """
         source = self.resolve(name, allow_folders=allow_folders)
-        return source.kind != "foreign" and is_cross_folder(fetched(source))
+        return source.kind != "foreign" and is_cross_folder(self._fetched(source))
 
     def require_trainable(self, name: str, *, allow_folders: bool | None = None) -> None:
         """Refuse a model that cannot be tuned; an id of the hub is fetched.
@@ -187,7 +206,7 @@ class Catalog:
         Raises:
             StudioError: as :meth:`resolve`; or it is frozen, or cannot be fetched.
         """
-        fetched(self.resolve(name, allow_folders=allow_folders))
+        self._fetched(self.resolve(name, allow_folders=allow_folders))
 
     def is_poly(self, name: str, *, allow_folders: bool | None = None) -> bool:
         """Whether ``name`` is a poly-encoder; an id of the hub is fetched.
@@ -196,7 +215,7 @@ class Catalog:
             StudioError: as :meth:`resolve`; or it cannot be fetched.
         """
         source = self.resolve(name, allow_folders=allow_folders)
-        return source.kind != "foreign" and is_poly_folder(fetched(source))
+        return source.kind != "foreign" and is_poly_folder(self._fetched(source))
 
     def load_fresh_cross(
         self, name: str, *, head: Head = "linear", labels: int = 1, seed: int = 12, allow_folders: bool | None = None
@@ -209,7 +228,7 @@ class Catalog:
             StudioError: as :meth:`load`; or it is an adapter's folder.
         """
         source = self.resolve(name, allow_folders=allow_folders)
-        folder = fetched(source)
+        folder = self._fetched(source)
         require_unaltered(source, folder)
         if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
             raise StudioError(
@@ -228,7 +247,7 @@ class Catalog:
             StudioError: as :meth:`load`; or the encoder pools in several ways at once.
         """
         source = self.resolve(name, allow_folders=allow_folders)
-        folder = fetched(source)
+        folder = self._fetched(source)
         _refuse_cross(source, folder)
         return new_poly(self._read(source, folder), folder, codes=codes, seed=seed)
 
@@ -239,7 +258,7 @@ class Catalog:
             StudioError: as :meth:`load`.
         """
         source = self.resolve(name, allow_folders=allow_folders)
-        folder = fetched(source)
+        folder = self._fetched(source)
         _refuse_cross(source, folder)
         _refuse_poly(source, folder)
         return self._read(source, folder)
@@ -276,9 +295,19 @@ class Catalog:
         return encoder
 
     def _read_adapter(self, source: Source, folder: Path) -> SentenceEncoder:
-        """The base model that an adapter's folder names by its id, with the adapter merged into it."""
+        """The base model that an adapter's folder names, with the adapter merged into it.
+
+        Raises:
+            StudioError: the base is a folder that is not here.
+        """
         base = str(read_json(folder / "adapter_config.json", dict).get("base_model_name_or_path"))
-        encoder = self.load_fresh(base, allow_folders=False)
+        here = self.allow_folders and (path := existing(base)) is not None and path.is_dir()
+        if not (here or HUB_ID.fullmatch(base)):
+            raise StudioError(
+                f"{source.name} is an adapter alone, and its base model is named by a path of another machine ({base})",
+                "write the base's Hugging Face id, or where it lies here, into base_model_name_or_path of adapter_config.json",
+            )
+        encoder = self.load_fresh(base, allow_folders=here)
         load_adapter(encoder, folder)
         encoder.merge_adapter()
         encoder.name, encoder.base = source.name, base

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..data.progress import StoppedError, stoppable
 from ..errors import StudioError, plainly
+from ..identity import Identity, acting, acting_as
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -97,6 +98,7 @@ class _Job:
     phase_began: float = 0.0
     base: int = 0
     thread: threading.Thread | None = None
+    asker: Identity | None = None
 
 
 class Jobs:
@@ -118,7 +120,7 @@ class Jobs:
         Raises:
             StudioError: the owner has one under way, or too many wait.
         """
-        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about))
+        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about), asker=acting())
         with self._lock:
             self._require_turn(owner)
             self._jobs[job.view.id] = job
@@ -190,7 +192,7 @@ class Jobs:
             try:
                 job.began = time.monotonic()
                 self._tell(job, status="running")
-                with stoppable(lambda: job.stop.is_set() or self._over(job)):
+                with stoppable(lambda: job.stop.is_set() or self._over(job)), acting_as(job.asker):
                     made = work(lambda phase, unit: self._begin(job, phase, unit))
             finally:
                 self._turn.release()

@@ -60,7 +60,7 @@ class Reading(Part):
         if is_public(path):
             most = self.settings.max_upload_mb << 20
             # Who types a command is logged in with what is theirs; a visitor sees what everybody sees.
-            with public_file(path, most, progress, anonymous=not self.catalog.allow_folders) as (file, called):
+            with public_file(path, most, progress, identity=self.catalog.identity) as (file, called):
                 return read_table(file, name=called, max_bytes=most)
         if (folder := existing_folder(path)) is not None:
             return self._set_in(folder)

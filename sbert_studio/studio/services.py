@@ -12,7 +12,7 @@ from ..settings import Settings
 from ..workspace import Workspace
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     from ..data.corpus import Corpus
     from ..encoders.catalog import Catalog
@@ -36,6 +36,7 @@ _MAPPED = 4  # bytes that are mapped count for one: the system takes them back, 
 _OF_CORPORA = ("meanings", "wordings", "corpora", "neighbourhoods")
 _CACHES = {name: name for name in (*_OF_CORPORA, "coverages", "usuals")} | {"catalog": "models"}
 _SMALL = 4 << 20  # bytes that figures about corpora and models may take
+_VECTORS, _HUB = 7, 5  # tenths of the disk budget; on a shared page the models that visitors fetch take theirs from the vectors
 VISITORS = 0.2
 """The parts of the memory budget: models, indexes by meaning, by words, corpora of the API, neighbours of maps, what
 visitors have chosen."""
@@ -75,6 +76,9 @@ class Services:
                 budget=self._share(_MODELS),
                 allow_folders=self.allow_folders,
                 elsewhere=Elsewhere if lent() else None,
+                max_model_bytes=self.settings.largest_model_mb << 20,
+                max_cache_bytes=self._disk(_HUB),
+                chosen=(self.settings.default_model, self.settings.reranker),
             ),
         )
 
@@ -83,7 +87,7 @@ class Services:
         """The cache of vectors."""
         from ..explore.vectors import VectorStore
 
-        return self._once("vectors", lambda: VectorStore(self.workspace, self.settings.disk_mb * (1 << 20) * 7 // 10))
+        return self._once("vectors", lambda: VectorStore(self.workspace, self._disk(_VECTORS - (_HUB if self.settings.shared else 0))))
 
     @property
     def meanings(self) -> LruCache[SemanticIndex]:
@@ -95,7 +99,7 @@ class Services:
         """The search indexes of large corpora, on disk."""
         from ..explore.nearest.files import CellFiles
 
-        return self._once("indexes", lambda: CellFiles(self.workspace, self.settings.disk_mb * (1 << 20) // 10))
+        return self._once("indexes", lambda: CellFiles(self.workspace, self._disk(1)))
 
     @property
     def background(self) -> Background:
@@ -124,7 +128,7 @@ class Services:
         """The indexes by words that are kept on disk."""
         from ..explore.lexical.keeping import LexicalStore
 
-        return self._once("kept_wordings", lambda: LexicalStore(self.workspace, self.settings.disk_mb * (1 << 20) // 10))
+        return self._once("kept_wordings", lambda: LexicalStore(self.workspace, self._disk(1)))
 
     @property
     def neighbourhoods(self) -> Neighbourhoods:
@@ -216,6 +220,10 @@ class Services:
     def _share(self, part: float) -> int:
         """Bytes of memory that one cache may take."""
         return int(part * self.settings.memory_mb * (1 << 20))
+
+    def _disk(self, tenths: int) -> int:
+        """Bytes of disk that one kind of files may take."""
+        return self.settings.disk_mb * (1 << 20) * tenths // 10
 
     def _open_store(self) -> Store:
         from ..runs.records.store import Store

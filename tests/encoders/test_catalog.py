@@ -9,7 +9,7 @@ import pytest
 
 from sbert_studio.encoders import catalog as module
 from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.storage import bundled, hub, sources
+from sbert_studio.encoders.storage import bundled, sources
 from sbert_studio.encoders.storage.bundled import BUNDLED, Bundled
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.transformer import TransformerEncoder
@@ -105,27 +105,6 @@ def test_a_hub_id_that_cannot_be_fetched_is_one_line(catalog: Catalog, monkeypat
     with pytest.raises(StudioError) as caught:
         catalog.load("nobody/no-such-model")
     assert "cannot be reached" in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_a_hub_model_is_fetched_without_code_or_pickles(catalog: Catalog, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import fnmatch
-
-    asked: dict[str, object] = {}
-
-    def snapshot_download(hub_id: str, **kwargs: object) -> str:
-        asked.update(kwargs, hub_id=hub_id)
-        return str(folder)
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
-    encoder = catalog.load("owner/model")
-    assert asked["hub_id"] == encoder.name == encoder.base == "owner/model"
-    allowed = asked["allow_patterns"]
-    assert isinstance(allowed, list)
-    for name in ("modeling_x.py", "pytorch_model.bin", "model.pt", "x.pkl"):
-        assert not any(fnmatch.fnmatch(name, pattern) for pattern in allowed)
-    for name in ("model.safetensors", "1_Pooling/config.json", "vocab.txt", "sentencepiece.bpe.model"):
-        assert any(fnmatch.fnmatch(name, pattern) for pattern in allowed)
-    assert hub.HUB_ID.fullmatch("owner/model")
 
 
 def test_a_resident_encoder_is_loaded_once_by_many_threads(catalog: Catalog, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

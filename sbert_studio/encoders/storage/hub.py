@@ -1,19 +1,42 @@
-"""Fetching a model from the Hugging Face Hub: weights as safetensors, settings as JSON, and no code."""
+"""Fetching a model from the Hugging Face Hub: weights as safetensors, settings as JSON, and no code.
+
+Visitors of a shared page are served from a cache of their own, so that they see nothing that only the host may see: what is open to
+everybody lies in one folder, and what a visitor's token opened in one a token.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
+import os
 import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
+from ...data.progress import checkpoint, stop_wish
 from ...errors import StudioError
+from ...identity import Identity
 
 # "name" or "owner/name", as the Hub allows them.
 HUB_ID = re.compile(r"(?:[A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _ALLOWED = ["*.safetensors", "*.json", "*.txt", "*.model", "README.md"]
 # Other forms of the same weights, which some repositories keep beside the ones that are read.
 _IGNORED = ["onnx/*", "openvino/*", "*/onnx/*", "*.onnx*", "tf_*", "flax_*", "original/*"]
+_TIMEOUT = 10  # seconds
+_CHUNK = 1 << 20  # bytes between two looks at whether somebody still waits
+_REFUSALS = (401, 403)
+_FRESH = 60.0  # seconds in which the Hub is not asked again for the newest version of a model
+_POLL = 0.2  # seconds between two looks at whether somebody still waits
+_SPARED = 600.0  # seconds in which a model that was fetched is not removed: somebody is about to open it
+_MIB = 1 << 20
 
 
 def transport_errors() -> list[type[Exception]]:
@@ -22,25 +45,275 @@ def transport_errors() -> list[type[Exception]]:
     return [module.HTTPError for module in found]
 
 
-def fetch(hub_id: str) -> Path:
-    """The folder of ``hub_id``'s newest version: fetched, or from the Hub's own cache when it cannot be reached.
+@dataclass(frozen=True)
+class _Way:
+    """How a model may be asked for. ``token``: as huggingface_hub takes it; ``cache``: the folder of its cache, ``None`` for the usual."""
 
-    Raises:
-        StudioError: there is no such model, it is not open to all, or the Hub cannot be reached.
+    token: str | bool | None
+    cache: Path | None
+
+
+@dataclass(frozen=True)
+class _Listing:
+    """What the Hub says of a repository: its commit, the files that are wanted, their bytes, and whether it asks for a licence."""
+
+    commit: str
+    files: tuple[str, ...]
+    bytes: int
+    gated: bool
+
+
+class Hub:
+    """Models of the Hub, fetched on behalf of whoever asks.
+
+    Args:
+        cache: the folder of visitors' models; the owner's lie in the Hub's usual cache.
+        max_bytes: a larger model is refused before anything of it is fetched; 0 for no limit.
+        max_cache_bytes: what visitors' models may take together; those that were not used for longest make room. 0 for no limit.
     """
-    from huggingface_hub import snapshot_download
+
+    def __init__(self, cache: Path, *, max_bytes: int = 0, max_cache_bytes: int = 0) -> None:
+        self._cache, self._max_bytes, self._max_cache_bytes = cache, max_bytes, max_cache_bytes
+        self._lock = threading.Lock()
+        self._turns: dict[Path | str, threading.Lock] = {}
+        self._under_way: dict[Path, int] = {}  # folders of visitors' models that are being fetched, and their bytes
+        self._asked: dict[tuple[str, _Way], tuple[float, Path]] = {}  # when the Hub was asked last, and the folder
+
+    def fetch(self, hub_id: str, identity: Identity) -> Path:
+        """The folder of ``hub_id``'s newest version: fetched, or from the cache when the Hub cannot be reached.
+
+        The download stops within seconds of the caller's wish to stop (:func:`~sbert_studio.data.progress.stoppable`).
+
+        Raises:
+            StudioError: there is no such model, ``identity`` may not see it, it is too large, or the Hub cannot be reached.
+            StoppedError: nobody waits for it any more.
+        """
+        ways = self._ways(identity)
+        for way in ways[:-1]:
+            with suppress(_NotOpenError, _AwayError):
+                return self._fetch(hub_id, way, identity)
+        return self._fetch(hub_id, ways[-1], identity)
+
+    def _ways(self, identity: Identity) -> list[_Way]:
+        if identity.kind == "owner":
+            return [_Way(None, None)]
+        everybody = _Way(False, self._cache / "public")
+        if not identity.token:
+            return [everybody]
+        return [everybody, _Way(identity.token, self._cache / hashlib.sha256(identity.token.encode()).hexdigest()[:16])]
+
+    def _fetch(self, hub_id: str, way: _Way, identity: Identity) -> Path:
+        checkpoint()
+        with self._turn(hub_id if way.cache is None else way.cache / hub_id), _in_words(hub_id, identity):
+            asked, folder = self._asked.get((hub_id, way), (0.0, None))
+            if folder is None or time.monotonic() - asked > _FRESH or not folder.is_dir():
+                folder = self._newest(hub_id, way, identity)
+                self._asked[hub_id, way] = time.monotonic(), folder
+            if way.cache is not None:
+                os.utime(_repository(way.cache, hub_id))
+            return folder
+
+    def _newest(self, hub_id: str, way: _Way, identity: Identity) -> Path:
+        listing = _listing(hub_id, way.token)
+        if listing is None:  # the Hub cannot be reached
+            from huggingface_hub import snapshot_download
+
+            given: dict[str, Any] = {"allow_patterns": _ALLOWED, "ignore_patterns": _IGNORED}
+            return Path(snapshot_download(hub_id, local_files_only=True, token=way.token, cache_dir=way.cache, **given))
+        if listing.gated and way.token is False:
+            raise _NotOpenError(hub_id, identity, gated=True)
+        self._require_small(hub_id, listing.bytes)
+        known = _repository(_usual_cache() if way.cache is None else way.cache, hub_id) / "snapshots" / listing.commit
+        if not _complete(known, listing):
+            with self._room(hub_id, way, listing.bytes):
+                bar = _stoppable_bar(self._max_bytes, lambda: self._require_small(hub_id, self._max_bytes + 1))
+                for name in listing.files:
+                    _download(hub_id, name, way, bar)
+        if not _complete(known, listing):
+            raise StudioError(f"the model {hub_id} was changed on the Hugging Face Hub while it was fetched", "try again")
+        return known
+
+    @contextmanager
+    def _turn(self, what: Path | str) -> Iterator[None]:
+        """One at a time for each model; whoever waits may still stop."""
+        with self._lock:
+            turn = self._turns.setdefault(what, threading.Lock())
+        while not turn.acquire(timeout=_POLL):
+            checkpoint()
+        try:
+            yield
+        finally:
+            turn.release()
+
+    def _require_small(self, hub_id: str, size: int) -> None:
+        if self._max_bytes and size > self._max_bytes:
+            raise StudioError(
+                f"the model {hub_id} has {size / _MIB:,.0f} MiB, and {self._max_bytes / _MIB:,.0f} are allowed here",
+                "choose a smaller model; who runs this page can raise SBERT_STUDIO_MAX_MODEL_MB",
+            )
+
+    @contextmanager
+    def _room(self, hub_id: str, way: _Way, size: int) -> Iterator[None]:
+        """Have room for a model on disk while it is fetched: older ones of visitors go where theirs is full.
+
+        Raises:
+            StudioError: there is none.
+        """
+        cache = way.cache if way.cache is not None else _usual_cache()
+        own = _repository(cache, hub_id)
+        missing = max(0, size - _bytes(own))
+        free = shutil.disk_usage(_existing(cache)).free
+        if missing > free:
+            raise StudioError(
+                f"the model {hub_id} needs {missing / _MIB:,.0f} MiB, and {free / _MIB:,.0f} are free in {cache}",
+                "make room on that disk, or choose a smaller model",
+            )
+        if way.cache is None or not self._max_cache_bytes:
+            yield
+            return
+        with self._lock:
+            self._make_room(hub_id, own, size)
+            self._under_way[own] = size
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._under_way[own]
+
+    def _make_room(self, hub_id: str, own: Path, size: int) -> None:
+        kept = {folder: _bytes(folder) for folder in self._cache.glob("*/models--*") if folder != own}
+        taken = sum(max(kept.pop(folder, 0), expected) for folder, expected in self._under_way.items())
+        old = sorted(kept, key=lambda folder: folder.stat().st_mtime)
+        spare = [folder for folder in old if time.time() - folder.stat().st_mtime > _SPARED]
+        while taken + sum(kept.values()) + size > self._max_cache_bytes and spare:
+            shutil.rmtree(spare[0], ignore_errors=True)
+            del kept[spare.pop(0)]
+        if taken + sum(kept.values()) + size > self._max_cache_bytes:
+            raise StudioError(
+                f"there is no room for the model {hub_id} now: the models that visitors use here may take "
+                f"{self._max_cache_bytes / _MIB:,.0f} MiB together",
+                "try again in ten minutes, or choose a smaller model; who runs this page can raise SBERT_STUDIO_DISK_MB",
+            )
+
+
+class _AwayError(StudioError):
+    """The Hub cannot be reached, and the model is not in the cache."""
+
+
+class _NotOpenError(StudioError):
+    """A model is not there for whoever asks; the Hub does not say which of the two it is, none or a private one."""
+
+    def __init__(self, hub_id: str, identity: Identity, *, gated: bool = False) -> None:
+        sign_in = "log in with `hf auth login`" if identity.kind == "owner" else "sign in with Hugging Face, where this page offers it"
+        if gated:
+            super().__init__(f"the model {hub_id} asks for a licence to be accepted first", f"accept it on huggingface.co, and {sign_in}")
+            return
+        how = "check its spelling" if identity.kind == "owner" else f"check its spelling; if it is private, {sign_in}"
+        super().__init__(f"there is no model {hub_id!r} here or on the Hugging Face Hub", how)
+
+
+@contextmanager
+def _in_words(hub_id: str, identity: Identity) -> Iterator[None]:
+    """What the Hub's client raises, as an error that says how to mend it."""
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     unreachable: tuple[type[BaseException], ...] = (LocalEntryNotFoundError, HfHubHTTPError, OSError, *transport_errors())
     try:
-        return Path(snapshot_download(hub_id, allow_patterns=_ALLOWED, ignore_patterns=_IGNORED, etag_timeout=10))
+        yield
+    except StudioError:
+        raise
     except GatedRepoError as error:
-        raise StudioError(
-            f"the model {hub_id} asks for a licence to be accepted first", "accept it on huggingface.co and log in"
-        ) from error
+        raise _NotOpenError(hub_id, identity, gated=True) from error
     except (RepositoryNotFoundError, HFValidationError) as error:
-        raise StudioError(f"there is no model {hub_id!r} here or on the Hugging Face Hub", "check its spelling") from error
+        raise _NotOpenError(hub_id, identity) from error
     except unreachable as error:
-        raise StudioError(
+        if isinstance(error, HfHubHTTPError) and error.response is not None and error.response.status_code in _REFUSALS:
+            raise _NotOpenError(hub_id, identity) from error
+        if isinstance(error, OSError) and error.errno is not None and error.filename:
+            raise  # of the disk, not of the network
+        raise _AwayError(
             f"there is no model {hub_id!r} on this machine, and the Hugging Face Hub cannot be reached", "check the name, or go online"
         ) from error
+
+
+def _listing(hub_id: str, token: str | bool | None) -> _Listing | None:
+    """What the Hub says of a model; ``None`` where it cannot be reached."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
+
+    away: tuple[type[BaseException], ...] = (OfflineModeIsEnabled, OSError, *transport_errors())
+    try:
+        info = HfApi(token=token).model_info(hub_id, files_metadata=True, timeout=_TIMEOUT)
+    except (GatedRepoError, RepositoryNotFoundError):
+        raise
+    except HfHubHTTPError as error:
+        if error.response is not None and error.response.status_code in _REFUSALS:
+            raise
+        return None
+    except away:
+        return None
+    sizes = {one.rfilename: one.size or 0 for one in info.siblings or ()}
+    files = tuple(name for name in sizes if _is_wanted(name))
+    return _Listing(info.sha or "main", files, sum(sizes[name] for name in files), bool(info.gated))
+
+
+def _is_wanted(name: str) -> bool:
+    """By the patterns as the Hub's client reads them."""
+    return any(fnmatch(name, pattern) for pattern in _ALLOWED) and not any(fnmatch(name, pattern) for pattern in _IGNORED)
+
+
+def _complete(folder: Path, listing: _Listing) -> bool:
+    return all((folder / name).is_file() for name in listing.files)
+
+
+def _download(hub_id: str, name: str, way: _Way, bar: Any) -> None:
+    from huggingface_hub import constants, hf_hub_download
+
+    checkpoint()
+    # The client looks up once in 10 MB, and not at all while its Xet library fetches: a download could not be stopped.
+    constants.DOWNLOAD_CHUNK_SIZE, constants.HF_HUB_DISABLE_XET = _CHUNK, True
+    # By the branch, not the commit: which commit is the newest is noted so, for when the Hub cannot be reached.
+    hf_hub_download(hub_id, name, token=way.token, cache_dir=way.cache, etag_timeout=_TIMEOUT, tqdm_class=bar)
+
+
+def _stoppable_bar(max_bytes: int, refuse: Callable[[], None]) -> Any:
+    """A class of progress bars for one model, which end the download where nobody waits for it, or where it is larger than was said."""
+    from huggingface_hub.utils.tqdm import tqdm
+
+    wish, done = stop_wish(), 0
+
+    class Bar(tqdm):  # type: ignore[type-arg]
+        def update(self, n: float | None = 1) -> bool | None:
+            nonlocal done
+            wish()
+            done += int(n or 0)
+            if max_bytes and done > max_bytes:
+                refuse()
+            return bool(super().update(n))
+
+    return Bar
+
+
+def _usual_cache() -> Path:
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return Path(HF_HUB_CACHE)
+
+
+def _repository(cache: Path, hub_id: str) -> Path:
+    return cache / f"models--{hub_id.replace('/', '--')}"
+
+
+def _existing(folder: Path) -> Path:
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder
+
+
+def _bytes(repository: Path) -> int:
+    """What a repository in the cache takes, what is only partly there included."""
+    found = 0
+    for path in (repository / "blobs").glob("*"):
+        with suppress(OSError):  # renamed meanwhile: it is complete
+            found += path.stat().st_size
+    return found

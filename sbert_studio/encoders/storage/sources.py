@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from ...errors import StudioError
+from ...identity import Identity
 from ...wordvectors.pretrained import PACKAGED, load_pretrained
 from ...workspace import Workspace, existing
 from ..averages import averaged
 from ..foreign import FOREIGN, require_installed
 from .bundled import BUNDLED, bundled_folder, require_published
 from .digests import damage, require_whole
-from .hub import HUB_ID, fetch
+from .hub import HUB_ID, Hub
 
 SourceKind = Literal["bundled", "table", "foreign", "run", "fitted", "folder", "hub"]
 _RUN_ID = re.compile(r"run-[0-9a-f]{10}")
@@ -102,8 +103,11 @@ def _made_here(name: str, workspace: Workspace) -> Source | None:
     return None
 
 
-def fetched(source: Source) -> Path:
+def fetched(source: Source, hub: Hub, identity: Identity) -> Path:
     """The model's folder, fetched where it is the hub's, made where it is that of a packaged table.
+
+    Args:
+        identity: on whose behalf the hub is asked.
 
     Raises:
         StudioError: it has none; or it cannot be fetched; or it is a run's and not what was written. A folder of the user's own may
@@ -114,7 +118,7 @@ def fetched(source: Source) -> Path:
             f"{source.name} is frozen: it is used as it is, and cannot be tuned", f"choose {', '.join(BUNDLED)}, or a table of words"
         )
     if source.path is None:
-        return fetch(source.name)
+        return hub.fetch(source.name, identity)
     if source.kind == "table" and (not source.path.is_dir() or damage(source.path)):
         averaged(load_pretrained(source.name)).save(source.path)
     if source.kind in ("run", "fitted"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...data.progress import StoppedError, stoppable
+from ...identity import Identity, acting, acting_as, asked_from, signed_in
 
 _KEPT = 120.0  # seconds that work which has ended can still be looked at
 _MOST_KEPT = 1000
@@ -31,6 +33,15 @@ def session() -> str:
 def address() -> str:
     """Where the request comes from; what stands before the page may have told it on behalf of its own visitors."""
     return str(getattr(getattr(_request(), "client", None), "host", None) or "")
+
+
+def identity() -> Identity | None:
+    """The visitor whose request this is, where they have signed in with Hugging Face; else who has been acting until now, if anybody."""
+    request = _request()
+    scope = getattr(getattr(request, "request", request), "scope", None) or {}
+    info = (scope.get("session") or {}).get("oauth_info") or {}
+    in_time = (info.get("expires_at") or math.inf) > time.time()
+    return signed_in(info["access_token"]) if info.get("access_token") and in_time else acting()
 
 
 @dataclass
@@ -102,7 +113,7 @@ class Visits:
             self._under_way[work.number] = work
         token, status = _CURRENT.set(work), "failed"
         try:
-            with stoppable(work.stop.is_set):
+            with stoppable(work.stop.is_set), acting_as(identity()), asked_from(address()):
                 yield work
             status = "finished"
         except StoppedError:
