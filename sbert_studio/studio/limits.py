@@ -51,3 +51,20 @@ def require_turn(limits: Limits, owner: str, runs: Sequence[Run], elsewhere: str
         raise StudioError(f"{under_way}, and each visitor has {most} at a time here", f"wait until it has ended, or stop it; {elsewhere}")
     if limits.queue and len(runs) >= limits.queue:
         raise StudioError(f"{len(runs)} runs are under way, and no more than {limits.queue} may wait here", f"try again later; {elsewhere}")
+
+
+def require_share(limits: Limits, waiting: int, address: str, elsewhere: str) -> None:
+    """Find out whether one more run that is asked for from an address may wait: half of the queue is for others.
+
+    Args:
+        waiting: how many from there wait already; nobody waits where ``address`` is empty, this machine's own.
+
+    Raises:
+        StudioError: too many wait.
+    """
+    most = max(1, limits.queue // 2)
+    if limits.queue and address and waiting >= most:
+        raise StudioError(
+            f"{waiting} runs from your network wait here, and no more than {most} may, so that others have a turn",
+            f"try again later; {elsewhere}",
+        )

@@ -17,11 +17,11 @@ from starlette.middleware import Middleware
 from ..caches import keep_little
 from ..data.samples import samples
 from ..errors import StudioError
-from ..settings import summarise_events_seldom
+from ..settings import summarise_events_seldom, trust_proxies
 from ..studio.keeping import Keeper
 from . import banner, places, tabs
 from .api.build import build as build_api
-from .api.for_mcp import answer_in_json
+from .api.for_mcp import serve_in_words
 from .look import gradio_patches, theme
 from .look.languages import FOLDER, GradioInEnglish, languages, served
 from .page import Page, is_ours
@@ -35,6 +35,7 @@ from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
 from .visitors.session import is_owner, new_owner
 from .visitors.streams import OpenStreams, keep_streams
+from .visitors.uploads import Ledger, UploadBudget
 
 if TYPE_CHECKING:
     from ..studio import Studio
@@ -144,6 +145,7 @@ def launch(
     folder, own = plotly_folder(), [sample.title for sample in samples()]
     gr.set_static_paths([folder, FOLDER])
     summarise_events_seldom()
+    trust_proxies(studio.settings)
     blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE)
     blocks._queue.sleep_when_free = _EVENT_POLL
     blocks._queue.progress_update_sleep_when_free = _PROGRESS_POLL
@@ -168,16 +170,22 @@ def launch(
             "routes": gradio_patches.routes(),
             "middleware": [
                 Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
+                Middleware(UploadBudget, ledger=_ledger(studio), max_file=studio.settings.max_upload_mb << 20),
                 Middleware(OpenStreams, streams=streams),
                 Middleware(GradioInEnglish),
             ],
         },
         blocked_paths=[str(studio.workspace.home)],
     )
-    answer_in_json(blocks.mcp_server_obj)
+    serve_in_words(blocks.mcp_server_obj, takes_paths=not page.shared)
     page.sessions.set_blocks(blocks)
     blocks.app.state_holder = page.sessions
     ready()
+    if studio.settings.resume and not studio.settings.zero_gpu:  # whose GPU time is a visitor's who has to ask for it
+        try:
+            studio.tune.take_up()
+        except StudioError as error:  # the database cannot be read; whatever asks for a run says so
+            log.warning("interrupted runs could not be gone on with: %s", error)
     # UMAP is read in, and where no compiled code of it is kept compiled, on first use: seconds that nobody should wait for.
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     keeper = Keeper(studio, page.sweep, page.held)
@@ -218,6 +226,11 @@ def _named(owner: Any) -> dict[str, str]:
 def _tabs() -> list[Any]:
     found = [importlib.import_module(f"{tabs.__name__}.{item.name}") for item in pkgutil.iter_modules(tabs.__path__)]
     return sorted(found, key=lambda module: module.ORDER)
+
+
+def _ledger(studio: Studio) -> Ledger:
+    limits = studio.settings.limits
+    return Ledger(limits.uploads_mb << 20, limits.all_uploads_mb << 20, _KEEP_FOR)
 
 
 def _device(studio: Studio) -> dict[str, str]:

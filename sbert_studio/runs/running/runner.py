@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ...data.progress import unasked
 from ...errors import StudioError
+from ...identity import asker_address
 from ...workspace import Workspace
 from ..records.record import Run, Status
 from ..records.store import Store
@@ -33,6 +34,8 @@ _NICE = 10
 class Runner:
     """Carries out submitted runs one after the other on the studio's device, in a thread that starts with the first of them.
 
+    The addresses that runs were asked for from take turns, so that whoever asks for many does not keep others from theirs.
+
     Args:
         catalog: called when a run begins, so that a runner that is never used loads nothing.
     """
@@ -44,6 +47,9 @@ class Runner:
         self._changed = threading.Condition()
         self._queue: deque[str] = deque()
         self._current: str | None = None
+        self._addresses: dict[str, str] = {}  # of the runs that wait
+        self._last: dict[str, int] = {}  # when a run of an address began last, as a count of runs
+        self._began = 0
         self._stops: dict[str, threading.Event] = {}
         self._askers: dict[str, contextvars.Context] = {}  # a GPU is lent to the visitor whose request it is
         self._closing = False
@@ -73,6 +79,7 @@ class Runner:
                 self._stops.pop(run_id, None)
                 if run_id in self._queue:
                     self._queue.remove(run_id)
+                self._addresses.pop(run_id, None)
             self._end(run_id, "interrupted", "the program could not begin it; resume it to try again")
             raise
 
@@ -80,6 +87,7 @@ class Runner:
         with self._changed:
             self._stops[run_id] = threading.Event()
             self._askers[run_id] = contextvars.copy_context()
+            self._addresses[run_id] = asker_address()
             self._queue.append(run_id)
             if self._thread is None or not self._thread.is_alive():
                 self._closing = False
@@ -102,6 +110,7 @@ class Runner:
             waits, here = run_id in self._queue, run_id in self._stops
             if waits:
                 self._queue.remove(run_id)
+                self._addresses.pop(run_id, None)
                 self._stops.pop(run_id, None)
             elif here:
                 self._stops[run_id].set()
@@ -115,8 +124,24 @@ class Runner:
     def position(self, run_id: str) -> int:
         """How many runs are before this one in the queue; 0 for the one that trains or is not here."""
         with self._changed:
-            waiting = list(self._queue)
+            waiting = self._in_turn()
             return waiting.index(run_id) + (self._current is not None) if run_id in waiting else 0
+
+    def waiting_from(self, address: str) -> int:
+        """How many of the waiting runs were asked for from this address."""
+        with self._changed:
+            return sum(one == address for one in self._addresses.values())
+
+    def _in_turn(self) -> list[str]:
+        """The waiting runs in the order in which they will be carried out: next is that of the address whose last one began longest ago."""
+        last, began = dict(self._last), self._began
+        left, found = list(self._queue), []
+        while left:
+            found.append(min(left, key=lambda one: last.get(self._addresses[one], 0)))  # of several the one that has waited longest
+            left.remove(found[-1])
+            began += 1
+            last[self._addresses[found[-1]]] = began
+        return found
 
     def wait(self, run_id: str, timeout: float | None = None) -> bool:
         """Block until this runner is done with a run; ``False`` where the time ran out first."""
@@ -133,6 +158,7 @@ class Runner:
             thread, self._closing = self._thread, True
             waiting = list(self._queue)
             self._queue.clear()
+            self._addresses.clear()
             for run_id in waiting:
                 self._stops.pop(run_id, None)
             for stop in self._stops.values():
@@ -155,7 +181,11 @@ class Runner:
     def _next(self) -> str | None:
         with self._changed:
             self._changed.wait_for(lambda: bool(self._queue) or self._closing)
-            self._current = None if self._closing else self._queue.popleft()
+            self._current = None if self._closing else self._in_turn()[0]
+            if self._current is not None:
+                self._queue.remove(self._current)
+                self._began += 1
+                self._last[self._addresses.pop(self._current)] = self._began
             return self._current
 
     def _carry_out(self, run_id: str) -> None:
