@@ -7,16 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...data.progress import unasked
 from ...errors import StudioError, is_disk_full
+from ...identity import asker_address
 from ...runs.records.record import ACTIVE, Run
 from ...workspace import atomic_folder, file_name, write_json
 from ..keeping import kept_until
-from ..limits import require_turn, require_within
+from ..limits import require_share, require_turn, require_within
 from ..model_folders import require_writable
 from ..results import Exported, RunView
 from .accounting import run_accounts
 from .planning import Planning
 from .plans import TrainPlan, TrainRequest
+from .restarting import forget, mark, take_up
 from .starting import ALARM, new_run, require_same, write_materials
 from .tokens import is_token_of, token_of
 
@@ -37,6 +40,7 @@ class Tuning(Planning):
             StudioError: as :meth:`plan`; or something is so wrong with the rows that nothing can be learned from them.
         """
         run = self._new_run(self.settled(plan))
+        mark(self.workspace, run.id)
         self.runner.submit(run.id)
         return run
 
@@ -84,6 +88,7 @@ class Tuning(Planning):
             self.store.recover()
             run = self.store.get(run_id)
             require_same(run, RunFiles(self.workspace.run(run_id)), said)
+            forget(self.workspace, run_id)
             if said is not None and said.overrides.get(ALARM):
                 self.accept(run_id, str(said.overrides[ALARM]))
             return self.store.take(run_id)
@@ -111,13 +116,14 @@ class Tuning(Planning):
             return run.id
 
         run_id = agreed(ready, self.catalog.device.type)
-        if not is_main():
-            accompany(self.workspace.run(run_id), self.catalog, should_stop)
-            return self.store.get(run_id)
-        try:
-            error = perform(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
-        finally:
-            self.store.release(run_id)
+        with unasked():  # a training ends after a step, with what it has learned, not in the midst of one
+            if not is_main():
+                accompany(self.workspace.run(run_id), self.catalog, should_stop)
+                return self.store.get(run_id)
+            try:
+                error = perform(run_id, self.store, self.workspace, lambda: self.catalog, should_stop, emit)
+            finally:
+                self.store.release(run_id)
         if error is not None:
             raise error
         run = self.store.get(run_id)
@@ -205,18 +211,34 @@ class Tuning(Planning):
         Raises:
             StudioError: there is no such run, or the token is another's.
         """
+        self._require_token(run_id, token)
+        return self.stop(run_id)
+
+    def _require_token(self, run_id: str, token: str) -> None:
         self.store.recover()
-        run = self.store.get(run_id)
-        if not is_token_of(self.workspace, run.id, token):
+        if not is_token_of(self.workspace, self.store.get(run_id).id, token):
             raise StudioError("this is not the token of that run", "give the one that /train returned with the run's id")
-        return self.stop(run.id)
 
     def resume(self, run_id: str) -> Run:
         """Queue an interrupted, stopped or failed run again, to go on from its last checkpoint."""
         require_turn(self.settings.limits, self.store.get(run_id).owner, self._active(), self.settings.elsewhere)
         run = self.store.take(run_id)
+        mark(self.workspace, run_id)
         self.runner.submit(run_id)
         return run
+
+    def resume_with_token(self, run_id: str, token: str) -> Run:
+        """:meth:`resume` for a caller of the API.
+
+        Raises:
+            StudioError: as :meth:`stop_with_token`; or the run is finished or under way, or the limits have no room for it.
+        """
+        self._require_token(run_id, token)
+        return self.resume(run_id)
+
+    def take_up(self) -> list[Run]:
+        """Queue again what the last end of the program interrupted here in the background."""
+        return take_up(self.workspace, self.store, self.runner)
 
     def delete_run(self, run_id: str) -> None:
         """Remove a run with its model, its data and its events.
@@ -258,6 +280,7 @@ class Tuning(Planning):
 
         run = new_run(plan)
         require_within(self.settings.limits, run, self._active(), self.settings.elsewhere)
+        require_share(self.settings.limits, self.runner.waiting_from(asker_address()), asker_address(), self.settings.elsewhere)
         folder = self.workspace.run(run.id)
         try:
             write_materials(RunFiles(folder), plan)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 Scores = dict[str, Any]
 
@@ -206,7 +206,7 @@ class Begun(Run):
     """The run that was begun."""
 
     accounts: Annotated[dict[str, Account], "of each file"]
-    token: Annotated[str, "what /stop asks for; nobody else is told it"]
+    token: Annotated[str, "what /stop and /resume ask for; nobody else is told it"]
 
 
 class Event(TypedDict):
@@ -260,6 +260,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "train": (Begun,),
     "run": (RunNow,),
     "stop": (Run,),
+    "resume": (Run,),
     "evaluate": (Report, Several),
 }
 """Of each endpoint. Where there are two, the second is the answer to several models, several files or a suite."""

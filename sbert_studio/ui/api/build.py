@@ -11,7 +11,7 @@ from ..page import FILE_TYPES, Page
 from .endpoints import answering
 from .exploring import draw, mine, search, similarity
 from .judging import evaluate
-from .training import check, run, stop, train
+from .training import check, resume, run, stop, train
 
 
 def build(page: Page) -> None:
@@ -44,6 +44,7 @@ def build(page: Page) -> None:
             (train, "train", [file, objective, method, settings, model, name, dev, first, *parts, as_read]),
             (run, "run", [run_id, after]),
             (stop, "stop", [run_id, token]),
+            (resume, "resume", [run_id, token]),
             (evaluate, "evaluate", [file, model, task, *parts, as_read, files, models, suite, known]),
         ):
             gr.Button().click(

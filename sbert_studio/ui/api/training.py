@@ -1,4 +1,4 @@
-"""Verbs by which a caller tunes a model: check, train, run, stop."""
+"""Verbs by which a caller tunes a model: check, train, run, stop, resume."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def train(
 
     Returns:
         the run: its id, which is also the name of the finished model, its status, its settings and what becomes of every row; and its
-        token, by which /stop ends it. Who knows the id can see and use the run; only who holds the token can stop it.
+        token, by which /stop ends it and /resume goes on with it. Who knows the id can see and use the run; only who holds the token can
+        stop it.
     """
     try:
         given = json.loads(settings or "{}", parse_int=_integer)
@@ -134,6 +135,19 @@ def stop(studio: Studio, run_id: str, token: str) -> dict[str, Any]:
         the run as it stands: one that trains ends after the step it is in, so poll /run until its status is "stopped".
     """
     return studio.tune.stop_with_token(run_id, token).to_json()
+
+
+def resume(studio: Studio, run_id: str, token: str) -> dict[str, Any]:
+    """Go on with a training run that was stopped or interrupted, or failed, from its last checkpoint.
+
+    Args:
+        run_id: the id that /train returned.
+        token: the token that /train returned with it.
+
+    Returns:
+        the run as it stands: it waits for its turn, so poll /run.
+    """
+    return studio.tune.resume_with_token(run_id, token).to_json()
 
 
 def _integer(digits: str) -> int:
