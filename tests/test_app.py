@@ -7,8 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import weakref
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,6 @@ from tiny_studio import studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.cli import main
-from sbert_studio.cli.ending import Ending
 
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 4_194_305  # a process id beyond the largest that Linux gives
@@ -39,87 +36,6 @@ def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
     words = capsys.readouterr().err
     assert ended.value.code == 2 and said in words
     assert len(words.strip().splitlines()) == 1, words
-
-
-def interrupt_a_callback(number: signal.Signals) -> None:
-    """Raise the signal where Python drops what its handler raises."""
-
-    class Thing:
-        pass
-
-    thing = Thing()
-    reference = weakref.ref(thing, lambda _: signal.raise_signal(number))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "unraisablehook", lambda _: None)
-        del thing
-    assert reference() is None
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_request_to_end_is_not_lost_where_python_drops_the_exception_and_does_not_tear_the_closing(number: signal.Signals) -> None:
-    taken = (signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
-    before = [signal.getsignal(one) for one in taken]
-    ending, closed = Ending(), False
-
-    def close() -> None:
-        nonlocal closed
-        signal.raise_signal(signal.SIGTERM)
-        closed = True
-
-    with pytest.raises(KeyboardInterrupt), ending.taken(), ExitStack() as studio:
-        studio.callback(close)
-        with ending.heeded():
-            interrupt_a_callback(number)
-            assert ending.asked  # and it went on, as nothing was raised here
-            wait_until(lambda: False)
-    assert closed, "a second request tore the closing"
-    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-    assert [signal.getsignal(one) for one in taken] == before
-
-
-def test_a_second_ctrl_c_ends_the_closing_that_a_second_sigterm_leaves_alone() -> None:
-    ending = Ending()
-    with ending.taken():
-        with pytest.raises(KeyboardInterrupt), ending.heeded():
-            signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGTERM)
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-
-
-def test_what_a_request_tore_is_no_error_and_an_error_of_the_closing_is_one() -> None:
-    def tear() -> None:
-        try:
-            signal.raise_signal(signal.SIGTERM)
-        except KeyboardInterrupt:
-            raise ImportError("half imported") from None
-
-    def fail() -> None:
-        raise OSError("the disk is full")
-
-    ending = Ending()
-    with pytest.raises(KeyboardInterrupt), ending.taken(), ending.heeded():
-        tear()
-    ending = Ending()
-    with pytest.raises(OSError, match="disk is full"), ending.taken(), ExitStack() as studio:
-        studio.callback(fail)
-        with ending.heeded():
-            tear()
-
-
-def test_a_request_to_terminate_waits_for_what_would_lose_it() -> None:
-    ending, done = Ending(), False
-
-    def work() -> None:
-        nonlocal done
-        signal.raise_signal(signal.SIGTERM)
-        done = True
-
-    ending.check()
-    with pytest.raises(KeyboardInterrupt), ending.taken():
-        ending.after(work)
-    assert done and ending.asked
 
 
 @pytest.mark.process

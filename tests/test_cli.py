@@ -739,7 +739,8 @@ def test_old_runs_are_deleted_where_that_is_asked(cli: Any, pairs: Path, home: P
     run_id = ok(cli("train", pairs, *QUICK, "--json"))["run"]
     assert ok(cli("runs", "--clean", 1, "--json"))["deleted"] == []
     assert (home / "runs" / run_id).is_dir()
-    told = ok(cli("runs", "--clean", 0, "--json"))
+    assert "--yes" in refused(cli("runs", "--clean", 0, "--json")) and (home / "runs" / run_id).is_dir()
+    told = ok(cli("runs", "--clean", 0, "--yes", "--json"))
     assert (told["deleted"], told["runs"]) == ([run_id], [])
     assert not (home / "runs" / run_id).exists()
 

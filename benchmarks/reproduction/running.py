@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -86,7 +86,7 @@ def run_once(row: Row, seed: int, places: Places) -> dict[str, Any]:
     seconds = sum(float(answer["seconds"]) for answer in answers)
     steps = sum(int(answer.get("steps", 0)) for answer in answers)
     if any("run" in answer for answer in answers):
-        sbert_studio("runs", "--clean", "0")  # the model lies in WORK
+        sbert_studio("runs", "--clean", "0", "--yes")  # the model lies in WORK
     return {
         "seed": seed, **scores, "parameters": described(model)["parameters"], "training_seconds": round(seconds, 1),
         "processor_seconds": round(processor, 1), "steps": steps,
@@ -104,7 +104,7 @@ def circumstances() -> dict[str, Any]:
         "versions": {name: _version(name) for name in names} | {"python": platform.python_version()},
         "threads": torch.get_num_threads(),
         "machine": f"{_processor()}, {os.cpu_count()} cores",
-        "date": datetime.now(timezone.utc).date().isoformat(),
+        "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ..ending import ENDING
 from ..evaluation.in_words import metric_in_words
 from ..training.loop.throughput import rate_in_words
 from .answers import duration, say, shown
@@ -90,20 +88,9 @@ class Follower:
 @contextmanager
 def stopping_politely() -> Iterator[Callable[[], bool]]:
     """Yield the question whether Ctrl-C (or a request to terminate) came; a second Ctrl-C does not wait."""
-    asked = threading.Event()
 
-    def ask(number: int, _frame: FrameType | None) -> None:
-        if asked.is_set() and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        asked.set()
+    def tell() -> None:
         say("stopping after this step; what was learned is kept (Ctrl-C again to leave at once)")
 
-    if threading.current_thread() is not threading.main_thread():
-        yield asked.is_set
-        return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked.is_set
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with ENDING.listened(tell), ENDING.patient():
+        yield ENDING.is_asked

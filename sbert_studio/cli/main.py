@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import errno
-import signal
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.exceptions import Abort, TyperException
 
 from .. import __version__
-from ..errors import StudioError, is_disk_full
+from ..data.progress import StoppedError, stoppable
+from ..ending import ENDING
+from ..errors import StudioError, plainly
 from ..settings import choose_waiting
 from ..studio.tuning.questions import Unanswered
 from .answers import Answer, say, write
@@ -27,9 +25,7 @@ from .commands import benching, checking, exploring, fitting, judging, leaderboa
 if TYPE_CHECKING:
     from ..data.questions import Question
 
-DONE, BUG, MENDABLE, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
-# What a disk or its owner says no to; a file that is not there is caught where it is named.
-_DISK = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EIO}
+DONE, BUG, MENDABLE, INTERRUPTED = 0, 1, 2, 130
 
 app = typer.Typer(
     name="sbert-studio",
@@ -64,29 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     given = sys.argv[1:] if arguments is None else arguments
     choose_waiting(given[0] if given else "")
-    with _tidied_when_terminated(given) as asked:
+    with ENDING.taken(), stoppable(ENDING.is_asked):
         code = run(given)
-    sys.exit(TERMINATED if code == INTERRUPTED and asked() else code)
-
-
-@contextmanager
-def _tidied_when_terminated(given: Sequence[str]) -> Iterator[Callable[[], bool]]:
-    """Let a request to terminate end a command as Ctrl-C does, so that it leaves no half-written files; yield whether there was one."""
-    asked = threading.Event()
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        asked.set()
-        raise KeyboardInterrupt
-
-    page = given[:1] == [serving.app.__name__]  # it takes the signal itself, and until then leaves nothing behind
-    if page or threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield asked.is_set
-        return
-    signal.signal(signal.SIGTERM, end)
-    try:
-        yield asked.is_set
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.exit(ENDING.code if code == INTERRUPTED and ENDING.asked else code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -131,6 +107,9 @@ def _parser() -> Any:
 
 
 def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
+    if isinstance(error, StoppedError):
+        say("stopped")
+        return INTERRUPTED
     questions = error.questions if isinstance(error, Unanswered) else ()
     for line in error.lines() if isinstance(error, Unanswered) else ():
         say(line)
@@ -141,15 +120,9 @@ def _refused(error: StudioError, as_json: bool, stdout: Any) -> int:
 
 
 def _failed(error: Exception, as_json: bool, stdout: Any) -> int:
-    """The disk, or a bug."""
-    if is_disk_full(error):
-        place = (error.filename2 or error.filename) if isinstance(error, OSError) else None
-        where = f" ({place})" if place else ""
-        return _refused(StudioError(f"the disk is full{where}", "make room, then try again"), as_json, stdout)
-    if not isinstance(error, OSError) or error.errno not in _DISK:
-        return _bug(error, as_json, stdout)
-    place = error.filename2 or error.filename or "the output"
-    return _refused(StudioError(f"{place} cannot be used: {error.strerror}", "check the path and the room on its disk"), as_json, stdout)
+    """The machine, or a bug."""
+    known = plainly(error, place=True)
+    return _bug(error, as_json, stdout) if known is None else _refused(known, as_json, stdout)
 
 
 def _bug(error: Exception, as_json: bool, stdout: Any) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
+from ..ending import ENDING
 from ..errors import StudioError
 
 if TYPE_CHECKING:
@@ -58,15 +58,14 @@ def show(studio: Studio, url: str) -> None:
     asked = _Asked(studio, window)
     window.events.closing += asked.closing
     kept = studio.workspace.home / "window"
-    before = signal.signal(signal.SIGTERM, lambda *_: asked.close())  # the window's loop would swallow what a handler raises
-    try:
-        webview.start(gui="qt" if importlib.util.find_spec("qtpy") else None, private_mode=False, storage_path=str(kept))
-    except webview.WebViewException as error:
-        raise StudioError(
-            f"no window can be opened here: {error}", "on Linux run pip install 'pywebview[qt]'; or leave --desktop out and use a browser"
-        ) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with ENDING.listened(asked.close):
+        try:
+            webview.start(gui="qt" if importlib.util.find_spec("qtpy") else None, private_mode=False, storage_path=str(kept))
+        except webview.WebViewException as error:
+            raise StudioError(
+                f"no window can be opened here: {error}",
+                "on Linux run pip install 'pywebview[qt]'; or leave --desktop out and use a browser",
+            ) from None
 
 
 class _Asked:

@@ -28,6 +28,7 @@ from ..sharded import (
 from ..studio import open_studio
 
 if TYPE_CHECKING:
+    from ...encoders.prompts import Role
     from ...explore.groups.clustering import ClusterParams
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")]
@@ -75,6 +76,9 @@ def encode(
     column: Column = None,
     model: Model = None,
     precision: Annotated[str, typer.Option(help="float32, bfloat16, int8 or auto.")] = "float32",
+    prompt: Annotated[
+        str | None, typer.Option(metavar="ROLE", help="query, document or symmetric: with the model's prompt for such texts.")
+    ] = None,
     engine: Engine = None,
     address: Address = "",
     workers: Workers = 0,
@@ -90,7 +94,10 @@ def encode(
     With --engine, or from a folder of Parquet files, into a folder of shards of id, text and vector, a blank text left out; the same
     command goes on where it was interrupted.
     """
+    role = _role(prompt)
     if is_sharded(file, engine):
+        if prompt:
+            raise StudioError("shards are encoded with the model's default prompt", "leave --prompt out, or encode one file")
         how, sharding = how_of(engine, address, workers), sharding_of(threads, shard_rows)
         with open_studio() as studio, progress("encoding") as show:
             shards = studio.scale.encode(file, out, how, sharding, column=column, known=id, model=model, precision=precision, progress=show)
@@ -100,7 +107,7 @@ def encode(
         texts = studio.read.texts(file, column)
         require_room(out, file)
         with progress("encoding", "rows") as show:
-            found = studio.explore.encode_to(texts, out, model, precision, show, say)
+            found = studio.explore.encode_to(texts, out, model, precision, show, say, role=role)
     from ...data.findings import count
 
     tell(found.account, "encoded", found.notes)
@@ -112,6 +119,15 @@ def encode(
     if found.account.left_out:
         words.append(f"{count(found.account.left_out, 'row')} without text {'are' if found.account.left_out > 1 else 'is'} NaN there")
     return Answer(found.to_json(), words)
+
+
+def _role(prompt: str | None) -> Role:
+    from ...encoders.prompts import ROLES
+
+    known = next((role for role in ROLES if role == (prompt or "plain")), None)
+    if known is None:
+        raise StudioError(f"there is no role {prompt!r}", "choose query, document or symmetric")
+    return known
 
 
 def search(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...ending import ENDING
+from ...errors import StudioError
 from ...workspace import require_room
 from ..answers import Answer, Json, say
 from ..studio import open_studio
@@ -28,6 +31,7 @@ def runs(
     clean: Annotated[
         int | None, typer.Option(metavar="DAYS", min=0, help="Delete the runs that have ended and are older than this.")
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
     json: Json = False,
 ) -> Answer:
     """List the runs, newest first: how far those under way are, and what each takes on disk."""
@@ -35,7 +39,7 @@ def runs(
     from ...studio.keeping import bytes_of_run
 
     with open_studio() as studio:
-        gone = _cleaned(studio, clean) if clean is not None else []
+        gone = _cleaned(studio, clean, yes) if clean is not None else []
         turns = {seen.run.id: seen for seen in studio.tune.under_way()}
         found = [(run, bytes_of_run(studio, run.id)) for run in studio.tune.runs()]
         damaged = {
@@ -128,16 +132,32 @@ def _progress(seen: RunView) -> str:
     return f"step {run.step:,} of {run.steps:,}{share}"
 
 
-def _cleaned(studio: Studio, days: int) -> list[tuple[Run, int]]:
-    """Delete the ended runs that were begun before so many days; the runs and their bytes."""
+def _cleaned(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
+    """Delete the ended runs that were begun before so many days, once that is confirmed; the runs and their bytes.
+
+    Raises:
+        StudioError: it is not.
+    """
     from ...studio.keeping import bytes_of_run
 
-    before = datetime.now(timezone.utc) - timedelta(days=days)
+    before = datetime.now(UTC) - timedelta(days=days)
     old = [run for run in studio.tune.runs() if not run.active and datetime.fromisoformat(run.created) <= before]
     sized = [(run, bytes_of_run(studio, run.id)) for run in old]
+    if sized and not yes:
+        for run, size in sized:
+            say(f"  {run.id}  {run.status}  {run.created}  {size / 1e6:,.0f} MB  {run.name}")
+        _require_confirmed(f"delete {'this run' if len(sized) == 1 else f'these {len(sized)} runs'} for good?")
     for run, _ in sized:
         studio.tune.delete_run(run.id)
     return sized
+
+
+def _require_confirmed(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise StudioError("nothing was deleted, since nobody is there to be asked", "add --yes to delete what is listed")
+    with ENDING.interrupting():
+        if not typer.confirm(question[:1].upper() + question[1:], err=True):
+            raise StudioError("nothing was deleted", "add --yes to delete without a question")
 
 
 COMMANDS = (runs, stop, export, strength)

@@ -12,15 +12,15 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from ...data.progress import StoppedError, checkpoint
+from ...ending import ENDING
 from ...errors import StudioError
 from ..answers import say
-from ..ending import Ending
 
 _LEFT = 86_400  # seconds
 
@@ -34,29 +34,26 @@ def app(
     desktop: Annotated[bool, typer.Option("--desktop", help="Open a window of its own (needs the extra 'desktop').")] = False,
 ) -> None:
     """Open the studio in the browser."""
-    ending = Ending()
-    try:
-        with ending.taken():
-            _open(ending, host, port, share, mcp, opened, desktop)
-    except KeyboardInterrupt:
-        if not ending.asked:
-            raise
-    _leave_at_once()
+    with ENDING.leaving_with(0):
+        try:
+            _open(host, port, share, mcp, opened, desktop)
+        except StoppedError:
+            if not ENDING.asked:
+                raise
+        _leave_at_once()
 
 
-def _open(ending: Ending, *options: Any) -> None:
+def _open(*options: Any) -> None:
     from ...caches import starting
     from ...settings import keep_few_kernels, uploads_of_its_own
 
     keep_few_kernels()
     _remove_left_behind()
     with uploads_of_its_own(), starting() as started:
-        _serve(ending, started, *options)
+        _serve(started, *options)
 
 
-def _serve(
-    ending: Ending, started: Callable[[], None], host: str | None, port: int | None, share: bool, mcp: bool, opened: bool, desktop: bool
-) -> None:
+def _serve(started: Callable[[], None], host: str | None, port: int | None, share: bool, mcp: bool, opened: bool, desktop: bool) -> None:
     """Open the page, call ``started`` once it answers, and stay until it is closed."""
     from ...settings import Settings, has_screen
 
@@ -78,10 +75,10 @@ def _serve(
         settings = replace(settings, port=0)  # a window needs no address that anybody remembers
     _require_free(settings.host, settings.port)
     say("opening the studio; stop it with Ctrl-C")
-    with Studio(settings) as studio, ending.heeded():
-        ready = partial(ending.after, started)
-        blocks, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=ready)
-        ending.check()
+    checkpoint()
+    with Studio(settings) as studio:
+        _, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
+        checkpoint()
         if desktop:
             from ...ui.desktop import show
 
@@ -89,7 +86,7 @@ def _serve(
         else:
             if opened and not (has_screen() and webbrowser.open(url)):
                 say(f"no browser could be opened from here: open {url} in one")
-            blocks.block_thread()
+            ENDING.wait()
 
 
 def _remove_left_behind() -> None:
