@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[3] / "assets" / "page"
+from ...assets_folder import assets
+
+PAGE = assets() / "page"
 SCRIPTS = (
     *("core.js", "help.js", "keys.js", "place.js", "tray.js", "views.js"),
     *(f"training/{name}.js" for name in ("training", "pins", "evaluation", "mistakes")),
@@ -17,6 +18,8 @@ SCRIPTS = (
     *(f"map/drawing/{name}.js" for name in ("colours", "camera", "points", "density", "labels", "overlay", "picking", "picture", "style")),
     *(f"map/{name}.js" for name in ("gestures", "legend", "find", "side", "scene", "page")),
 )
+# Before all others, Gradio's too: they look at what the browser has kept.
+_FIRST = ("storage.js",)
 # What only the page needs: its stream of events and other languages; a result that is saved as a file of its own stays in English.
 _SERVED = ("stream.js", *(f"language/{name}.js" for name in ("translator", "choice", "page")))
 STYLES = ("studio.css", "cards.css", "help.css", "pairs/pairs.css", "training/pins.css", "changes/changed.css", "map/map.css")
@@ -181,7 +184,7 @@ def head(
         works: what can be cancelled, by the numbers of the events that do it.
     """
     told = json.dumps({"languages": languages or {}, "own": list(own), "poll": poll, "works": works or {}}, ensure_ascii=False)
-    safe = f"window.SB_PAGE = {told};\n{scripts()}\n{_joined(_SERVED)}".replace("</script", "<\\/script")
+    safe = f"{_joined(_FIRST)}\nwindow.SB_PAGE = {told};\n{scripts()}\n{_joined(_SERVED)}".replace("</script", "<\\/script")
     return f'<meta name="sb-plotly" content="{html.escape(plotly)}">\n<script>\n{safe}\n</script>'
 
 

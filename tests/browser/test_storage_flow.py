@@ -1,0 +1,84 @@
+"""Where the browser denies storage, as with cookies blocked or in the frame of another site, the page opens and works all the same."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from playwright.sync_api import Browser, expect
+
+from .pages import TABS, App
+
+# As Chromium does it: even a look at one of the two throws.
+DENIED = """for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, {
+  configurable: true, get() { throw new DOMException("Access is denied for this document.", "SecurityError"); } });
+Object.defineProperty(document, "cookie", { configurable: true, get: () => "", set: () => {} });"""
+TOLD = ".sb-unremembered"
+
+
+def test_every_tab_works_and_it_is_said_once_that_nothing_is_remembered(open_app: Callable[..., App]) -> None:
+    app = open_app()
+    app.page.add_init_script(DENIED)
+    app.reload()
+    note = app.page.locator(TOLD)
+    expect(note).to_have_count(1)
+    expect(note).to_contain_text("does not let the page keep anything")
+    note.get_by_role("button").click()
+    expect(note).to_have_count(0)
+    for title in TABS:
+        app.open_tab(title)
+        app.settle()
+    app.similarity.open()
+    app.similarity.compare()
+    app.search.open()
+    app.search.search("lost card")
+    expect(app.search.hits).to_contain_text("card")
+    app.page.get_by_label("Switch between light and dark").click()  # what is chosen lasts as long as the page
+    expect(note).to_have_count(0)
+
+
+def test_it_works_in_the_frame_of_another_site(chromium: Browser, app_url: str) -> None:
+    with framing(app_url) as site:
+        context = chromium.new_context(viewport={"width": 1280, "height": 900})
+        page = context.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.add_init_script(f"if (window !== top) {{ {DENIED} }}")
+        page.goto(site)
+        inside = page.frame_locator("iframe")
+        expect(inside.locator(TOLD)).to_have_count(1)
+        for title in TABS:
+            inside.get_by_role("tab", name=title, exact=True).first.click()
+        inside.get_by_role("tab", name="Search", exact=True).first.click()
+        inside.locator("#search-query textarea, #search-query input").first.fill("lost card")
+        inside.locator("#search-go").click()
+        expect(inside.locator("#search-hits")).to_contain_text("card")
+        context.close()
+        assert errors == []
+
+
+@contextmanager
+def framing(url: str) -> Iterator[str]:
+    """A page of another site (localhost is another than 127.0.0.1) with the app in a frame."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            content = f'<!doctype html><iframe src="{url}" style="width:100%;height:850px"></iframe>'.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://localhost:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
