@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import re
+import socket
+import ssl
 from collections.abc import Sequence
+from pathlib import Path
 
 _SHOWN_ROWS = 10
 _QUOTED = 80  # characters of what is quoted
@@ -12,6 +15,15 @@ _LONGEST = 4_000
 _QUOTE = re.compile(r"""(?<![\w=])(['"])([^\n]{121,}?)(\1(?!\w)|$)""", re.MULTILINE)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _IN_WORDS = re.compile(rf"(?:\[Errno|os error) (?:{'|'.join(map(str, _NO_ROOM))})[\])]|\b\d+ requested and \d+ written")
+_NO_MEMORY = re.compile(
+    r"out of memory|can't allocate memory|cannot allocate memory|could not create a primitive|bad_alloc|unable to allocate"
+    r"|can't start new thread",
+    re.IGNORECASE,
+)
+_ALLOCATION = re.compile(r"allocate (\d+(?:\.\d+)?) ?([KMG]i?B|bytes)?", re.IGNORECASE)
+# What a disk or its owner says no to; a file that is not there is caught where it is named.
+_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EIO}
+_DAMAGED = ("SafetensorError", "BadZipFile", "BadGzipFile", "ArrowInvalid")
 _WORD = re.compile(r"\S{501,}")
 
 
@@ -88,10 +100,69 @@ def is_disk_full(error: BaseException) -> bool:
     return in_words and _IN_WORDS.search(str(error)) is not None
 
 
-def plainly(error: Exception) -> StudioError | None:
-    """What is said to whoever cannot look at this machine where its disk is full or its memory used up; ``None`` of other errors."""
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether ``error`` says that the memory is used up: Python's own, or what torch, oneDNN, C++ and the system call it."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    # torch.OutOfMemoryError is a RuntimeError, and says so.
+    return isinstance(error, RuntimeError | OSError) and _NO_MEMORY.search(str(error)) is not None
+
+
+def plainly(error: BaseException, *, place: bool = False) -> StudioError | None:
+    """What is said of an error of the machine rather than of this program; ``None`` of any other.
+
+    The one place where such errors are told apart: memory, disk, permissions, the network, damaged files.
+
+    Args:
+        place: name the file, as for whoever sits at this machine; visitors of a page are not told its paths.
+    """
+    where = _place(error) if place else ""
     if is_disk_full(error):
-        return StudioError("the disk is full", "make room, then try again")
-    if isinstance(error, MemoryError):
-        return StudioError("there was not enough memory", "take less at once, or a smaller model")
+        return StudioError(f"the disk is full{f' ({where})' if where else ''}", "make room, then try again")
+    if is_out_of_memory(error):
+        return StudioError(_short_of_memory(error), "lower the batch size, take fewer rows, or choose a smaller model")
+    if isinstance(error, OSError) and error.errno in _REFUSED:
+        what = f"{where} cannot be used: {error.strerror}" if where else "a file of this machine cannot be used"
+        return StudioError(what, "check the path, who may write there, and the room on its disk")
+    if _is_network(error):
+        return StudioError(f"the network failed: {_first_line(error)}", "check the connection, then try again")
+    if type(error).__name__ in _DAMAGED:
+        return StudioError(f"a file is damaged: {_first_line(error)}", "fetch it again, or choose another one")
     return None
+
+
+def _place(error: BaseException) -> str:
+    return str(error.filename2 or error.filename or "") if isinstance(error, OSError) else ""
+
+
+def _short_of_memory(error: BaseException) -> str:
+    """How much was asked for, where the error says it, and how much there is."""
+    asked = _ALLOCATION.search(str(error))
+    if asked is None:
+        return "there was not enough memory"
+    unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get((asked[2] or "b")[0].upper(), 1)
+    free = _free_memory()
+    more = f"{float(asked[1]) * unit / 1e9:,.1f}"
+    if not free:
+        return f"there was not enough memory: {more} GB more were needed"
+    return f"there was not enough memory: {more} GB more were needed, and {free / 1e9:,.1f} GB were free"
+
+
+def _free_memory() -> int:
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as lines:
+            return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        return 0
+
+
+def _is_network(error: BaseException) -> bool:
+    if isinstance(error, ConnectionError | socket.gaierror | ssl.SSLError) and not isinstance(error, BrokenPipeError):
+        return True
+    family = type(error).__module__.partition(".")[0]
+    return family in ("httpx", "httpx2", "httpcore", "requests", "urllib3") and not isinstance(error, ValueError)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__

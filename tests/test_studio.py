@@ -441,3 +441,19 @@ def test_who_waits_for_a_corpus_that_another_encodes_hears_how_far_it_is(studio:
     second.clear()
     studio.explore.search(other, "red", 1, progress=late)
     assert second == [], "there is nothing to wait for any more"
+
+
+def test_what_cannot_be_done_is_refused_before_anything_is_encoded(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sbert_studio.explore.groups.clustering import ClusterParams
+
+    monkeypatch.setattr(type(studio.explore), "_vectors", lambda *_: pytest.fail("something was encoded"))
+    many = ClusterParams(method="kmeans", count=900)
+    refused: list[tuple[Callable[[], object], str]] = [
+        (lambda: studio.explore.mine(corpus, 10**9), "top is"),
+        (lambda: studio.explore.map(corpus, clusters=many), "900 clusters"),
+        (lambda: studio.explore.search(corpus, "x" * 200_000), "200,000 characters"),
+        (lambda: studio.explore.similarity("x" * 200_000, "y"), "200,000 characters"),
+    ]
+    for work, words in refused:
+        with pytest.raises(StudioError, match=words):
+            work()

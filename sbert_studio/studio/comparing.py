@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..data.tables import Table
     from ..encoders.base import Encoder
+    from ..encoders.prompts import Role
     from .reading import Reading
     from .services import Services
 
 
 _WORST, _MOST_RESAMPLED = 20, 20_000
+_LONGEST = 100_000  # characters of a text that is typed
 
 
 class Comparing(Part):
@@ -77,13 +79,23 @@ class Comparing(Part):
         return np.asarray(np.clip(vectors @ vectors.T, -1, 1))
 
     def encode(
-        self, texts: Sequence[str] | Corpus, model: str | None = None, precision: str = "float32", progress: Progress | None = None
+        self,
+        texts: Sequence[str] | Corpus,
+        model: str | None = None,
+        precision: str = "float32",
+        progress: Progress | None = None,
+        *,
+        role: Role = "plain",
     ) -> Encoded:
-        """Texts as vectors, past the cache, with the time it took; of a corpus a vector for each row of its file (see :class:`Encoded`)."""
+        """Texts as vectors, past the cache, with the time it took; of a corpus a vector for each row of its file (see :class:`Encoded`).
+
+        Args:
+            role: what the texts are, for a model with prompts.
+        """
         from ..data.accounts import RowAccount
 
         chosen, why = self.catalog.precision(precision)
-        encoder = self.catalog.load(model or self.settings.default_model, chosen)
+        encoder = self.catalog.load(model or self.settings.default_model, chosen).for_role(role)
         found = texts if isinstance(texts, Sequence) else texts.texts
         if not found:
             raise StudioError("there is no text to encode", "check the file and its column")
@@ -103,6 +115,8 @@ class Comparing(Part):
         precision: str = "float32",
         progress: Progress | None = None,
         tell: Callable[[str], None] | None = None,
+        *,
+        role: Role = "plain",
     ) -> FileEncoded:
         """The texts of a file as vectors in the ``.npy`` file ``out``, written as they come; see :mod:`sbert_studio.scale.mapped`.
 
@@ -110,11 +124,12 @@ class Comparing(Part):
 
         Args:
             tell: told in words what is there already, and what is kept where this is stopped.
+            role: as :meth:`encode`.
         """
         from ..scale.mapped import Made, write_vectors
 
         chosen, why = self.catalog.precision(precision)
-        encoder = self.catalog.load(model or self.settings.default_model, chosen)
+        encoder = self.catalog.load(model or self.settings.default_model, chosen).for_role(role)
         done = write_vectors(out, Made.of(found, encoder, chosen), found, encoder, progress, tell)
         nan = tuple(np.setdiff1d(np.arange(found.rows), found.places).tolist())
         rate, notes = done.encoded / max(done.seconds, 1e-9), self.reading_notes(found.texts, model)
@@ -162,16 +177,19 @@ class Comparing(Part):
         said = (*corpus.repeats(), *kept_as_texts(corpus.notes))
         return (*said, *self.language_notes(corpus, model), *self._unknown(corpus, encoder))
 
-    def _encoder(self, model: str | None) -> Encoder:
-        return self.catalog.load(model or self.settings.default_model)
+    def _encoder(self, model: str | None, role: Role = "symmetric") -> Encoder:
+        return self.catalog.load(model or self.settings.default_model).for_role(role)
 
 
 def given(text: str, which: str) -> str:
-    """The text, which must not be empty; ``which`` names it.
+    """The text, which must be neither empty nor a whole book; ``which`` names it.
 
     Raises:
         StudioError: it is.
     """
+    if len(text) > _LONGEST:
+        what = f"the query has {len(text):,} characters" if which == "query" else f"the {which} text has {len(text):,} characters"
+        raise StudioError(what, f"at most {_LONGEST:,} are compared; upload long texts as a file")
     if not text.strip():
         raise StudioError(f"the {which} text is empty" if which != "query" else "the query is empty", "write a few words")
     return text

@@ -69,7 +69,7 @@ class Exploring(Relating):
         only = None if among is None else np.unique(np.asarray(among, np.int64))
         if only is not None and len(only) and not (only[0] >= 0 and only[-1] < len(corpus)):
             raise StudioError("a row is not in the corpus", f"choose rows from 0 to {len(corpus) - 1}")
-        encoder = None if mode == "lexical" else self._encoder(model)
+        encoder = None if mode == "lexical" else self._encoder(model, "document")
         semantic = None if encoder is None else self._semantic(corpus, encoder, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus, progress)
         reader = self._reader(rerank)
@@ -79,7 +79,8 @@ class Exploring(Relating):
         rankings: list[list[Hit]] = []
         recall = None
         if encoder is not None and semantic is not None:
-            by_meaning = semantic.find(finite(encoder.encode([query]))[0], depth, only)
+            asks = self._encoder(model, "query")
+            by_meaning = semantic.find(finite(asks.encode([query]))[0], depth, only)
             rankings, recall = [by_meaning.hits], by_meaning.recall
         if lexical:
             rankings.append(lexical.search(query, depth, only))
@@ -119,11 +120,11 @@ class Exploring(Relating):
             comparing: told of pairs compared; where not all are, about how many there will be is known better once their lists are there.
         """
         from ..explore.mining.approximate import EXACT_BELOW, nearly_most_similar_pairs
-        from ..explore.mining.closest import most_similar_pairs
+        from ..explore.mining.closest import most_similar_pairs, require_top
 
         if len(corpus.texts) < 2:
             raise StudioError("the corpus has fewer than two texts", "add texts to compare")
-        _at_least_one(top, "top")
+        require_top(top)
         encoder = self._encoder(model)
         vectors = self._vectors(corpus, encoder, progress)
         start = time.perf_counter()
@@ -163,13 +164,14 @@ class Exploring(Relating):
         Args:
             phase: asked, as each phase begins, whom to tell its progress; in place of ``progress``, which hears of all of them.
         """
-        from ..explore.groups.clustering import ClusterParams, cluster
+        from ..explore.groups.clustering import ClusterParams, cluster, require_clusters
         from ..explore.groups.edits import NO_CLUSTER
         from ..explore.maps.projection import ProjectionParams, project
 
         def told(name: Phase) -> Progress | None:
             return progress if phase is None else phase(name)
 
+        require_clusters(clusters or ClusterParams(), len(corpus))
         encoder = self._encoder(model)
         vectors = self._vectors(corpus, encoder, told("encode"))
         base, kept = f"{corpus.digest}-{encoder.fingerprint}", self._services.neighbourhoods
@@ -202,16 +204,14 @@ class Exploring(Relating):
         return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
 
     def _reader(self, rerank: bool | str) -> PairScorer | None:
-        """The model to rank by; only that of the settings may be a folder where strangers reach the page.
+        """The model to rank by.
 
         Raises:
             StudioError: it cannot be read, or cannot rank.
         """
         if not rerank:
             return None
-        named = isinstance(rerank, str)
-        name = rerank if isinstance(rerank, str) else self.settings.reranker
-        reader = self.catalog.load_scorer(name, allow_folders=None if named else True)
+        reader = self.catalog.load_scorer(rerank if isinstance(rerank, str) else self.settings.reranker)
         if reader.labels > 1:
             raise StudioError(f"{reader.name} sorts pairs into classes and cannot rank", "choose a cross-encoder with a single score")
         return reader

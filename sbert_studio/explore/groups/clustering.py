@@ -88,8 +88,7 @@ def cluster(
     Raises:
         StudioError: more clusters than texts, or too many texts for average linkage.
     """
-    if params.count > len(vectors):
-        raise StudioError(f"{params.count} clusters of {len(vectors)} texts", "choose fewer clusters")
+    require_clusters(params, len(vectors))
     path = workspace.projection(f"{key_base}-{params.key}-{METHOD}")
     with _LOCKS[str(path)]:
         ids = load_array(path, (len(vectors),), np.int64)
@@ -98,6 +97,18 @@ def cluster(
             ids.flags.writeable = False
             store_array(path, ids)
     return _labelled(texts, ids)
+
+
+def require_clusters(params: ClusterParams, texts: int) -> None:
+    """Find out, before anything is encoded, whether so many texts can be grouped so.
+
+    Raises:
+        StudioError: there are more clusters than texts, or too many texts for average linkage.
+    """
+    if params.count > texts:
+        raise StudioError(f"{params.count} clusters of {texts} texts", "choose fewer clusters")
+    if params.method == "agglomerative":
+        grouping.require_linkable(texts)
 
 
 def divide(vectors: np.ndarray, texts: Sequence[str], params: ClusterParams) -> Clusters:

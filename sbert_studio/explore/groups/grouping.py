@@ -50,6 +50,17 @@ def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
     return np.asarray(found[index.search(np.ascontiguousarray(points), 1)[1][:, 0]])
 
 
+def require_linkable(rows: int) -> None:
+    """Raises:
+    StudioError: there are more than 20,000 rows.
+    """
+    if rows > _LINKAGE_ROWS:
+        raise StudioError(
+            f"agglomerative clustering compares every pair of texts, too many for {rows:,} texts",
+            f"choose hdbscan or kmeans, or a corpus of at most {_LINKAGE_ROWS:,} texts",
+        )
+
+
 def average_linkage(vectors: np.ndarray, progress: Progress | None = None) -> np.ndarray:
     """The tree of average linkage over cosine distances, (n - 1, 4) float64, as scipy's ``linkage`` describes it.
 
@@ -59,11 +70,7 @@ def average_linkage(vectors: np.ndarray, progress: Progress | None = None) -> np
     from scipy.cluster.hierarchy import linkage
 
     count = len(vectors)
-    if count > _LINKAGE_ROWS:
-        raise StudioError(
-            f"agglomerative clustering compares every pair of texts, too many for {count:,} texts",
-            f"choose hdbscan or kmeans, or a corpus of at most {_LINKAGE_ROWS:,} texts",
-        )
+    require_linkable(count)
     distances = np.empty(count * (count - 1) // 2)
     filled = 0
     for start, products in upper_blocks(unit(vectors)):

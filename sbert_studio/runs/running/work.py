@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...encoders.borrowed.gpu import lent
-from ...errors import DiskFull, StudioError, is_disk_full
+from ...errors import DiskFull, StudioError, is_disk_full, plainly
 from ...training.events import Event, Failed, Notice, to_json
 from ...workspace import Workspace
 from ..exports.tensorboard import TensorBoardLog
@@ -218,9 +218,8 @@ def _hint(error: Exception, run_id: str) -> str:
 
 def _plain(error: Exception) -> str:
     """What happened, in a sentence, for a person who did not write this program."""
-    if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
-        return "there was not enough memory; choose a smaller batch size or a smaller model"
-    if is_disk_full(error):
-        return "the disk is full"
+    known = plainly(error)
+    if known is not None:
+        return known.message if is_disk_full(error) else str(known).rstrip(".")
     first = str(error).strip().splitlines()
     return f"something unforeseen happened in the trainer ({type(error).__name__}{': ' + first[0][:200] if first else ''})"

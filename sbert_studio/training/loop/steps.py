@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...caches import give_back_holes
-from ...errors import StudioError
+from ...errors import StudioError, is_out_of_memory
 from ...objectives.cached import cached_backward
 from .ahead import Ahead
 from .parts import Parts
@@ -51,8 +51,8 @@ class Steps:
             self._sow(step)
             try:
                 return self._gradients(batch), notice
-            except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-                if not _out_of_memory(error):
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
                     raise
             for parameter in (*self._encoder.parameters(), *self._objective.parameters()):
                 parameter.grad = None
@@ -118,8 +118,3 @@ class Steps:
         seed = int(np.random.SeedSequence((self._seed, step, self._processes.rank)).generate_state(1, np.uint64)[0])
         # Where everything is on the CPU, its generator alone: to seed those of other devices costs half a millisecond of stack traces.
         (torch.default_generator if self._processes.device.type == "cpu" else torch).manual_seed(seed)
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    words = str(error).lower()
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "out of memory" in words or "can't allocate memory" in words
