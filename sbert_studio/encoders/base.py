@@ -14,6 +14,7 @@ from ..errors import StudioError
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
     from ..wordvectors.tokens import Coverage
+    from .prompts import Role
     from .text_tokens import TextTokens
 
 
@@ -48,6 +49,10 @@ class Encoder(ABC):
     @abstractmethod
     def fingerprint(self) -> str:
         """16 hex digits that change with the weights, the configuration and the precision."""
+
+    def for_role(self, role: Role) -> Encoder:
+        """This encoder, as it reads texts of a role: with the prompt that the model has for it, and a fingerprint of its own."""
+        return self
 
     @property
     def memory(self) -> int:

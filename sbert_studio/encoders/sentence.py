@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import hashlib
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -21,6 +23,7 @@ from .lora.beside import write_head
 from .modules.base import Module
 from .modules.dense import Dense
 from .modules.pooling import Pooling
+from .prompts import prompt_for
 from .rows import TextRows
 from .storage.card import model_card
 from .storage.config import EncoderConfig
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..data.progress import Progress, ShouldStop
     from .borrowed.encoding import Elsewhere
+    from .prompts import Role
     from .storage.card import CardFacts
 
 
@@ -56,6 +60,9 @@ class SentenceEncoder(Trainable, Encoder):
         note: a sentence that lists should show.
 
     Attributes:
+        prompts: what may be put before a text, by name.
+        measure: by which the model's vectors are meant to be compared (``similarity_fn_name``).
+        cut: how many components of a vector are kept (``truncate_dim``); None: all.
         elsewhere: who encodes many texts on a GPU that is lent, where there is one.
         unpads: whether it encodes texts one behind the other, without padding.
     """
@@ -82,6 +89,9 @@ class SentenceEncoder(Trainable, Encoder):
         self.name, self.base, self.note = name, base, note
         self.precision = "float32"
         self.prompts: dict[str, str] = {}
+        self.measure = "cosine"
+        self.cut: int | None = None
+        self._readers: dict[str, SentenceEncoder] = {}
         self.backbone = backbone
         self.tokens = tokens
         self.hidden_size = hidden_size
@@ -126,6 +136,11 @@ class SentenceEncoder(Trainable, Encoder):
         return all(layer.portable for layer in self.layers)
 
     @property
+    def pools(self) -> bool:
+        """Whether its folder lists a module that pools; a table of tokens is averaged by itself there."""
+        return True
+
+    @property
     def layers(self) -> list[Module]:
         """What maps the pooled vector, most often Dense layers; none where there is no projection."""
         return [layer for layer in self.projection or () if isinstance(layer, Module)]
@@ -136,7 +151,7 @@ class SentenceEncoder(Trainable, Encoder):
         width = self.hidden_size * len(self.pooling.modes)
         for layer in self.layers:
             width = layer.width(width)
-        return width
+        return width if self.cut is None else min(width, self.cut)
 
     @property
     def max_length(self) -> int:
@@ -154,7 +169,7 @@ class SentenceEncoder(Trainable, Encoder):
             activation=next((layer.activation_name for layer in reversed(layers) if isinstance(layer, Dense)), "gelu"),
             max_length=self.max_length,
             prompt=self.tokens.prompt,
-            include_prompt=not self.pooling.skip,
+            include_prompt=not self.pooling.skips_prompt,
         )
 
     @property
@@ -163,8 +178,10 @@ class SentenceEncoder(Trainable, Encoder):
         return self._frozen_fingerprint or self._digest()
 
     def _digest(self) -> str:
-        settings = repr((dataclasses.astuple(self.config), self.precision, *_METHODS.get(self.precision, ()))).encode()
-        told = [layer for layer in self.layers if isinstance(layer, Dense)][-1:]  # by the configuration, which knows one activation
+        cut = () if self.cut is None else ("cut", self.cut)
+        settings = repr((dataclasses.astuple(self.config), self.precision, *_METHODS.get(self.precision, ()), *cut)).encode()
+        # By the configuration, which knows one activation.
+        told = [layer for layer in self.layers if isinstance(layer, Dense) and not layer.adds][-1:]
         layers = (repr(layer).encode() for layer in self.layers if layer not in told)
         return fingerprint_of(self, (settings, *self.identity(), *layers))
 
@@ -200,6 +217,7 @@ class SentenceEncoder(Trainable, Encoder):
             StudioError: the mode is unknown, or its width does not fit the projection.
         """
         pooling = Pooling(mode, self.pooling.skip)
+        pooling.skips_prompt = self.pooling.skips_prompt
         if self.projection is not None and len(pooling.modes) != len(self.pooling.modes):
             raise StudioError(f"pooling {mode!r} does not fit this model's projection", "choose one mode, or a new projection")
         self.pooling = pooling
@@ -288,7 +306,30 @@ class SentenceEncoder(Trainable, Encoder):
         """Pooled vectors (…, hidden_size · modes), projected and normalised: (…, dim) float32."""
         if self.projection is not None:
             vectors = self.projection(vectors).float()
-        return functional.normalize(vectors, dim=-1) if self.normalizes else vectors
+        found = functional.normalize(vectors, dim=-1) if self.normalizes else vectors
+        return found if self.cut is None else found[..., : self.cut]
+
+    def for_role(self, role: Role) -> SentenceEncoder:
+        """This encoder with another prompt: the weights are shared, so it is for inference alone."""
+        prompt = prompt_for(self.prompts, self.tokens.prompt, role)
+        if prompt == self.tokens.prompt:
+            return self
+        if prompt not in self._readers:
+            self._readers[prompt] = self._reader(prompt)
+        return self._readers[prompt]
+
+    def _reader(self, prompt: str) -> SentenceEncoder:
+        found = copy.copy(self)
+        # What is replaced in the copy must not be replaced here.
+        found._modules = dict(self._modules)
+        found._readers = {}
+        found.elsewhere = None  # it would be loaded by its name there, with its own prompt
+        found.read_with(prompt)
+        found._frozen_fingerprint = hashlib.sha256(f"{self.fingerprint} {prompt}".encode()).hexdigest()[:16]
+        return found
+
+    def read_with(self, prompt: str) -> None:
+        """Put ``prompt`` before every text from now on, where the family knows prompts."""
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
         """Vectors of ``texts``: (n, dim) float32, C order, row i for text i.

@@ -21,6 +21,7 @@ from .fingerprint import identity_of
 from .lean.base import LeanNetwork
 from .lean.reading import reopen
 from .lora.adapter import merged
+from .modules.pooling import Pooling
 from .runtime import quantized
 from .sentence import SentenceEncoder
 from .storage.saving import save_tokenizer
@@ -61,7 +62,8 @@ class TransformerEncoder(SentenceEncoder):
         self._arguments = frozenset(inspect.signature(backbone.forward).parameters)
         # RoBERTa and its kin number the real tokens themselves, from their padding id.
         self._own_positions = getattr(getattr(backbone, "embeddings", None), "padding_idx", None) is not None
-        if not config.include_prompt:
+        self.pooling.skips_prompt = not config.include_prompt
+        if self.pooling.skips_prompt:
             self.pooling.skip = length_of_prompt(self.tokens)
         # BERT's pooler is kept for the folder's sake, but nothing reads it: a gradient would never reach it.
         if getattr(backbone, "pooler", None) is not None:
@@ -76,6 +78,13 @@ class TransformerEncoder(SentenceEncoder):
     def limit(self, max_length: int | None) -> None:
         """Read ``max_length`` tokens of a text from now on, or as many as the backbone can if that is fewer (or None)."""
         self.tokens = Tokens(self.tokenizer, capped(max_length, self.backbone, self.tokenizer), self.tokens.prompt)
+
+    def read_with(self, prompt: str) -> None:
+        """Put ``prompt`` before every text from now on; it is pooled with the text where the model has it so."""
+        self.tokens = Tokens(self.tokenizer, self.max_length, prompt)
+        if self.pooling.skips_prompt:
+            self.pooling = Pooling(self.pooling.mode, length_of_prompt(self.tokens))
+            self.pooling.skips_prompt = True
 
     def convert(self, precision: str) -> None:
         """Put the backbone's weights into ``precision``."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from ..errors import StudioError
 from .modules import Module
 from .modules.recurrent import RECURRENT
+from .modules.static_embedding import StaticEmbedding, StaticTokens
 from .modules.word_embeddings import WordEmbeddings
 from .sentence import SentenceEncoder
 
@@ -34,7 +35,9 @@ class WordNetwork(nn.Module):
         recurrent: what reads the vectors one after the other, or None.
     """
 
-    def __init__(self, embeddings: WordEmbeddings, weights: Module | None = None, recurrent: Module | None = None) -> None:
+    def __init__(
+        self, embeddings: WordEmbeddings | StaticEmbedding, weights: Module | None = None, recurrent: Module | None = None
+    ) -> None:
         super().__init__()
         self.embeddings, self.weights, self.recurrent = embeddings, weights, recurrent
 
@@ -114,7 +117,9 @@ class WordEncoder(SentenceEncoder):
     backbone: WordNetwork
 
     def __init__(self, network: WordNetwork, config: EncoderConfig, *, name: str = "", base: str | None = None, note: str = "") -> None:
-        super().__init__(network, WordIds(network.embeddings), network.width(), config, name=name, base=base, note=note)
+        table = network.embeddings
+        tokens = StaticTokens(table) if isinstance(table, StaticEmbedding) else WordIds(table)
+        super().__init__(network, tokens, network.width(), config, name=name, base=base, note=note)
         if config.max_length is not None:
             self.limit(config.max_length)
         self.eval()
@@ -135,7 +140,16 @@ class WordEncoder(SentenceEncoder):
         """
         modes, network = set(self.pooling.modes), self.backbone
         other = set() if network.weights is None else {"weighted_mean"} if network.recurrent is None else _MEANS
+        if isinstance(network.embeddings, StaticEmbedding) and self.pools:
+            return False
         return super().portable and all(module.portable for module in network.listed) and not modes & {"cls", *other}
+
+    @property
+    def pools(self) -> bool:
+        """Not where the table of tokens is averaged by itself."""
+        network = self.backbone
+        alone = isinstance(network.embeddings, StaticEmbedding) and network.recurrent is None and network.weights is None
+        return not alone or self.pooling.mode != "mean"
 
     def limit(self, max_length: int | None) -> None:
         """Read ``max_length`` words of a text from now on; of None, as many as before."""
@@ -177,8 +191,11 @@ class WordEncoder(SentenceEncoder):
 
     def identity(self) -> Iterator[bytes]:
         """The modules and the words."""
-        words = self.backbone.embeddings.words
         yield repr([(module.name, module.width(0)) for module in self.backbone.listed]).encode()
+        if isinstance(self.backbone.embeddings, StaticEmbedding):
+            yield self.backbone.embeddings.tokenizer.to_str().encode()
+            return
+        words = self.backbone.embeddings.words
         yield json.dumps([words.words, sorted(words.stop_words), words.lowercase]).encode()
 
     def adapt(self, settings: LoraSettings) -> None:
@@ -189,9 +206,10 @@ class WordEncoder(SentenceEncoder):
         """
         raise StudioError("a model of word vectors has no attention that adapters could sit in", "tune it with the method full")
 
-    def coverage(self, texts: Sequence[str]) -> Coverage:
-        """How many words of ``texts`` the table knows."""
-        return self.backbone.embeddings.words.coverage(texts)
+    def coverage(self, texts: Sequence[str]) -> Coverage | None:
+        """How many words of ``texts`` the table knows; None of a table of tokens, which has parts of every word."""
+        table = self.backbone.embeddings
+        return None if isinstance(table, StaticEmbedding) else table.words.coverage(texts)
 
     def write_input(self, folder: Path) -> list[tuple[str, str]]:
         """The table in ``folder`` itself, what follows it in folders of its own."""

@@ -104,7 +104,7 @@ class Changing(Growing):
         """The nearest texts of words that somebody has typed."""
         found = []
         for encoder in encoders:
-            hits = self._semantic(corpus, encoder).search_many(finite(encoder.encode(list(queries))), k)
+            hits = self._semantic(corpus, encoder).search_many(finite(encoder.for_role("query").encode(list(queries))), k)
             found.append([tuple((hit.row, hit.score) for hit in own) for own in hits])
         return [QueryChange(query, None, *near) for query, *near in zip(queries, *found, strict=True)]
 

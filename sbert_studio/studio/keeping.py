@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,7 @@ class Keeper:
 
     def look(self, now: datetime | None = None) -> None:
         """Do once what there is to do; what of the machine hinders it, such as a full disk, is logged once until it changes."""
-        now = now or datetime.now(timezone.utc)
+        now = now or datetime.now(UTC)
         troubles: dict[str, None] = {}
         for task in (
             lambda: self._end_long(now),

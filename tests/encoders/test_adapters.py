@@ -18,6 +18,7 @@ from sbert_studio.encoders.transformer import TransformerEncoder
 from sbert_studio.errors import StudioError
 from sbert_studio.training.prepare import put_adapter, reshape
 from sbert_studio.training.spec import TrainSpec
+from sbert_studio.workspace import Workspace
 
 from .tiny import TEXTS, tiny_encoder
 
@@ -202,3 +203,21 @@ def test_settings_that_are_not_those_of_the_adapter_are_refused(tmp_path: Path, 
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | values), encoding="utf-8")
     with pytest.raises(StudioError, match="does not fit"):
         load_adapter(tiny_encoder("bert"), tmp_path / "adapter")
+
+
+def test_an_adapter_finds_its_base_in_a_folder_here_and_says_what_is_missing_elsewhere(tmp_path: Path) -> None:
+    encoder = trained("bert")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    tiny_encoder("bert").save(tmp_path / "base")
+    path = tmp_path / "adapter" / "adapter_config.json"
+    catalog = Catalog(Workspace(tmp_path / "home"), device="cpu")
+
+    def named(base: str) -> None:
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": base}))
+
+    named(str(tmp_path / "base"))
+    np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(TEXTS), encoder.encode(TEXTS), atol=1e-5)
+    named("/home/somebody/models/base")
+    with pytest.raises(StudioError, match="adapter alone") as refused:
+        catalog.load_fresh(str(tmp_path / "adapter"))
+    assert "base_model_name_or_path" in refused.value.hint

@@ -7,12 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from sbert_studio.encoders.modules import MODULES, Module
 from sbert_studio.encoders.modules.dense import Dense
+from sbert_studio.encoders.modules.layer_norm import LayerNorm
 from sbert_studio.encoders.modules.normalize import Normalize
 from sbert_studio.encoders.modules.pooling import Pooling
 from sbert_studio.encoders.modules.recurrent import GRU, LSTM, RNN, Recurrent
+from sbert_studio.encoders.modules.static_embedding import StaticEmbedding
 from sbert_studio.encoders.modules.word_embeddings import WordEmbeddings
 from sbert_studio.encoders.modules.word_weights import WordWeights
 from sbert_studio.errors import StudioError
@@ -24,7 +28,10 @@ CASES: list[tuple[Module, int]] = [
     (Pooling("cls+mean"), 12),
     (Pooling("mean+cls"), 12),
     (Dense(WIDTH, 3, "tanh"), 3),
+    (Dense(WIDTH, WIDTH, "silu", residual=True), WIDTH),
     (Normalize(), WIDTH),
+    (LayerNorm(WIDTH), WIDTH),
+    (StaticEmbedding(Tokenizer(WordLevel({"rain": 0, "sun": 1, "snow": 2})), torch.arange(3.0 * WIDTH).reshape(3, WIDTH)), WIDTH),
     (WORDS, WIDTH),
     (WordWeights(WORDS.words.words, np.arange(4.0)), WIDTH),
     (RNN(WIDTH, 4), 4),
@@ -46,7 +53,7 @@ def test_a_module_is_read_as_it_was_written(module: Module, width: int, tmp_path
     given: tuple[torch.Tensor, ...] = (torch.randn(2, WIDTH),)
     if isinstance(module, Pooling | Recurrent):
         given = (torch.randn(2, 5, WIDTH), MASK)
-    elif isinstance(module, WordEmbeddings | WordWeights):
+    elif isinstance(module, WordEmbeddings | WordWeights | StaticEmbedding):
         given = (torch.tensor([[1, 3, 0], [2, 2, 1]]),)
     found = module(*given)
     assert torch.equal(read(*given), found)

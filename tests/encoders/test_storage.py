@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as peer
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import Whitespace
 
 from sbert_studio.encoders.modules.dense import ACTIVATIONS
 from sbert_studio.encoders.modules.pooling import POOLINGS
 from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.peek import peek
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.storage.saving import save_folder
 from sbert_studio.errors import StudioError
 
-from .tiny import BACKBONES, TEXTS, tiny_encoder
+from .tiny import BACKBONES, TEXTS, WORDS, tiny_encoder
 
 
 def peer_vectors(folder: Path, texts: list[str]) -> np.ndarray:
@@ -60,15 +65,29 @@ def test_every_activation_of_a_projection_is_written_and_read(activation: str, t
 
 
 @pytest.mark.parametrize("modes", [("mean",), ("cls", "max"), ("mean", "cls"), ("lasttoken", "weightedmean")])
-@pytest.mark.parametrize("extras", [["dense", "normalize"], ["dense", "dense"], ["normalize"], []])
+@pytest.mark.parametrize(
+    "extras",
+    [
+        ["dense", "normalize"],
+        ["dense", "dense"],
+        ["normalize"],
+        [],
+        ["normalize", "dense"],
+        ["norm", "silu", "norm", "normalize"],
+        ["skip"],
+    ],
+)
 def test_a_folder_of_sentence_transformers_opens_here(modes: tuple[Any, ...], extras: list[str], tmp_path: Path) -> None:
     tiny_encoder().save(tmp_path / "plain")
     width = 32 * len(modes)
     built: list[Any] = [peer.Transformer(str(tmp_path / "plain"), max_seq_length=20), peer.Pooling(32, modes)]
     for extra in extras:
-        if extra == "dense":
-            built.append(peer.Dense(width, 10, activation_function=torch.nn.Tanh()))
+        if extra in ("dense", "silu", "skip"):
+            activation = torch.nn.SiLU() if extra == "silu" else torch.nn.Tanh()
+            built.append(peer.Dense(width, 10, activation_function=activation, use_residual=extra == "skip"))
             width = 10
+        elif extra == "norm":
+            built.append(peer.LayerNorm(width))
         else:
             built.append(peer.Normalize())
     model = SentenceTransformer(modules=built, device="cpu")
@@ -76,9 +95,54 @@ def test_a_folder_of_sentence_transformers_opens_here(modes: tuple[Any, ...], ex
     expected = np.asarray(model.encode(TEXTS))
     ours = load_folder(tmp_path / "theirs")
     np.testing.assert_allclose(ours.encode(TEXTS), expected, atol=1e-5)
-    assert ours.max_length == 20 and ours.normalizes == ("normalize" in extras)
+    assert ours.max_length == 20 and ours.normalizes == (extras[-1:] == ["normalize"])
     ours.save(tmp_path / "back")
     np.testing.assert_allclose(peer_vectors(tmp_path / "back", TEXTS), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("extras", [[], ["normalize"], ["dense", "normalize"]])
+def test_a_table_of_tokens_of_sentence_transformers_opens_here(extras: list[str], tmp_path: Path) -> None:
+    tokenizer = Tokenizer(WordPiece({word: place for place, word in enumerate(["[PAD]", "[UNK]", *WORDS, "##s"])}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    rows = torch.randn(tokenizer.get_vocab_size(), 8, generator=torch.Generator().manual_seed(1))
+    built: list[Any] = [peer.StaticEmbedding(tokenizer, embedding_weights=rows)]
+    built += [peer.Dense(8, 5) if extra == "dense" else peer.Normalize() for extra in extras]
+    model = SentenceTransformer(modules=built, device="cpu")
+    model.save(str(tmp_path / "theirs"))
+    expected, texts = np.asarray(model.encode(TEXTS)), list(TEXTS)
+    ours = load_folder(tmp_path / "theirs")
+    np.testing.assert_allclose(ours.encode(texts), expected, atol=1e-6)
+    info = peek(tmp_path / "theirs")
+    assert (info.dim, info.pooling, info.damaged) == (expected.shape[1], "mean", "")
+    assert ours.portable and ours.coverage(texts) is None and ours.tokens.unread(["the cats", "zebra"]) == 1 / 4
+    ours.save(tmp_path / "back")
+    np.testing.assert_allclose(peer_vectors(tmp_path / "back", texts), expected, atol=1e-6)
+    np.testing.assert_allclose(load_folder(tmp_path / "back").encode(texts), expected, atol=1e-6)
+    assert load_folder(tmp_path / "back").fingerprint == ours.fingerprint
+
+
+def test_a_quantised_table_of_model2vec_opens_here(tmp_path: Path) -> None:
+    tokenizer = Tokenizer(WordPiece({word: place for place, word in enumerate(["[PAD]", "[UNK]", *WORDS])}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    size = tokenizer.get_vocab_size()
+    tensors = {
+        "embeddings": torch.randn(10, 8, generator=torch.Generator().manual_seed(1)).half(),
+        "mapping": torch.arange(size) % 10,
+        "weights": torch.linspace(0.1, 2, size),
+    }
+    save_file(tensors, tmp_path / "model.safetensors")
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    listed = [{"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}]
+    (tmp_path / "modules.json").write_text(json.dumps(listed))
+    np.testing.assert_allclose(load_folder(tmp_path).encode(TEXTS), peer_vectors(tmp_path, TEXTS), atol=1e-3)
+
+
+def test_a_pointer_of_git_lfs_is_called_one(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 90868376\n")
+    with pytest.raises(StudioError, match="pointer of Git LFS") as caught:
+        load_folder(folder)
+    assert "git lfs pull" in caught.value.hint
 
 
 def test_default_prompts_are_kept(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from torch import nn
 from ...registry import Registry
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 WORDS, WEIGHTS, READER, POOLING, VECTORS, LENGTH = range(6)

@@ -12,7 +12,7 @@ from ...workspace import write_json
 from .base import LENGTH, MODULES, Module
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 @MODULES.register("Normalize")

@@ -15,7 +15,7 @@ from ..storage.backbone import read_json
 from .base import MODULES, POOLING, Module
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt_len")
 # Where a folder asks for several at once, their vectors stand side by side: "cls+mean".
@@ -84,7 +84,7 @@ class Pooling(Module):
 
     def write(self, folder: Path, inputs: int) -> None:
         """The old keys; the new ones only where several modes stand in an order that the old ones cannot express."""
-        write_json(folder / "config.json", _settings(self.modes, inputs) | ({"include_prompt": False} if self.skip else {}))
+        write_json(folder / "config.json", _settings(self.modes, inputs) | ({"include_prompt": False} if self.skips_prompt else {}))
 
     def width(self, inputs: int) -> int:
         """One width for each mode."""

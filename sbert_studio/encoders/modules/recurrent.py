@@ -16,7 +16,7 @@ from .base import MODULES, READER, Module
 from .weights import load_weights, read_weights, require_shape, write_weights
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 RECURRENT: dict[str, type[Recurrent]] = {}

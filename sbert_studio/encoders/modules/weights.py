@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from torch import Tensor, nn
@@ -13,8 +13,11 @@ from ..storage.backbone import damaged, require_finite, require_safetensors
 _FILE = "model.safetensors"
 
 
-def read_weights(folder: Path) -> dict[str, Tensor]:
+def read_weights(folder: Path, whole_numbers: Sequence[str] = ()) -> dict[str, Tensor]:
     """The tensors of ``model.safetensors``, in float32.
+
+    Args:
+        whole_numbers: the names of tensors that may hold such; they stay as they are.
 
     Raises:
         StudioError: the file is missing or damaged, or a pickle stands in its place; or a tensor holds whole numbers, as a compressed
@@ -28,8 +31,10 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         found = load_file(folder / _FILE)
     except (OSError, SafetensorError) as error:
         raise damaged(folder / _FILE) from error
-    require_finite(found, folder / _FILE)
-    return {key: tensor.float() for key, tensor in found.items()}
+    kept = {key: tensor for key, tensor in found.items() if key in whole_numbers}
+    rest = {key: tensor for key, tensor in found.items() if key not in whole_numbers}
+    require_finite(rest, folder / _FILE)
+    return {**kept, **{key: tensor.float() for key, tensor in rest.items()}}
 
 
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor], folder: Path) -> None:

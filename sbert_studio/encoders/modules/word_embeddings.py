@@ -18,7 +18,7 @@ from .base import MODULES, WORDS, Module
 from .weights import read_weights, table_of, write_weights
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
     from ...wordvectors.vectors import WordVectors
 

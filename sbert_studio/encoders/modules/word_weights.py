@@ -17,7 +17,7 @@ from .base import MODULES, WEIGHTS, Module
 from .weights import load_weights, read_weights, table_of, write_weights
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 @MODULES.register("WordWeights")

@@ -23,6 +23,7 @@ _LAYERS = "num_hidden_layers"
 _COUNTS = (_LAYERS, "num_attention_heads", "hidden_size")
 _OF_LAYER = re.compile(r"(?:^|.*?\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
 _FLOATS = ("F64", "F32", "F16", "BF16")
+_POINTER_BYTES = 64  # of a file that Git LFS puts in the place of another, a line of text
 _UNCOMPRESSED = "take the uncompressed model"
 _TWO_HALVES = ("t5", "mt5", "umt5")
 
@@ -80,7 +81,20 @@ def reading(name: str, folder: Path) -> Iterator[None]:
 
 def damaged(path: Path) -> StudioError:
     """What is said of a model's file that cannot be read."""
+    if _is_pointer(path):
+        return StudioError(
+            f"{path.parent.name}/{path.name} is a pointer of Git LFS, not the file itself",
+            "run `git lfs pull` in the folder that was cloned, or fetch it with `hf download`",
+        )
     return StudioError(f"the model's file {path.parent.name}/{path.name} is damaged", "copy the folder again")
+
+
+def _is_pointer(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(_POINTER_BYTES).startswith(b"version https://git-lfs")
+    except OSError:
+        return False
 
 
 def lacking(path: Path) -> StudioError:

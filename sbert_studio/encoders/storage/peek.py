@@ -72,9 +72,9 @@ def _info(folder: Path) -> ModelInfo:
         (str(module.get("type", "")).rsplit(".", 1)[-1], inside(folder, str(module.get("path", ""))))
         for module in read_json(folder / "modules.json", list, [])
     ]
-    of_words = bool(listed) and listed[0][0] == "WordEmbeddings"
+    of_words, static = (bool(listed) and listed[0][0] == kind for kind in ("WordEmbeddings", "StaticEmbedding"))
     main = transformer_folder(folder)
-    config = read_json(main / ("wordembedding_config.json" if of_words else "config.json"), dict)
+    config = read_json(main / ("wordembedding_config.json" if of_words else "config.json"), dict, {} if static else None)
     weights = sorted({path for place in (folder, *(path for _, path in listed)) for path in place.glob("*.safetensors")})
     if not weights:
         raise StudioError("its weights are gone")
@@ -82,8 +82,11 @@ def _info(folder: Path) -> ModelInfo:
     if is_cross_folder(folder):
         return ModelInfo(0, parameters, _length(folder, config), "", "pairs")
     text_config: dict[str, Any] = config.get("text_config") or config
-    dim = int(_shapes(main / "model.safetensors")["emb_layer.weight"][1]) if of_words else int(text_config.get("hidden_size") or 0)
-    pooling = ""
+    dim = int(text_config.get("hidden_size") or 0)
+    if of_words or static:
+        shapes = _shapes(main / "model.safetensors")
+        dim = int(next(shapes[name] for name in ("emb_layer.weight", "embedding.weight", "embeddings") if name in shapes)[1])
+    pooling = "mean" if static else ""
     for kind, path in listed:
         found = read_json(path / _RECURRENT.get(kind, "config.json"), dict, {})
         if kind in _RECURRENT:

@@ -14,6 +14,7 @@ from ..modules import MODULES, Module
 from ..modules.base import LENGTH, POOLING, READER, VECTORS, WEIGHTS, WORDS
 from ..modules.normalize import Normalize
 from ..modules.pooling import Pooling
+from ..modules.static_embedding import StaticEmbedding
 from ..modules.word_embeddings import WordEmbeddings
 from ..modules.word_weights import WordWeights
 from ..sentence import SentenceEncoder
@@ -28,6 +29,7 @@ _SETTINGS = tuple(
     f"sentence_{kind}_config.json" for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 _PLAIN_LENGTH = 512
+_MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 _PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
 
 
@@ -47,6 +49,7 @@ def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu"
         raise lacking(folder / "modules.json")
     with reading(name, folder):
         encoder = _load_modules(folder, name, frozen) if (folder / "modules.json").is_file() else _load_plain(folder, name, frozen)
+        _obey(encoder, folder)
     return encoder.to(device)
 
 
@@ -59,7 +62,8 @@ def _load_plain(folder: Path, name: str, frozen: bool) -> TransformerEncoder:
 def _load_modules(folder: Path, name: str, frozen: bool) -> SentenceEncoder:
     transformer, modules = _listed(folder, name)
     pooling = next((module for module in modules if isinstance(module, Pooling)), Pooling())
-    config = EncoderConfig(pooling.mode, any(isinstance(module, Normalize) for module in modules))
+    normalizes = bool(modules) and isinstance(modules[-1], Normalize)
+    config = EncoderConfig(pooling.mode, normalizes)
     encoder: SentenceEncoder
     if transformer is None:
         table, weights, recurrent = (_first(modules, stage) for stage in (WORDS, WEIGHTS, READER))
@@ -67,7 +71,8 @@ def _load_modules(folder: Path, name: str, frozen: bool) -> SentenceEncoder:
     else:
         encoder = _load_transformer(folder, transformer, replace(config, include_prompt=not pooling.skips_prompt), name, frozen)
     _require_widths(encoder, modules)
-    layers = [module for module in modules if module.stage == VECTORS]
+    # Vectors may be normalised between two layers as well.
+    layers = [module for module in (modules[:-1] if normalizes else modules) if module.stage in (VECTORS, LENGTH)]
     if layers:
         encoder.projection = nn.Sequential(*layers)
     return encoder
@@ -84,6 +89,27 @@ def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, na
     encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
     encoder.prompts = prompts
     return encoder
+
+
+def _obey(encoder: SentenceEncoder, folder: Path) -> None:
+    """Take over how the folder's vectors are meant to be cut and compared.
+
+    Raises:
+        StudioError: it asks for a cut or a measure that there is not.
+    """
+    general = read_json(folder / "config_sentence_transformers.json", dict, {})
+    cut, measure = general.get("truncate_dim"), general.get("similarity_fn_name") or "cosine"
+    if cut is not None and (type(cut) is not int or cut < 1):
+        raise StudioError(f"the model asks for vectors cut to {str(cut)[:40]!r}", "put a whole number into truncate_dim, or null")
+    if measure not in _MEASURES:
+        raise StudioError(
+            f"the model is to be compared by {str(measure)[:40]!r}, which is not known here", f"those that are: {', '.join(_MEASURES)}"
+        )
+    encoder.cut, encoder.measure = cut, measure
+    if measure not in ("cosine", "dot") or (measure == "dot" and not encoder.normalizes):
+        encoder.note = (
+            f"Made to be compared by {measure}; search, maps and pairs compare by the cosine here, and the other measures stand beside it."
+        )
 
 
 def _first(modules: list[Module], stage: int) -> Module | None:
@@ -106,7 +132,7 @@ def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
         elif kind != "Dropout":  # which does nothing at inference
             raise StudioError(
                 f"the model {name!r} holds a module {kind!r} at place {place}, which cannot be read here",
-                "models of Transformer (or WordEmbeddings, WordWeights, LSTM), Pooling, Dense and Normalize, in this order, can",
+                "models of Transformer (or StaticEmbedding, WordEmbeddings, WordWeights, LSTM), Pooling, Dense, LayerNorm, Normalize can",
             )
     if transformer is None and not modules:
         raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
@@ -133,14 +159,16 @@ def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:
 
 
 def _may_follow(kind: type[Module], before: list[type[Module]], transformer: bool) -> bool:
-    """Whether a module may stand behind others: each is of a later stage than the one before it, but that several may map vectors."""
+    """Whether a module may stand behind others: each is of a later stage than the one before; those that map vectors stand in any order."""
     if not before:
-        return kind is Pooling if transformer else kind is WordEmbeddings
-    if kind.stage > POOLING and Pooling not in before:
+        return kind is Pooling if transformer else kind in (WordEmbeddings, StaticEmbedding)
+    if kind.stage > POOLING:
+        if kind.stage == LENGTH and kind is not Normalize:  # an encoder has it as a part of its own
+            return False
+        return Pooling in before or before[0] is StaticEmbedding
+    if kind.stage == POOLING and kind is not Pooling:
         return False
-    if kind.stage in (POOLING, LENGTH) and kind not in (Pooling, Normalize):  # an encoder has these as parts of its own
-        return False
-    return kind.stage > before[-1].stage or kind.stage == before[-1].stage == VECTORS
+    return kind.stage > before[-1].stage
 
 
 def inside(folder: Path, relative: str) -> Path:

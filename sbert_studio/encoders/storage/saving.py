@@ -52,7 +52,8 @@ def write_modules(encoder: SentenceEncoder, part: Path) -> None:
     """
     if encoder.precision != "float32":
         raise StudioError(f"a model in {encoder.precision} cannot be saved", "load it in float32")
-    behind: list[Module] = [encoder.pooling, *encoder.layers, *([Normalize()] if encoder.normalizes else [])]
+    pooling = [encoder.pooling] if encoder.pools else []
+    behind: list[Module] = [*pooling, *encoder.layers, *([Normalize()] if encoder.normalizes else [])]
     modules, inputs = encoder.write_input(part), encoder.hidden_size
     for place, module in enumerate(behind, len(modules)):
         modules.append((f"{place}_{module.name}", module.name))
@@ -69,6 +70,10 @@ def write_modules(encoder: SentenceEncoder, part: Path) -> None:
     if encoder.prompts:
         default = next((key for key, value in encoder.prompts.items() if value and value == encoder.tokens.prompt), None)
         general |= {"prompts": encoder.prompts, "default_prompt_name": default}
+    if encoder.measure != "cosine":
+        general["similarity_fn_name"] = encoder.measure
+    if encoder.cut is not None:
+        general["truncate_dim"] = encoder.cut
     write_json(part / "config_sentence_transformers.json", general)
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ class FittedModel:
     @classmethod
     def new(cls, name: str, owner: str, kind: str, notes: tuple[str, ...] = ()) -> FittedModel:
         """One that is made now."""
-        created = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        created = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(f"words-{secrets.token_hex(5)}", name, owner, kind, created, notes)
 
     def to_json(self) -> dict[str, Any]:

@@ -120,6 +120,7 @@ class Fitting(Part):
         encoder = averaged(vectors, texts, weighting=weighting, common=common, normalize=weighted, progress=averaging)
         seconds = time.perf_counter() - began
         found = encoder.coverage(texts)
+        assert found is not None  # it is a table of words
         why = "they are too rare" if learner is not None else "the table does not know them"
         left = f"{found.unknown:,} of {found.known + found.unknown:,} words of the texts have no vector: {why}"
         notes = (left,) if found.unknown else ()
@@ -167,7 +168,7 @@ class Fitting(Part):
         begin("writing", "")
         notes = (encoder.note,)
         facts = CardFacts(title=encoder.name, base_model=encoder.base, tags=("static-embeddings",))
-        words = len(encoder.backbone.embeddings.words) - 1
+        words = len(encoder.tokens.words())
         written = self._written(encoder, out, owner, STATIC, notes, encoder.card(facts))
         return Fitted(written, STATIC, words, encoder.dim, len(texts), seconds, notes)
 

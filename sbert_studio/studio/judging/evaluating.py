@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ...data.progress import Progress
     from ...data.tables import Table
     from ...encoders.base import Encoder
+    from ...encoders.scorers.cross import CrossEncoder
+    from ...encoders.scorers.poly import PolyEncoder
     from ...evaluation.judging import Judged
     from ...evaluation.remembered import Remembered
     from ...evaluation.report import Report
@@ -153,7 +155,14 @@ class Evaluating(Judging):
         return found
 
     def _encoders(self, first: str) -> _Encoders:
-        return _Encoders(self.catalog.load_either, lambda: self._witness(first))
+        return _Encoders(self._alike, lambda: self._witness(first))
+
+    def _alike(self, name: str) -> Encoder | CrossEncoder | PolyEncoder:
+        """A model as it reads texts that are compared, with the prompt that it has for them."""
+        from ...encoders.base import Encoder
+
+        found = self.catalog.load_either(name)
+        return found.for_role("symmetric") if isinstance(found, Encoder) else found
 
     def _witness(self, first: str) -> tuple[str, Encoder]:
         found = untuned(lambda: self.store, self.workspace, self.catalog, first)
