@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import json
 import re
@@ -14,10 +15,12 @@ import gradio_client
 import httpx
 import pytest
 from pydantic import ConfigDict, TypeAdapter
-from tiny_studio import awaited, studio_at
+from tiny_studio import awaited, sentences, studio_at, write_pairs
 
+from sbert_studio.errors import StudioError
 from sbert_studio.ui import app
 from sbert_studio.ui.api.answers import ANSWERS, OPEN
+from sbert_studio.ui.api.for_mcp import file_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -143,20 +146,57 @@ def test_a_call_over_http_is_two_requests(url: str) -> None:
     assert "event: complete" in answer and '"cosine"' in answer
 
 
-def test_mcp_clients_find_the_verbs_and_call_them(url: str) -> None:
+async def by_mcp(url: str, calls: list[tuple[str, dict[str, Any]]]) -> tuple[dict[str, str], list[str]]:
+    """Call tools with a real MCP client: the description of each tool, and what was answered."""
     from mcp import ClientSession
     from mcp.client.streamable_http import streamablehttp_client
 
-    async def ask() -> tuple[set[str], str]:
-        async with streamablehttp_client(f"{url}/gradio_api/mcp/") as (read, write, _), ClientSession(read, write) as session:
-            await session.initialize()
-            names = {tool.name for tool in (await session.list_tools()).tools}
-            answer = await session.call_tool(next(name for name in names if name.endswith("similarity")), {"a": "cat dog", "b": "cat dog"})
-            return names, answer.content[0].text  # type: ignore[union-attr]
+    async with streamablehttp_client(f"{url}/gradio_api/mcp/") as (read, write, _), ClientSession(read, write) as session:
+        await session.initialize()
+        told = {tool.name.rpartition("_")[2]: tool for tool in (await session.list_tools()).tools}
+        answers = [await session.call_tool(told[name].name, arguments) for name, arguments in calls]
+        return {name: str(tool.description) for name, tool in told.items()}, [one.content[0].text for one in answers]  # type: ignore[union-attr]
 
-    names, answer = awaited(ask())
-    assert {name.rpartition("_")[2] for name in names} >= set(ANSWERS), names
-    held("similarity", json.loads(answer))
+
+def test_mcp_clients_find_every_verb_and_call_it_with_data_of_their_own(url: str, tmp_path: Path) -> None:
+    texts = "text,topic\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(sentences(20)))
+    pairs = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8")
+    encoded = f"data:text/csv;base64,{base64.b64encode(texts.encode()).decode()}"
+    settings = json.dumps({"epochs": 0.2, "batch_size": 8, "judge": "split"})
+    path = tmp_path / "texts.csv"
+    path.write_text(texts, encoding="utf-8")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("similarity", {"a": "cat dog", "b": "cat dog"}),
+        ("search", {"file": texts, "query": "cat"}),
+        ("search", {"file": encoded, "query": "cat"}),
+        ("search", {"file": str(path), "query": "cat"}),
+        ("mine", {"file": "\n".join(sentences(20))}),
+        ("map", {"file": texts}),
+        ("check", {"file": pairs}),
+        ("evaluate", {"file": pairs}),
+        ("train", {"file": pairs, "objective": "cosine", "settings": settings}),
+    ]
+    told, answers = awaited(by_mcp(url, calls))
+    assert set(told) >= set(ANSWERS)
+    for name in ("search", "train", "evaluate"):
+        assert "as its text" in told[name] and "path of a file" in told[name] and "upload_file_to_gradio" not in told[name]
+    for (name, _), answer in zip(calls, answers, strict=True):
+        held(name, json.loads(answer))
+    assert {answers[1], answers[2], answers[3]} - {""} and all(len(json.loads(one)["hits"]) == 10 for one in answers[1:4])
+    run = json.loads(answers[-1])
+    after = [("run", {"run_id": run["id"], "after": 0}), ("stop", {"run_id": run["id"], "token": run["token"]})]
+    for (name, _), answer in zip(after, awaited(by_mcp(url, after))[1], strict=True):
+        held(name, json.loads(answer))
+
+
+def test_mcp_takes_no_path_of_a_shared_page_and_says_what_it_takes(tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_text("text\na\nb\n", encoding="utf-8")
+    assert file_of(str(path), True)["path"] and file_of(f"file://{path}", True)["path"]
+    for given, takes_paths in ((str(path), False), ("/etc/passwd", True), (str(tmp_path / "none.csv"), True), ("one line", True)):
+        with pytest.raises(StudioError, match="stands for no file") as refused:
+            file_of(given, takes_paths)
+        assert "give its text" in refused.value.hint
 
 
 def test_mcp_is_off_unless_it_is_asked_for(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,18 +1,100 @@
-"""Answers to MCP clients as JSON: Gradio 6.31 prints them as Python does."""
+"""The endpoints as MCP clients use them: a file may be given by what it holds, and answers are JSON.
+
+Gradio 6.31 takes a file by its web address alone, names a tool for uploads that it does not serve, and prints answers as Python does.
+"""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+from gradio.mcp import GradioMCPServer
+from gradio.processing_utils import save_base64_to_cache, save_bytes_to_cache, save_file_to_cache
+from gradio.utils import get_upload_folder
+from gradio_client import handle_file
 
-def answer_in_json(server: Any) -> None:
-    """Have Gradio's MCP server (``Blocks.mcp_server_obj``; ``None`` where MCP is off) answer with JSON, which every client reads."""
-    if server is None:
-        return
-    printed = server.postprocess_output_data
+from ...data.readers.content import SUFFIXES
+from ...errors import StudioError
 
-    def in_json(data: Any, root_url: str) -> Any:
-        return printed([json.dumps(one, ensure_ascii=False) if isinstance(one, dict | list) else one for one in data], root_url)
+_GIVEN = "A file is given as its text (CSV, TSV, JSON lines, or a text a line), as a data: URL in base64, or as a web address"
+_TAKEN = f" {_GIVEN}."
+_TAKEN_HERE = f" {_GIVEN}, or as the path of a file on this machine."
+_LONGEST_PATH = 4_096
 
-    server.postprocess_output_data = in_json
+
+class Server(GradioMCPServer):  # type: ignore[misc]
+    """Gradio's server for MCP, told what a file may be.
+
+    Attributes:
+        takes_paths: whether a file may be a path of this machine; not where strangers reach it.
+    """
+
+    takes_paths = False
+
+    @property
+    def _file_data_tool_description(self) -> str:
+        return _TAKEN_HERE if self.takes_paths else _TAKEN
+
+    def convert_strings_to_filedata(self, value: Any, filedata_positions: list[list[str | int]]) -> Any:
+        """The arguments of a call, with a file in the place of each text that stands for one."""
+
+        def taken(node: Any, place: list[str | int]) -> Any:
+            if isinstance(node, dict):
+                return {key: taken(one, [*place, key]) for key, one in node.items()}
+            if isinstance(node, list):
+                return [taken(one, [*place, number]) for number, one in enumerate(node)]
+            return file_of(node, self.takes_paths) if isinstance(node, str) and node and place in filedata_positions else node
+
+        return taken(value, [])
+
+    def postprocess_output_data(self, data: Any, root_url: str) -> Any:
+        """The answers, as JSON."""
+        return super().postprocess_output_data(
+            [json.dumps(one, ensure_ascii=False) if isinstance(one, dict | list) else one for one in data], root_url
+        )
+
+
+def serve_in_words(server: Any, *, takes_paths: bool) -> None:
+    """Have Gradio's MCP server (``Blocks.mcp_server_obj``; ``None`` where MCP is off) be a :class:`Server`."""
+    if server is not None:
+        server.__class__ = Server
+        server.takes_paths = takes_paths
+
+
+def file_of(given: str, takes_paths: bool) -> Any:
+    """The file that an argument stands for, as Gradio's client hands it on.
+
+    Raises:
+        StudioError: it stands for none.
+    """
+    folder = get_upload_folder()
+    if given.startswith("data:"):
+        return handle_file(save_base64_to_cache(given, folder))
+    if given.startswith(("http://", "https://")):
+        return handle_file(given)
+    if takes_paths and (path := _path(given.removeprefix("file://"))) is not None:
+        return handle_file(save_file_to_cache(path, folder))
+    if "\n" in given.strip():
+        return handle_file(save_bytes_to_cache(given.encode("utf-8"), f"table{_suffix(given)}", folder))
+    how = "give its text, a data: URL in base64, or a web address"
+    raise StudioError("this stands for no file", f"{how}, or the path of a table here" if takes_paths else how)
+
+
+def _path(given: str) -> Path | None:
+    if len(given) > _LONGEST_PATH or "\n" in given:
+        return None
+    path = Path(given).expanduser()
+    return path if path.suffix.lower() in SUFFIXES and path.is_file() else None
+
+
+def _suffix(text: str) -> str:
+    """By which a text is read: what its first line looks like."""
+    first = text.lstrip().splitlines()[0]
+    if first.startswith("{"):
+        return ".jsonl"
+    if first.startswith("["):
+        return ".json"
+    if "\t" in first:
+        return ".tsv"
+    return ".csv" if any(sign in first for sign in ",;|") else ".txt"
