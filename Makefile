@@ -1,5 +1,5 @@
 # setup · run · test · quick · fuzz · check · bench · reproduce. Each target does its own set-up.
-PYTHON ?= $(shell for p in python3.12 python3.11 python3.10 python3; do $$p -c 'import sys; sys.exit(not (3,10) <= sys.version_info[:2] <= (3,12))' 2>/dev/null && echo $$p && break; done)
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info[:2] <= (3,13))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 ARGS ?=
 # The folder of public sets that `reproduce` reads, such as DATA=/path/to/sets.
@@ -12,10 +12,12 @@ setup: .venv/.runtime
 
 # A stamp a requirements file: nothing is installed again until the file changes.
 .venv/.runtime: requirements.txt pyproject.toml
-	@test -n "$(PYTHON)" || { echo "error: Python 3.10, 3.11 or 3.12 is needed. hint: install one, or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@test -n "$(PYTHON)" || { echo "error: Python 3.11, 3.12 or 3.13 is needed. hint: install one, or run make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@echo "Installing the packages of requirements.txt: about 0.5 GB to download, and on Linux 2.7 GB more where PyTorch brings CUDA (README, \"Install\")."
+	$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@echo "Compiling the loops of the map, which takes a few seconds once."
 	$(BIN)/python -c 'from pathlib import Path; from sbert_studio.explore.maps.layout import warm_up; warm_up(Path())' # compiles the loops of the map once
 	@touch $@
 

@@ -103,5 +103,6 @@ def peer_library(name: str = "sentence_transformers") -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise StudioError(
-            f"{name.replace('_', '-')} is not installed, so there is nothing to measure beside", "pip install -r requirements-dev.txt"
+            f"{name.replace('_', '-')} is not installed, so there is nothing to measure beside",
+            "pip install 'sbert-studio[peers]', or -r requirements-dev.txt in a checkout",
         ) from error

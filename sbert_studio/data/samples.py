@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..assets_folder import assets
 from ..errors import StudioError
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
+ASSETS = assets()
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ..errors import StudioError
 from ..workspace import write_json
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 CONFIG = "whitespacetokenizer_config.json"
 _UNKNOWN, _DROPPED = -1, -2

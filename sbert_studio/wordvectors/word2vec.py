@@ -128,7 +128,9 @@ def _gensim() -> Any:
     try:
         from gensim.models import Word2Vec
     except ImportError as error:
-        raise StudioError("word2vec needs gensim, which is not installed", "run: pip install gensim==4.4.0; or choose GloVe") from error
+        raise StudioError(
+            "word2vec needs gensim, which is not installed", "run: pip install 'sbert-studio[words]'; or choose GloVe"
+        ) from error
     # It warns of small corpora, and of one that ended early because it was asked to.
     logging.getLogger("gensim").setLevel(logging.ERROR)
     return Word2Vec

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...data.progress import checkpoint
 from ...encoders.unit import unit
+from ...errors import StudioError
 from .compiled import keep_compiled
 from .layout import FEW
 from .reduction import principal_components
@@ -62,7 +63,11 @@ def by_umap_learn(
         checkpoint()
     try:
         keep_compiled(cache, "umap", "pynndescent")
-        from umap import UMAP
+        try:
+            from umap import UMAP
+        except ImportError as error:
+            how = "run: pip install 'sbert-studio[umap]'; or leave the layout as it is"
+            raise StudioError("this layout needs umap-learn, which is not installed", how) from error
 
         def fit() -> np.ndarray:
             with _bars_let_go_on_failure(), warnings.catch_warnings():

@@ -1,0 +1,85 @@
+"""The wheel, installed without the checkout: every command answers, and the page opens with its scripts, samples and translations."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from packaging.requirements import Requirement
+from waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds what the wheel holds, and nothing else of this project."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(folder / "site")
+    return folder / "site"
+
+
+def command(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(installed), "SBERT_STUDIO_HOME": str(folder / "home")}
+    return subprocess.run(
+        [sys.executable, "-m", "sbert_studio", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_commands_answer_from_another_folder(installed: Path, tmp_path: Path) -> None:
+    compared = command(installed, tmp_path, "similarity", "a cat", "a kitten", "--json")
+    assert compared.returncode == 0, compared.stderr
+    assert json.loads(compared.stdout)["cosine"] > 0.5
+    sample = installed / "sbert_studio" / "assets" / "samples" / "triplets.csv"
+    checked = command(installed, tmp_path, "check", str(sample), "--json")
+    assert json.loads(checked.stdout)["kind"] == "triplets", checked.stderr
+
+
+def test_the_page_opens_with_all_that_belongs_to_it(installed: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(installed), "SBERT_STUDIO_HOME": str(tmp_path / "home"), "SBERT_STUDIO_DEVICE": "cpu"}
+    told = (tmp_path / "told").open("w")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sbert_studio", "app", "--port", "0"], cwd=tmp_path, env=environment, stdout=told, stderr=subprocess.STDOUT
+    )
+    try:
+        url = wait_until(lambda: re.search(r"http://127\.0\.0\.1:\d+", (tmp_path / "told").read_text()), 120)[0]
+        page = httpx.get(url, trust_env=False).text
+        assert "SB_PAGE" in page and "中文" in page
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def test_what_is_pinned_is_within_what_is_declared() -> None:
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = [Requirement(one) for one in project["dependencies"]]
+    declared += [Requirement(one) for extra in project["optional-dependencies"].values() for one in extra]
+    pinned: dict[str, str] = {}
+    for file in ROOT.glob("requirements*.txt"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line and not line.startswith("#"):
+                one = Requirement(line)
+                pinned[one.name.lower().replace("_", "-")] = str(one.specifier).removeprefix("==")
+    named = {one.name.lower().replace("_", "-"): one for one in declared}
+    for name, one in named.items():
+        assert name in pinned, f"{name} is in no requirements file"
+        assert one.specifier.contains(pinned[name]), f"{name} {pinned[name]} is not within {one.specifier}"
