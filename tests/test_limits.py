@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from sbert_studio.studio import Studio
 from sbert_studio.studio.keeping import Keeper, remove_old
 from sbert_studio.studio.tuning.plans import TrainRequest
 
-NOW = datetime(2026, 11, 1, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 def request(path: Path, owner: str = "visitor-1", **overrides: Any) -> TrainRequest:
@@ -80,7 +80,7 @@ def test_a_run_that_trains_for_too_long_is_stopped_and_says_why(tmp_path: Path, 
         wait_until(lambda: studio.tune.run(run.id).run.step > 2)
         Keeper(studio).look()
         assert not studio.tune.run(run.id).stopping
-        Keeper(studio).look(datetime.now(timezone.utc) + timedelta(minutes=61))
+        Keeper(studio).look(datetime.now(UTC) + timedelta(minutes=61))
         assert ended(studio, run).status == "stopped"
         notes = [event["message"] for _, event in studio.tune.run(run.id).events if event["type"] == "notice"]
         assert sum("60 minutes at most" in note for note in notes) == 1

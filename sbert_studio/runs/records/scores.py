@@ -6,7 +6,7 @@ import math
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from ...errors import StudioError
 from .database import Database
@@ -130,4 +130,4 @@ def _is_sound(row: Sequence[object]) -> bool:
 
 def now() -> str:
     """This moment, to the second, in UTC."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return datetime.now(UTC).isoformat(timespec="seconds")
