@@ -12,6 +12,7 @@ import numpy as np
 from ..data.progress import checkpoint
 from ..encoders.base import finite
 from ..errors import StudioError
+from ..workspace import digest_texts
 from .comparing import given
 from .relating import Relating
 from .results import ClusterInfo, Duplicates, MapView, Mined, MinedPair, SearchResult, TextHit
@@ -164,7 +165,7 @@ class Exploring(Relating):
         Args:
             phase: asked, as each phase begins, whom to tell its progress; in place of ``progress``, which hears of all of them.
         """
-        from ..explore.groups.clustering import ClusterParams, cluster, require_clusters
+        from ..explore.groups.clustering import ClusterParams, cluster, require_clusters, spread
         from ..explore.groups.edits import NO_CLUSTER
         from ..explore.maps.projection import ProjectionParams, project
 
@@ -173,16 +174,24 @@ class Exploring(Relating):
 
         require_clusters(clusters or ClusterParams(), len(corpus))
         encoder = self._encoder(model)
-        vectors = self._vectors(corpus, encoder, told("encode"))
-        base, kept = f"{corpus.digest}-{encoder.fingerprint}", self._services.neighbourhoods
+        vectors, texts, digest = self._vectors(corpus, encoder, told("encode")), list(corpus.texts), corpus.digest
+        places = _places_of_repeated(texts)
+        if places is not None:  # each text once: hundreds of rows on one spot are no neighbourhood, and take for ever
+            _, rows = np.unique(places, return_index=True)
+            vectors, texts = np.asarray(vectors)[rows], [texts[row] for row in rows.tolist()]
+            digest = digest_texts(texts)
+        base, kept = f"{digest}-{encoder.fingerprint}", self._services.neighbourhoods
         drawn = project(vectors, projection or ProjectionParams(), base, self.workspace, told("layout"), kept=kept)
         groups = cluster(
-            vectors, corpus.texts, clusters or ClusterParams(), base, self.workspace, progress=told("groups"), near=kept.of(vectors, base)
+            vectors, texts, clusters or ClusterParams(), base, self.workspace, progress=told("groups"), near=kept.of(vectors, base)
         )
+        xy = drawn.xy if places is None else drawn.xy[places]
+        if places is not None:
+            groups = spread(groups, places)
         infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
         if groups.noise:
             infos.append(ClusterInfo(-1, NO_CLUSTER, groups.noise))
-        return MapView(drawn.xy, groups.ids, tuple(infos), drawn.key, corpus.account, self._notes(corpus, model, encoder))
+        return MapView(xy, groups.ids, tuple(infos), drawn.key, corpus.account, self._notes(corpus, model, encoder))
 
     def split(
         self, corpus: Corpus, rows: Sequence[int], parts: int = 2, model: str | None = None
@@ -275,6 +284,12 @@ def _told(recall: float | None, quicker: bool) -> tuple[str, ...]:
     if recall is None:
         return ("Exact: all texts were compared. An index that answers in less time is being made.",) if quicker else ()
     return (f"Approximate: of the nearest texts {recall:.1%} are found, measured on this corpus. A search among some rows is exact.",)
+
+
+def _places_of_repeated(texts: Sequence[str]) -> np.ndarray | None:
+    """For each text its place among the different ones, (n,) int64, where at most half of them are different; else ``None``."""
+    known = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    return np.array([known[text] for text in texts], np.int64) if 2 * len(known) <= len(texts) else None
 
 
 def _missing(recall: Recall | None) -> tuple[str, ...]:

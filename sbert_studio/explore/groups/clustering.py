@@ -121,6 +121,22 @@ def divide(vectors: np.ndarray, texts: Sequence[str], params: ClusterParams) -> 
     return _labelled(texts, _by_size(k_means(vectors, params.count, params.seed)))
 
 
+def spread(found: Clusters, places: np.ndarray) -> Clusters:
+    """The clusters of rows that are each one of those that were grouped, numbered from the largest again.
+
+    Args:
+        places: (n,) of each row, which.
+    """
+    ids = found.ids[places]
+    sizes = np.bincount(ids[ids >= 0], minlength=len(found.labels))
+    order = np.argsort(-sizes, kind="stable")
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    again = np.where(ids >= 0, number[ids], -1)
+    again.flags.writeable = False
+    return Clusters(again, tuple(found.labels[old] for old in order.tolist()), tuple(int(size) for size in sizes[order]))
+
+
 def _labelled(texts: Sequence[str], ids: np.ndarray) -> Clusters:
     sizes = np.bincount(ids[ids >= 0])
     return Clusters(ids, label_clusters(texts, ids), tuple(int(size) for size in sizes))
