@@ -632,7 +632,10 @@ def test_spans_of_time_in_words(seconds: float, words: str) -> None:
 
 def fit_and_wait_while_writing(corpus: str, out: str) -> None:
     """Fit static embeddings, but stop for good when the model is about to be written."""
+    from sbert_studio import ending
     from sbert_studio.encoders.storage import saving
+
+    ending.PATIENCE = 0.3
 
     def wait(_: Path) -> None:
         print("writing", flush=True)

@@ -25,6 +25,7 @@ from .scorers.poly_storage import is_poly_folder, new_poly, with_codes
 from .sentence import SentenceEncoder
 from .storage.backbone import read_json
 from .storage.bundled import BUNDLED
+from .storage.card import languages_in, license_in
 from .storage.digests import folder_stamp
 from .storage.hub import HUB_ID, Hub
 from .storage.reading import load_folder
@@ -236,6 +237,7 @@ class Catalog:
             )
         encoder = new_cross(folder, head=head, labels=labels, seed=seed, name=source.name).to(self.device)
         encoder.base = source.base
+        encoder.license, encoder.languages = license_in(folder), languages_in(folder)
         return encoder
 
     def load_fresh_poly(self, name: str, *, codes: int, seed: int = 12, allow_folders: bool | None = None) -> PolyEncoder:
@@ -292,6 +294,7 @@ class Catalog:
             return self._read_adapter(source, folder)
         encoder = load_folder(folder, source.name, self.device, frozen)
         encoder.base = source.base
+        encoder.license, encoder.languages = license_in(folder), languages_in(folder)
         return encoder
 
     def _read_adapter(self, source: Source, folder: Path) -> SentenceEncoder:

@@ -33,6 +33,7 @@ class Trainable(nn.Module, ABC):
     Attributes:
         name: what the catalogue calls it.
         base: the portable id of the model that it was made from.
+        license, languages: those of the model that it was made from, as its card has them.
         adapts: the name of the attribute that holds :attr:`adaptable`.
         blank: whether the untuned model knows nothing of likeness, its scores being those of a new head.
     """
@@ -41,6 +42,8 @@ class Trainable(nn.Module, ABC):
     blank: ClassVar[bool] = False
     name: str
     base: str | None
+    license: str | None = None
+    languages: tuple[str, ...] = ()
 
     if TYPE_CHECKING:  # an attribute of some, computed by others
 

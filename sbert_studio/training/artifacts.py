@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from ..data.splits.siblings import siblings
 from ..encoders.storage.bundled import BUNDLED
 from ..encoders.storage.card import CardFacts, Score, short_name
 from ..encoders.trainable import Trainable
-from ..evaluation.in_words import gain_in_words, interval_in_words
+from ..evaluation.in_words import chosen_in_words, gain_in_words, interval_in_words
 from ..workspace import atomic_file
 from .checkpoint_files import State
 from .loop.parts import Parts
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _SHOWN = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
 _OF = {"cross": ("architecture", "head"), "poly": ("architecture", "codes")}
+_PLAN = "plan.json"
 HELD_OUT, KNOWN = "held_out.jsonl", "known.jsonl"
 
 
@@ -54,7 +56,22 @@ def write_model(
         encoder.merge_adapter()
     portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
     encoder.base = encoder.base or portable
-    encoder.save(folder / "model", card=encoder.card(_facts(spec, before, after, steps, portable)))
+    facts = replace(
+        _facts(spec, before, after, steps, portable),
+        license=encoder.license,
+        language=encoder.languages,
+        caveats=(*_warnings(folder), *filter(None, (chosen_in_words(after),))),
+    )
+    encoder.save(folder / "model", card=encoder.card(facts))
+
+
+def _warnings(folder: Path) -> list[str]:
+    """What was found of the rows before the training, such as rows that both sides of the split share."""
+    try:
+        findings = json.loads((folder / _PLAN).read_text(encoding="utf-8"))["findings"]
+        return [str(one["message"]) for one in findings if one["severity"] == "warning"]
+    except (OSError, ValueError, KeyError, TypeError):  # a part of a run has no plan of its own
+        return []
 
 
 def adapter_base(model: str) -> str:

@@ -15,6 +15,7 @@ from sbert_studio.ui.app import launch
 from .pages import App
 
 
+@pytest.mark.filterwarnings("ignore:The value passed into gr.Dropdown")  # the default model is a folder, which no list names
 def test_the_page_works_below_a_path(chromium: Browser, tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with proxied("/studio") as (address, behind), studio_at(tmp_path, tiny_model, trusted_proxies=("127.0.0.1",)) as studio:
         monkeypatch.setenv("GRADIO_ROOT_PATH", address)

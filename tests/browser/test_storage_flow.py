@@ -30,11 +30,6 @@ def test_every_tab_works_and_it_is_said_once_that_nothing_is_remembered(open_app
     for title in TABS:
         app.open_tab(title)
         app.settle()
-    app.similarity.open()
-    app.similarity.compare()
-    app.search.open()
-    app.search.search("lost card")
-    expect(app.search.hits).to_contain_text("card")
     app.page.get_by_label("Switch between light and dark").click()  # what is chosen lasts as long as the page
     expect(note).to_have_count(0)
 
@@ -49,8 +44,6 @@ def test_it_works_in_the_frame_of_another_site(chromium: Browser, app_url: str) 
         page.goto(site)
         inside = page.frame_locator("iframe")
         expect(inside.locator(TOLD)).to_have_count(1)
-        for title in TABS:
-            inside.get_by_role("tab", name=title, exact=True).first.click()
         inside.get_by_role("tab", name="Search", exact=True).first.click()
         inside.locator("#search-query textarea, #search-query input").first.fill("lost card")
         inside.locator("#search-go").click()

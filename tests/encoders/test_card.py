@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from sbert_studio.encoders.storage.card import CardFacts, Score, model_card, serving_warnings
+from sbert_studio import __version__
+from sbert_studio.encoders.storage.card import CardFacts, Score, languages_in, license_in, model_card, serving_warnings
 from sbert_studio.encoders.storage.config import EncoderConfig
 
 from .tiny import tiny_encoder
@@ -73,3 +76,18 @@ def test_what_will_not_be_served_is_said(config: EncoderConfig, warned: int) -> 
     encoder = tiny_encoder("bert", config)
     assert len(serving_warnings(encoder)) == warned
     assert ("Where it does not run" in model_card(encoder)) == bool(warned)
+
+
+def test_a_card_keeps_its_meaning_on_the_hub_and_says_what_to_know(tmp_path: Path) -> None:
+    from huggingface_hub import ModelCard
+
+    facts = replace(FACTS, caveats=("12 held-out rows share a text with rows that are learned from",))
+    card = model_card(tiny_encoder(), facts)
+    assert "- 12 held-out rows share a text" in card and f"SBERT Studio {__version__}" in card
+    ModelCard(card).save(tmp_path / "README.md")
+    again = ModelCard.load(tmp_path / "README.md")
+    results = again.data.eval_results
+    assert results is not None and len({one.dataset_type for one in results}) == len(FACTS.scores)
+    assert (again.data.license, again.data.language) == ("apache-2.0", ["en", "zh"])
+    assert "sbert-studio" in (again.data.tags or [])
+    assert (license_in(tmp_path), languages_in(tmp_path)) == ("apache-2.0", ("en", "zh"))

@@ -14,6 +14,7 @@ from sbert_studio.data.tables import table_from_columns
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.prompts import prompt_for
 from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.peek import peek
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.errors import StudioError
 from sbert_studio.settings import Settings
@@ -57,6 +58,7 @@ def test_queries_and_documents_are_read_as_the_peer_reads_them(prompts: dict[str
     ours = load_folder(folder)
     ours.save(tmp_path / "back")
     np.testing.assert_allclose(peer(tmp_path / "back").encode_query(TEXTS), query, atol=1e-5)
+    assert peek(folder).prompts == peek(tmp_path / "back").prompts == prompts
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_vectors_are_cut_where_the_model_says_so_and_stay_so_when_it_is_saved(cu
     ours = load_folder(folder)
     found = ours.encode(TEXTS)
     np.testing.assert_allclose(found, peer(folder).encode(TEXTS), atol=1e-5)
-    assert ours.dim == found.shape[1] == min(cut, 32)
+    assert ours.dim == found.shape[1] == peek(folder).dim == min(cut, 32)
     assert ours.fingerprint != load_folder(folder_with(tmp_path / "whole")).fingerprint
     ours.save(tmp_path / "back")
     np.testing.assert_allclose(peer(tmp_path / "back").encode(TEXTS), found, atol=1e-5)

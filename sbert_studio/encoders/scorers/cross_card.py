@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..storage.card import CardFacts, measured, plain_text, quoted, short_name, trained
+from ..storage.card import MADE_WITH, CardFacts, made_with, measured, plain_text, quoted, short_name, trained
 
 if TYPE_CHECKING:
     from .cross import CrossEncoder
@@ -14,16 +14,15 @@ def cross_card(encoder: CrossEncoder, facts: CardFacts | None = None) -> str:
     """The card of ``encoder``: YAML front matter as the hub reads it, then what it answers, how to use it and what was measured."""
     facts = facts or CardFacts()
     title = facts.title or short_name(encoder.name) or "cross-encoder"
-    return "\n".join(
-        [*_front_matter(encoder, facts), "", f"# {plain_text(title)}", "", *_body(encoder), *measured(facts), *trained(facts), ""]
-    )
+    body = [*_body(encoder), *measured(facts), *trained(facts), *made_with()]
+    return "\n".join([*_front_matter(encoder, facts), "", f"# {plain_text(title)}", "", *body, ""])
 
 
 def _front_matter(encoder: CrossEncoder, facts: CardFacts) -> list[str]:
     library = ["library_name: sentence-transformers"] if encoder.head == "linear" else []
     task = "text-ranking" if encoder.labels == 1 else "text-classification"
     lines = ["---", *library, f"pipeline_tag: {task}", "tags:"]
-    lines += [f"- {quoted(tag)}" for tag in ("cross-encoder", *(("reranker",) if encoder.labels == 1 else ()), *facts.tags)]
+    lines += [f"- {quoted(tag)}" for tag in ("cross-encoder", *(("reranker",) if encoder.labels == 1 else ()), MADE_WITH, *facts.tags)]
     base = facts.base_model or encoder.base
     lines += [f"base_model: {quoted(base)}"] if base else []
     lines += [f"license: {quoted(facts.license)}"] if facts.license else []

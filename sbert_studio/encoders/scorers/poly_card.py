@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..storage.card import CardFacts, measured, plain_text, quoted, short_name, trained
+from ..storage.card import MADE_WITH, CardFacts, made_with, measured, plain_text, quoted, short_name, trained
 
 if TYPE_CHECKING:
     from .poly import PolyEncoder
@@ -14,11 +14,18 @@ def poly_card(poly: PolyEncoder, facts: CardFacts | None = None) -> str:
     """The card of ``poly``: YAML front matter as the hub reads it, then what it answers, how to use it and what was measured."""
     facts = facts or CardFacts()
     title = facts.title or short_name(poly.name) or "poly-encoder"
-    return "\n".join([*_front_matter(poly, facts), "", f"# {plain_text(title)}", "", *_body(poly), *measured(facts), *trained(facts), ""])
+    return "\n".join(
+        [*_front_matter(poly, facts), "", f"# {plain_text(title)}", "", *_body(poly), *measured(facts), *trained(facts), *made_with(), ""]
+    )
 
 
 def _front_matter(poly: PolyEncoder, facts: CardFacts) -> list[str]:
-    lines = ["---", "pipeline_tag: text-ranking", "tags:", *(f"- {quoted(tag)}" for tag in ("poly-encoder", "reranker", *facts.tags))]
+    lines = [
+        "---",
+        "pipeline_tag: text-ranking",
+        "tags:",
+        *(f"- {quoted(tag)}" for tag in ("poly-encoder", "reranker", MADE_WITH, *facts.tags)),
+    ]
     base = facts.base_model or poly.base
     lines += [f"base_model: {quoted(base)}"] if base else []
     lines += [f"license: {quoted(facts.license)}"] if facts.license else []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ... import __version__
 from ..modules.dense import Dense
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 _SERVED_POOLING = ("mean", "cls", "last")
 _SERVED_ACTIVATIONS = ("tanh", "identity")
 _NO_LIMIT = 1_000_000  # tokens: a mean of words has none
+# "language: en", or a list of codes on the lines below.
+_LANGUAGE = re.compile(r"^language:[ \t]*(\S.*|(?:\n[ \t]*-[ \t]*\S+)+)", re.MULTILINE)
+_LICENSE = re.compile(r"""^license:[ \t]*["']?([\w.+-]+)["']?[ \t]*$""", re.MULTILINE)
+MADE_WITH = "sbert-studio"
 _LIBRARY = "library_name: sentence-transformers"
 THIS_FOLDER = "path/to/this/folder"
 """What the card calls the folder that it lies in."""
@@ -74,6 +79,7 @@ class CardFacts:
         scores: measured numbers.
         training: name → value, shown as a table.
         tags: added to the usual ones.
+        caveats: what to know before the scores are believed, a sentence each.
     """
 
     title: str = ""
@@ -83,6 +89,28 @@ class CardFacts:
     scores: tuple[Score, ...] = ()
     training: tuple[tuple[str, str], ...] = ()
     tags: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+
+def languages_in(folder: Path | None) -> tuple[str, ...]:
+    """The ISO 639-1 codes of the languages that the card in a model's folder names; none where it names none, or others."""
+    found = _LANGUAGE.search(_head_in(folder))
+    words = re.findall(r"[A-Za-z]+(?:-[A-Za-z]+)*", found[1]) if found else []
+    return () if any(len(word) != 2 for word in words) else tuple(word.lower() for word in words)
+
+
+def license_in(folder: Path | None) -> str | None:
+    """The licence that the card in a model's folder names."""
+    found = _LICENSE.search(_head_in(folder))
+    return found[1] if found else None
+
+
+def _head_in(folder: Path | None) -> str:
+    card = None if folder is None else folder / "README.md"
+    if card is None or not card.is_file():
+        return ""
+    text = card.read_text(encoding="utf-8", errors="replace")[:20_000]
+    return text.split("\n---", 1)[0] if text.startswith("---") else ""
 
 
 def serving_warnings(encoder: SentenceEncoder) -> list[str]:
@@ -130,7 +158,7 @@ def _front_matter(encoder: SentenceEncoder, facts: CardFacts, title: str) -> lis
     lines = ["---", *library, "pipeline_tag: sentence-similarity"]
     lines += [
         "tags:",
-        *(f"- {quoted(tag)}" for tag in ("sentence-transformers", "sentence-similarity", "feature-extraction", *facts.tags)),
+        *(f"- {quoted(tag)}" for tag in ("sentence-transformers", "sentence-similarity", "feature-extraction", MADE_WITH, *facts.tags)),
     ]
     base = facts.base_model or encoder.base
     if base:
@@ -143,7 +171,13 @@ def _front_matter(encoder: SentenceEncoder, facts: CardFacts, title: str) -> lis
         lines += ["model-index:", f"- name: {quoted(title)}", "  results:"]
     for score in facts.scores:
         lines += ["  - task:", f"      type: {quoted(score.task)}", "    dataset:", f"      name: {quoted(score.dataset)}"]
-        lines += ["      type: custom", "    metrics:", f"    - type: {quoted(score.metric)}", f"      value: {score.value:.6f}"]
+        # The Hub takes results of one type for one set, whatever their names are.
+        lines += [
+            f"      type: {quoted(_slug(score.dataset))}",
+            "    metrics:",
+            f"    - type: {quoted(score.metric)}",
+            f"      value: {score.value:.6f}",
+        ]
     return [*lines, "---"]
 
 
@@ -156,7 +190,7 @@ def _body(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
     if encoder.note:
         lines += ["", encoder.note]
     lines += ["", *(_USE if encoder.portable else _USE_HERE)]
-    lines += [*measured(facts), *trained(facts)]
+    lines += [*measured(facts), *trained(facts), *made_with()]
     warnings = serving_warnings(encoder)
     if warnings:
         lines += ["", "## Where it does not run", "", *(f"- {warning}" for warning in warnings)]
@@ -175,6 +209,8 @@ def measured(facts: CardFacts) -> list[str]:
     if any(score.interval for score in facts.scores):
         lines += ["", "In brackets: the 95% bootstrap interval over resampled rows."]
     lines += [f"{score.gain[:1].upper()}{plain_text(score.gain[1:])}." for score in facts.scores if score.gain]
+    if facts.caveats:
+        lines += ["", "What to know of these figures:", "", *(f"- {plain_text(one)}" for one in facts.caveats)]
     return lines
 
 
@@ -184,6 +220,15 @@ def trained(facts: CardFacts) -> list[str]:
         return []
     lines = ["", "## Training", "", "| setting | value |", "| --- | --- |"]
     return [*lines, *(f"| {plain_text(name)} | {plain_text(value)} |" for name, value in facts.training)]
+
+
+def made_with() -> list[str]:
+    """The lines that say by which program, and version of it, the model was written."""
+    return ["", f"Written by SBERT Studio {__version__}."]
+
+
+def _slug(words: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:60] or "custom"
 
 
 def plain_text(text: str) -> str:

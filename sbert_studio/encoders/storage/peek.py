@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ class ModelInfo:
         pooling: the mode, or nothing.
         reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors, or a poly-encoder.
         damaged: why it cannot be used; empty where it can. Bits that flipped within the weights are found when they are loaded.
+        prompts: what is put before texts of each role, by its name.
     """
 
     dim: int = 0
@@ -43,6 +45,7 @@ class ModelInfo:
     pooling: str = ""
     reads: str = "texts"
     damaged: str = ""
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
 
 def peek_at(source: Source) -> ModelInfo:
@@ -98,7 +101,11 @@ def _info(folder: Path) -> ModelInfo:
             dim = int(found["out_features"])
         elif kind in MODULES and MODULES[kind].stage == VECTORS:
             dim = MODULES[kind].read(path).width(dim)
-    return ModelInfo(dim, parameters, _length(main, config), pooling, "pairs" if is_poly_folder(folder) else "texts")
+    general = read_json(folder / "config_sentence_transformers.json", dict, {})
+    prompts = {str(name): str(prompt) for name, prompt in (general.get("prompts") or {}).items() if prompt}
+    dim = min(dim, int(general.get("truncate_dim") or dim))
+    reads = "pairs" if is_poly_folder(folder) else "texts"
+    return ModelInfo(dim, parameters, _length(main, config), pooling, reads, prompts=prompts)
 
 
 def _length(folder: Path, config: dict[str, Any]) -> int:

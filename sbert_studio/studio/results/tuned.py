@@ -96,6 +96,7 @@ class ModelCard:
         reads: ``texts``, one at a time, or ``pairs``: a cross-encoder, which has no vectors, or a poly-encoder.
         scores: of a run, before and after.
         damaged: why it cannot be used; empty where it can.
+        prompts: what it puts before texts of each role, by its name.
     """
 
     name: str
@@ -109,6 +110,7 @@ class ModelCard:
     reads: str = "texts"
     scores: Mapping[str, Any] = field(default_factory=dict)
     damaged: str = ""
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> str:
@@ -132,4 +134,5 @@ class ModelCard:
             "reads": self.reads,
             "scores": dict(self.scores),
             "damaged": self.damaged,
+            "prompts": dict(self.prompts),
         }

@@ -123,6 +123,7 @@ def _model_facts(card: ModelCard) -> list[tuple[str, Any]]:
         ("Weights", f"{card.parameters:,}"),
         ("Longest text", f"{card.max_length} tokens" if 0 < card.max_length < _NO_LIMIT else "of any length"),
         ("Pooling", card.pooling or "–"),
+        *([("Prompts", " · ".join(f"{name}: “{prompt}”" for name, prompt in card.prompts.items()))] if card.prompts else []),
     ]
 
 
