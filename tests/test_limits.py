@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,16 @@ def test_limits_come_from_the_environment_and_only_a_shared_page_has_any_by_itse
     assert (shared.rows, shared.keep_days, shared.runs) == (500, 0, 1)
     with pytest.raises(StudioError, match="SBERT_STUDIO_LIMIT_MINUTES"):
         Settings.from_env({"SBERT_STUDIO_LIMIT_MINUTES": "an hour"})
+
+
+def test_what_a_killed_process_has_half_written_goes_after_an_hour(tmp_path: Path, tiny_model: Path) -> None:
+    with studio_at(tmp_path / "home", tiny_model) as studio:
+        folder = studio.workspace.exports()
+        old, new, whole = folder / ".part-old.zip", folder / ".part-new.zip", folder / "whole.zip"
+        for path in (old, new, whole):
+            path.write_bytes(b"x")
+        (folder / ".part-folder" / "deep").mkdir(parents=True)
+        for path in (old, whole, folder / ".part-folder"):
+            os.utime(path, (0, 0))
+        Keeper(studio).look()
+        assert sorted(path.name for path in folder.iterdir()) == [".part-new.zip", "whole.zip"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..encoders.storage.card import languages_in
-
 if TYPE_CHECKING:
     from ..encoders.catalog import Catalog
 
@@ -13,6 +11,7 @@ if TYPE_CHECKING:
 def languages_of(catalog: Catalog, name: str) -> tuple[str, ...] | None:
     """The languages that the model's card names, or its base model's where that is bundled; ``None`` where nothing says."""
     from ..encoders.foreign import FOREIGN
+    from ..encoders.storage.card import languages_in
 
     source = catalog.resolve(name)
     if source.kind == "foreign":

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _EVERY = 15.0
+_LEFT = 3_600.0  # seconds after which nobody writes to a file any more that has its temporary name
 _NOTICE = timedelta(days=1)
 _GROWN = 8 << 20  # bytes more than there were, from which what is free is looked for and given back
 _UNUSED = 600.0  # seconds after which what was made of a corpus leaves memory
@@ -43,6 +47,7 @@ class Keeper:
         self._resident = 0
         self._trained = False
         self._told: frozenset[str] = frozenset()
+        self._next_sweep = 0.0
 
     def start(self) -> None:
         """Look every quarter of a minute, until :meth:`close`."""
@@ -64,6 +69,7 @@ class Keeper:
             lambda: remove_old(self._studio, now),
             lambda: self._fitted(now),
             self._folders,
+            self._parts,
             self._also,
             self._memory,
             self._tell,
@@ -107,6 +113,13 @@ class Keeper:
         keep_below(self._studio.workspace.home / "projections", part, Path())
         keep_below(self._studio.workspace.home / "exports", part, Path(), "*.zip")
 
+    def _parts(self) -> None:
+        """Remove what was being written, under a temporary name, when a process was killed an hour ago or earlier."""
+        if time.monotonic() < self._next_sweep:
+            return
+        self._next_sweep = time.monotonic() + _LEFT
+        remove_parts(self._studio.workspace.home, time.time() - _LEFT)
+
     def _memory(self) -> None:
         """Return memory once a training has ended, or much was used and let go of since, which is seen without the store too."""
         from ..training.loop.memory import resident_bytes
@@ -128,6 +141,17 @@ class Keeper:
             from ..training.loop.memory import resident_bytes
 
             log.debug("memory %s", json.dumps({"resident": resident_bytes(), **self._studio.held(), **self._holds()}))
+
+
+def remove_parts(home: Path, before: float) -> None:
+    """Remove the half-written files and folders below ``home`` that were last changed before a moment, in seconds of the epoch."""
+    for path in list(home.rglob(".part-*")):
+        with suppress(OSError):
+            if path.stat().st_mtime < before:
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
 
 
 def kept_until(settings: Settings, workspace: Workspace, run: Run) -> datetime | None:

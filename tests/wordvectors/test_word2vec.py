@@ -66,7 +66,7 @@ def test_progress_counts_epochs(name: str) -> None:
 
 @pytest.mark.slow
 def test_it_can_be_stopped_within_an_epoch_and_leaves_no_thread() -> None:
-    threads = threading.active_count()
+    threads = set(threading.enumerate())
     asked: list[bool] = []
 
     def after_sixty() -> bool:
@@ -76,7 +76,7 @@ def test_it_can_be_stopped_within_an_epoch_and_leaves_no_thread() -> None:
     # Counting and reading the texts ask 50 times, an epoch 390 times.
     with stoppable(after_sixty), pytest.raises(StoppedError):
         _learner("skip_gram", epochs=1).learn(two_worlds(100_000))
-    assert 60 < len(asked) < 70 and threading.active_count() == threads
+    assert 60 < len(asked) < 70 and set(threading.enumerate()) <= threads
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import StudioError
+from ...identity import ANONYMOUS, Identity, acting, acting_as
 from ...workspace import Workspace
 from ..base import EncodingStoppedError
 from ..catalog import Catalog
@@ -49,26 +50,31 @@ class Elsewhere:
         from ...data.progress import checkpoint
 
         found: list[np.ndarray] = []
+        # Whose request it is; a GPU is lent on a Space alone, where nobody is the owner. Another process does not know.
+        asker = acting() or ANONYMOUS
         done = 0
         while done < len(texts):
             checkpoint()
             if should_stop and should_stop():
                 raise EncodingStoppedError
             part = list(texts[done : done + _SENT])
-            found.append(gpu.on_gpu(_encode_some, *self._model, gpu.lent(), part, gpu.SECONDS))
+            found.append(gpu.on_gpu(_encode_some, *self._model, asker, gpu.lent(), part, gpu.SECONDS))
             done += len(found[-1])
             if progress:
                 progress(done, len(texts))
         return np.concatenate(found)
 
 
-def _encode_some(home: Path, name: str, precision: str, fingerprint: str, device: str, texts: list[str], seconds: float) -> np.ndarray:
+def _encode_some(
+    home: Path, name: str, precision: str, fingerprint: str, asker: Identity, device: str, texts: list[str], seconds: float
+) -> np.ndarray:
     """The vectors of the first of ``texts``, as many as ``seconds`` let, and some in any case."""
     began = time.monotonic()
     key = home, device
     if key not in _catalogs:
         _catalogs[key] = Catalog(Workspace(home), device=device)
-    encoder = _catalogs[key].load(name, precision)
+    with acting_as(asker):
+        encoder = _catalogs[key].load(name, precision)
     if encoder.fingerprint != fingerprint:
         raise StudioError("the model has changed meanwhile", "try again")
     found: list[np.ndarray] = []

@@ -36,6 +36,7 @@ _REFUSALS = (401, 403)
 _FRESH = 60.0  # seconds in which the Hub is not asked again for the newest version of a model
 _POLL = 0.2  # seconds between two looks at whether somebody still waits
 _SPARED = 600.0  # seconds in which a model that was fetched is not removed: somebody is about to open it
+_MOST_TURNS = 1_000  # names that were asked for, which may be none of any model
 _MIB = 1 << 20
 
 
@@ -137,6 +138,8 @@ class Hub:
     def _turn(self, what: Path | str) -> Iterator[None]:
         """One at a time for each model; whoever waits may still stop."""
         with self._lock:
+            if len(self._turns) > _MOST_TURNS:
+                self._turns = {one: turn for one, turn in self._turns.items() if turn.locked()}
             turn = self._turns.setdefault(what, threading.Lock())
         while not turn.acquire(timeout=_POLL):
             checkpoint()
