@@ -145,6 +145,18 @@ def test_a_pointer_of_git_lfs_is_called_one(tmp_path: Path) -> None:
     assert "git lfs pull" in caught.value.hint
 
 
+@pytest.mark.parametrize("kind", BACKBONES)
+def test_a_tokenizer_is_saved_by_the_names_that_older_readers_know(kind: str, tmp_path: Path) -> None:
+    encoder = tiny_encoder(kind)
+    encoder.tokenizer.add_special_tokens({"additional_special_tokens": ["<one>"]})
+    encoder.save(tmp_path / "model")
+    settings = json.loads((tmp_path / "model" / "tokenizer_config.json").read_text())
+    assert settings["tokenizer_class"] != "TokenizersBackend"
+    assert not isinstance(settings.get("extra_special_tokens"), list) and settings["additional_special_tokens"] == ["<one>"]
+    again = load_folder(tmp_path / "model")
+    assert "<one>" in again.tokenizer.all_special_tokens  # type: ignore[attr-defined]
+
+
 def test_default_prompts_are_kept(tmp_path: Path) -> None:
     tiny_encoder().save(tmp_path / "plain")
     model = SentenceTransformer(str(tmp_path / "plain"), device="cpu", prompts={"query": "how are "}, default_prompt_name="query")

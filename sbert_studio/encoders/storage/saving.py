@@ -41,6 +41,11 @@ def save_tokenizer(encoder: TransformerEncoder | CrossEncoder, part: Path) -> No
     settings["model_max_length"] = encoder.max_length
     for key in ("name_or_path", "is_local", "local_files_only"):
         settings.pop(key, None)
+    # The fifth version of transformers has other names for two things that the fourth reads, and reads the old ones as well.
+    if settings.get("tokenizer_class") == "TokenizersBackend":
+        settings["tokenizer_class"] = "PreTrainedTokenizerFast"
+    if isinstance(settings.get("extra_special_tokens"), list):
+        settings["additional_special_tokens"] = settings.pop("extra_special_tokens")
     write_json(part / "tokenizer_config.json", settings)
 
 
