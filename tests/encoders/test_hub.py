@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hub_server import HubServer, Repository, hub_server
+from waiting import wait_until
 
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.encoders.catalog import Catalog
@@ -20,7 +21,7 @@ from sbert_studio.identity import ANONYMOUS, OWNER, acting_as, signed_in
 from sbert_studio.workspace import Workspace
 
 HOST, VISITOR = "hf_of_the_host", "hf_of_a_visitor"
-LARGE = 6 << 20
+LARGE, SOME = 6 << 20, 1 << 20  # bytes
 
 
 @pytest.fixture
@@ -165,16 +166,12 @@ def test_a_download_stops_once_nobody_waits_for_it(server: HubServer, hub: Hub, 
 
     asking = threading.Thread(target=ask)
     asking.start()
-    while server.sent < _SOME:
-        time.sleep(0.01)
+    wait_until(lambda: server.sent >= SOME)
     gone.set()
     asking.join(10)
     assert [type(error) for error in ended] == [StoppedError]
     assert server.sent < LARGE
     assert not list((tmp_path / "visitors").rglob("*.incomplete")), "nothing is left of it"
-
-
-_SOME = 1 << 20
 
 
 def test_who_waits_for_another_ones_download_goes_on_with_it_once_they_have_left(server: HubServer, hub: Hub, tmp_path: Path) -> None:
@@ -191,8 +188,7 @@ def test_who_waits_for_another_ones_download_goes_on_with_it_once_they_have_left
 
     asking = [threading.Thread(target=ask, args=(leaves,)) for leaves in (True, False)]
     asking[0].start()
-    while server.sent < _SOME:
-        time.sleep(0.01)
+    wait_until(lambda: server.sent >= SOME)
     asking[1].start()
     gone.set()
     for thread in asking:

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def transport_errors() -> list[type[Exception]]:
 class _Way:
     """How a model may be asked for. ``token``: as huggingface_hub takes it; ``cache``: the folder of its cache, ``None`` for the usual."""
 
-    token: str | bool | None
+    token: str | bool | None = field(repr=False)
     cache: Path | None
 
 
@@ -138,6 +138,8 @@ class Hub:
     def _turn(self, what: Path | str) -> Iterator[None]:
         """One at a time for each model; whoever waits may still stop."""
         with self._lock:
+            if len(self._asked) > _MOST_TURNS:
+                self._asked.clear()
             if len(self._turns) > _MOST_TURNS:
                 self._turns = {one: turn for one, turn in self._turns.items() if turn.locked()}
             turn = self._turns.setdefault(what, threading.Lock())
@@ -168,8 +170,8 @@ class Hub:
         free = shutil.disk_usage(_existing(cache)).free
         if missing > free:
             raise StudioError(
-                f"the model {hub_id} needs {missing / _MIB:,.0f} MiB, and {free / _MIB:,.0f} are free in {cache}",
-                "make room on that disk, or choose a smaller model",
+                f"the model {hub_id} needs {missing / _MIB:,.0f} MiB, and {free / _MIB:,.0f} are free on the disk",
+                "make room there, or choose a smaller model",
             )
         if way.cache is None or not self._max_cache_bytes:
             yield
