@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +15,7 @@ Progress = Callable[[int, int], None]
 ShouldStop = Callable[[], bool]
 """Asked between steps; the work ends early once it answers true."""
 
+_PATIENCE = 0.2  # seconds between two checkpoints of whoever waits for a lock
 _WISHES: ContextVar[tuple[ShouldStop, ...]] = ContextVar("wishes", default=())
 
 
@@ -100,3 +102,32 @@ class Together:
                 progress(*far)
 
         return wait
+
+
+class KeyLocks:
+    """A lock for each key, so that two threads never compute the same thing at once.
+
+    A thread that waits for a lock stops waiting when its work is asked to end (see :func:`checkpoint`).
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: dict[str, tuple[threading.Lock, int]] = {}
+
+    @contextmanager
+    def __getitem__(self, key: str) -> Iterator[None]:
+        with self._guard:
+            lock, users = self._locks.get(key, (threading.Lock(), 0))
+            self._locks[key] = lock, users + 1
+        try:
+            while not lock.acquire(timeout=_PATIENCE):
+                checkpoint()
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            with self._guard:
+                lock, users = self._locks.pop(key)
+                if users > 1:
+                    self._locks[key] = lock, users - 1

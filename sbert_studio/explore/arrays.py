@@ -6,10 +6,7 @@ import contextlib
 import hashlib
 import logging
 import os
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,7 +14,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from ..caches import note_mapped
-from ..data.progress import checkpoint
 from ..workspace import atomic_file
 
 log = logging.getLogger(__name__)
@@ -25,7 +21,6 @@ _MARK = b"sha256::"
 _TRAILER = len(_MARK) + 32
 _BLOCK = 1 << 20
 _whole: dict[Path, tuple[int, int, int]] = {}  # files whose digest was right, by size, time and inode
-_PATIENCE = 0.25  # seconds between two questions whether what is waited for is still wanted
 _STALE = 24 * 3600  # seconds after which a half-written file belongs to a process that died
 
 
@@ -155,32 +150,3 @@ def keep_below(folder: Path, max_bytes: int, keep: Path, pattern: str = "*.npy")
         total -= size
         gone.append(path)
     return gone
-
-
-class KeyLocks:
-    """One lock a key, so that the same thing is never computed twice at once, and different things are.
-
-    Who waits for a lock stops waiting when their work is asked to end (see :func:`sbert_studio.data.progress.checkpoint`).
-    """
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._locks: dict[str, tuple[threading.Lock, int]] = {}
-
-    @contextmanager
-    def __getitem__(self, key: str) -> Iterator[None]:
-        with self._guard:
-            lock, users = self._locks.get(key, (threading.Lock(), 0))
-            self._locks[key] = lock, users + 1
-        try:
-            while not lock.acquire(timeout=_PATIENCE):
-                checkpoint()
-            try:
-                yield
-            finally:
-                lock.release()
-        finally:
-            with self._guard:
-                lock, users = self._locks.pop(key)
-                if users > 1:
-                    self._locks[key] = lock, users - 1

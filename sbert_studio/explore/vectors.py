@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.progress import KeyLocks
 from ..encoders.base import finite
 from ..workspace import Workspace
-from .arrays import KeyLocks, keep_below, load_array, store_array
+from .arrays import keep_below, load_array, store_array
 from .keys import TextKeys, places_of
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from ...data.progress import checkpoint, stop_wish
+from ...data.progress import KeyLocks, checkpoint, stop_wish
 from ...errors import StudioError
 from ...identity import Identity
 
@@ -34,9 +34,8 @@ _TIMEOUT = 10  # seconds
 _CHUNK = 1 << 20  # bytes between two looks at whether somebody still waits
 _REFUSALS = (401, 403)
 _FRESH = 60.0  # seconds in which the Hub is not asked again for the newest version of a model
-_POLL = 0.2  # seconds between two looks at whether somebody still waits
 _SPARED = 600.0  # seconds in which a model that was fetched is not removed: somebody is about to open it
-_MOST_TURNS = 1_000  # names that were asked for, which may be none of any model
+_MOST_ASKED = 1_000
 _MIB = 1 << 20
 
 
@@ -76,7 +75,7 @@ class Hub:
     def __init__(self, cache: Path, *, max_bytes: int = 0, max_cache_bytes: int = 0) -> None:
         self._cache, self._max_bytes, self._max_cache_bytes = cache, max_bytes, max_cache_bytes
         self._lock = threading.Lock()
-        self._turns: dict[Path | str, threading.Lock] = {}
+        self._turns = KeyLocks()  # one download of a model at a time
         self._under_way: dict[Path, int] = {}  # folders of visitors' models that are being fetched, and their bytes
         self._asked: dict[tuple[str, _Way], tuple[float, Path]] = {}  # when the Hub was asked last, and the folder
 
@@ -105,10 +104,12 @@ class Hub:
 
     def _fetch(self, hub_id: str, way: _Way, identity: Identity) -> Path:
         checkpoint()
-        with self._turn(hub_id if way.cache is None else way.cache / hub_id), _in_words(hub_id, identity):
+        with self._turns[str(_repository(_usual_cache() if way.cache is None else way.cache, hub_id))], _in_words(hub_id, identity):
             asked, folder = self._asked.get((hub_id, way), (0.0, None))
             if folder is None or time.monotonic() - asked > _FRESH or not folder.is_dir():
                 folder = self._newest(hub_id, way, identity)
+                if len(self._asked) > _MOST_ASKED:
+                    self._asked.clear()
                 self._asked[hub_id, way] = time.monotonic(), folder
             if way.cache is not None:
                 os.utime(_repository(way.cache, hub_id))
@@ -133,22 +134,6 @@ class Hub:
         if not _complete(known, listing):
             raise StudioError(f"the model {hub_id} was changed on the Hugging Face Hub while it was fetched", "try again")
         return known
-
-    @contextmanager
-    def _turn(self, what: Path | str) -> Iterator[None]:
-        """One at a time for each model; whoever waits may still stop."""
-        with self._lock:
-            if len(self._asked) > _MOST_TURNS:
-                self._asked.clear()
-            if len(self._turns) > _MOST_TURNS:
-                self._turns = {one: turn for one, turn in self._turns.items() if turn.locked()}
-            turn = self._turns.setdefault(what, threading.Lock())
-        while not turn.acquire(timeout=_POLL):
-            checkpoint()
-        try:
-            yield
-        finally:
-            turn.release()
 
     def _require_small(self, hub_id: str, size: int) -> None:
         if self._max_bytes and size > self._max_bytes:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...data.progress import KeyLocks
 from ...errors import StudioError
 from ...registry import setting
 from ...workspace import Workspace
-from ..arrays import KeyLocks, load_array, store_array
+from ..arrays import load_array, store_array
 from ..maps.layout import METHOD
 from ..settings_key import KeyedSettings
 from . import grouping

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...data.progress import checkpoint
-from ..arrays import KeyLocks, keep_below, load_array, store_array
+from ...data.progress import KeyLocks, checkpoint
+from ..arrays import keep_below, load_array, store_array
 from .index import LexicalIndex
 from .postings import Postings, postings
 

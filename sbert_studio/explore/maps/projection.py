@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...data.progress import KeyLocks
 from ...registry import setting
 from ...workspace import Workspace, digest_texts
-from ..arrays import KeyLocks, keep_below, load_array, store_array
+from ..arrays import keep_below, load_array, store_array
 from ..settings_key import KeyedSettings
 from . import layout, reference
 
