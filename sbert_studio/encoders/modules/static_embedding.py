@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from ...errors import StudioError
-from .base import MODULES, WORDS, Module
-from .weights import read_weights, table_of
+from .base import MODULES
+from .token_table import TokenTable
+from .weights import read_weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,7 +24,7 @@ _MOST_TOKENS = 1_000_000
 
 
 @MODULES.register("StaticEmbedding")
-class StaticEmbedding(Module):
+class StaticEmbedding(TokenTable):
     """Ids (b, t) → vectors (b, t, d). Row 0 is that of padding; the tokenizer's id i stands in row i + 1.
 
     Args:
@@ -35,10 +36,7 @@ class StaticEmbedding(Module):
         StudioError: the tokenizer has more tokens than there are rows.
     """
 
-    stage = WORDS
-
     def __init__(self, tokenizer: Any, matrix: Tensor, *, learns: bool = True, max_length: int = _MOST_TOKENS) -> None:
-        super().__init__()
         tokenizer.no_padding()
         tokenizer.no_truncation()
         if matrix.ndim != 2 or tokenizer.get_vocab_size() > len(matrix):
@@ -46,21 +44,8 @@ class StaticEmbedding(Module):
                 f"the tokenizer has {tokenizer.get_vocab_size()} tokens, but the table the shape {tuple(matrix.shape)}",
                 "copy the folder again",
             )
-        self.tokenizer, self.max_length = tokenizer, max_length
-        self.emb_layer = table_of(torch.cat([matrix.new_zeros(1, matrix.shape[1]), matrix]), learns=learns, padding=0)
-
-    @property
-    def dim(self) -> int:
-        """The width of a token's vector."""
-        return int(self.emb_layer.embedding_dim)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Look up ``ids``."""
-        return self.emb_layer(ids)  # type: ignore[no-any-return]
-
-    def width(self, inputs: int) -> int:
-        """As wide as a token's vector."""
-        return self.dim
+        super().__init__(torch.cat([matrix.new_zeros(1, matrix.shape[1]), matrix]), learns=learns, max_length=max_length)
+        self.tokenizer = tokenizer
 
     @classmethod
     def read(cls, folder: Path) -> Self:

@@ -14,8 +14,9 @@ from ...errors import StudioError
 from ...wordvectors.tokens import WordTokens
 from ...workspace import write_json
 from ..storage.backbone import read_json, read_length
-from .base import MODULES, WORDS, Module
-from .weights import read_weights, table_of, write_weights
+from .base import MODULES
+from .token_table import TokenTable
+from .weights import read_weights, write_weights
 
 if TYPE_CHECKING:
     from typing import Self
@@ -29,7 +30,7 @@ _MOST_TOKENS = 1_000_000
 
 
 @MODULES.register("WordEmbeddings")
-class WordEmbeddings(Module):
+class WordEmbeddings(TokenTable):
     """Ids (b, t) → vectors (b, t, d). Row 0 is that of padding, zeros that never learn; no word of a text is found there.
 
     Args:
@@ -42,45 +43,24 @@ class WordEmbeddings(Module):
         StudioError: words and rows are not as many.
     """
 
-    stage = WORDS
-
     def __init__(self, words: WordTokens, matrix: np.ndarray | Tensor, *, learns: bool = False, max_length: int = _MOST_TOKENS) -> None:
-        super().__init__()
         table = torch.as_tensor(matrix, dtype=torch.float32)
         if table.ndim != 2 or len(table) != len(words):
             raise StudioError(f"the table has {len(words)} words, but vectors of shape {tuple(table.shape)}", "copy the folder again")
         if not len(words) or words.words[0] != PADDING:
             words = WordTokens((PADDING, *words.words), words.stop_words, lowercase=words.lowercase)
             table = torch.cat([table.new_zeros(1, table.shape[1]), table])
-        self.words, self.max_length = words, max_length
-        self.emb_layer = table_of(table, learns=learns, padding=0)
+        super().__init__(table, learns=learns, max_length=max_length)
+        self.words = words
 
     @classmethod
     def of(cls, vectors: WordVectors, *, learns: bool = False) -> Self:
         """The table of ``vectors``."""
         return cls(vectors.tokens, vectors.matrix, learns=learns)
 
-    @property
-    def learns(self) -> bool:
-        """Whether the table is tuned with the rest."""
-        return bool(self.emb_layer.weight.requires_grad)
-
-    @property
-    def dim(self) -> int:
-        """The width of a word's vector."""
-        return int(self.emb_layer.embedding_dim)
-
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The rows of each text's known words, cut to the maximum length; of a text without one, padding's alone."""
         return [self.words.ids(text)[: self.max_length] or [0] for text in texts]
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Look up ``ids``."""
-        return self.emb_layer(ids)  # type: ignore[no-any-return]
-
-    def width(self, inputs: int) -> int:
-        """As wide as a word's vector."""
-        return self.dim
 
     @classmethod
     def read(cls, folder: Path) -> Self:
