@@ -25,6 +25,7 @@ from .scorers.poly_storage import is_poly_folder, new_poly, with_codes
 from .sentence import SentenceEncoder
 from .storage.backbone import read_json
 from .storage.bundled import BUNDLED
+from .storage.bundled import is_installed as is_bundled_here
 from .storage.card import languages_in, license_in
 from .storage.digests import folder_stamp
 from .storage.hub import HUB_ID, Hub
@@ -83,7 +84,7 @@ class Catalog:
     @staticmethod
     def bundled() -> list[str]:
         """The names of the models that came with the program."""
-        return list(BUNDLED)
+        return [name for name in BUNDLED if is_bundled_here(name)]
 
     @staticmethod
     def tables() -> list[str]:
@@ -295,6 +296,8 @@ class Catalog:
         encoder = load_folder(folder, source.name, self.device, frozen)
         encoder.base = source.base
         encoder.license, encoder.languages = license_in(folder), languages_in(folder)
+        if source.kind == "bundled" and not BUNDLED[source.name].exact:
+            encoder.note = f"The weights are those of {source.base}, rounded to four bits."
         return encoder
 
     def _read_adapter(self, source: Source, folder: Path) -> SentenceEncoder:

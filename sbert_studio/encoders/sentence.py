@@ -24,6 +24,7 @@ from .modules.base import Module
 from .modules.dense import Dense
 from .modules.pooling import Pooling
 from .prompts import prompt_for
+from .quantized import count_weights, train_table
 from .rows import TextRows
 from .storage.card import model_card
 from .storage.config import EncoderConfig
@@ -260,13 +261,16 @@ class SentenceEncoder(Trainable, Encoder):
     @property
     def parameters_count(self) -> int:
         """How many weights there are, whatever they are stored as."""
-        return self._counted or sum(parameter.numel() for parameter in self.parameters())
+        return self._counted or count_weights(self)
 
     # -- learning --------------------------------------------------------------------------------------------------
 
     def training_rows(self, examples: Examples) -> TextRows:
         """Each distinct text of ``examples``, tokenised once."""
-        return TextRows.read(examples, self)
+        rows = TextRows.read(examples, self)
+        if not self.adapted:
+            train_table(self, rows.tokens.flat)
+        return rows
 
     def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
         """Nothing: what an objective learns beside the vectors is its own."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .rows import TrainingRows
     from .storage.card import CardFacts
 
-_VOCABULARY = 32 << 20  # bytes
+_PIECE, _VOCABULARY = 1_100, 32 << 20  # bytes of a piece of a tokenizer; and of one whose pieces are not known
 
 
 class Trainable(nn.Module, ABC):
@@ -62,7 +62,12 @@ class Trainable(nn.Module, ABC):
     def memory(self) -> int:
         """The bytes of its weights, and about what its vocabulary takes beside them."""
         held = [*self.parameters(), *self.buffers()]
-        return sum(tensor.numel() * tensor.element_size() for tensor in held) + packed_bytes(self) + _VOCABULARY
+        return sum(tensor.numel() * tensor.element_size() for tensor in held) + packed_bytes(self) + self._vocabulary_bytes
+
+    @property
+    def _vocabulary_bytes(self) -> int:
+        tokenizer = getattr(self, "tokenizer", None)
+        return _VOCABULARY if tokenizer is None else int(tokenizer.vocab_size) * _PIECE
 
     def coverage(self, texts: Sequence[str]) -> Coverage | None:
         """How many words of ``texts`` it knows; None of a model that reads every word."""

@@ -22,6 +22,7 @@ from .lean.base import LeanNetwork
 from .lean.reading import reopen
 from .lora.adapter import merged
 from .modules.pooling import Pooling
+from .quantized import dense_tables
 from .runtime import quantized
 from .sentence import SentenceEncoder
 from .storage.saving import save_tokenizer
@@ -142,7 +143,8 @@ class TransformerEncoder(SentenceEncoder):
         """The backbone, an adapter merged into a copy of it, and the tokenizer."""
         backbone = merged(self.backbone)
         backbone.config.dtype = torch.float32
-        backbone.save_pretrained(folder)
+        with dense_tables(backbone):
+            backbone.save_pretrained(folder)
         save_tokenizer(self, folder)
         write_json(folder / "sentence_bert_config.json", {"max_seq_length": self.max_length, "do_lower_case": False})
         return [("", "Transformer")]

@@ -80,7 +80,7 @@ def adapter_base(model: str) -> str:
     Not what a tuned model's card calls its base: on the weights before that tuning the adapter would give other vectors.
     """
     if model in BUNDLED:
-        return BUNDLED[model].hub_id
+        return BUNDLED[model].hub_id if BUNDLED[model].exact else model
     path = Path(model)
     return path.resolve().name if path.is_dir() or path.is_absolute() else model
 

@@ -46,7 +46,7 @@ def test_the_four_sorts_of_name_are_told_apart(catalog: Catalog, folder: Path) -
     assert catalog.resolve(RUN).kind == "run"
     assert catalog.resolve(str(folder)).kind == "folder"
     assert catalog.resolve("owner/model").kind == "hub"
-    assert catalog.bundled() == ["all-MiniLM-L6-v2"]
+    assert catalog.bundled() == ["all-MiniLM-L6-v2", "multilingual-e5-small"]
 
 
 def test_altered_weights_are_refused_each_time(catalog: Catalog, altered: Path) -> None:

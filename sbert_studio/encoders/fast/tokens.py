@@ -19,8 +19,9 @@ _UNSPACED_FROM = 0x2E80  # Chinese and Japanese characters, and what stands behi
 class Tokens:
     """A Hugging Face tokenizer bound to one maximum length.
 
-    The Rust tokenizer behind a fast one is copied and its truncation set once: setting it on a shared one, as the
-    library's own call does, fails while another thread is reading.
+    The Rust tokenizer behind a fast one is read as it is, by as many threads as ask, and what it returns is cut here: its own truncation
+    cannot be set while another thread is reading. It is copied only where it already cuts or pads, since a copy of a vocabulary of 250,000
+    pieces takes 270 MB.
 
     Args:
         tokenizer: a ``PreTrainedTokenizerBase``.
@@ -32,10 +33,12 @@ class Tokens:
         self.tokenizer = tokenizer
         self.max_length = max_length
         self.prompt = prompt
-        self._fast: Any = None
         self._lock = threading.Lock()
+        self._fast: Any = None
+        self._ends: tuple[int, int] | None = None
         if tokenizer.is_fast:
-            self._fast = bind(tokenizer, max_length)
+            self._ends = special_ends(tokenizer.backend_tokenizer)
+            self._fast = tokenizer.backend_tokenizer if self._ends is not None else bind(tokenizer, max_length)
 
     @property
     def pad(self) -> int:
@@ -59,19 +62,29 @@ class Tokens:
             return [list(row) for row in encoded["input_ids"]]
         limit = self.max_length * _CHARACTERS_A_TOKEN
         if self.tokenizer.truncation_side != "right" or all(len(text) <= limit for text in texts):
-            return [encoding.ids for encoding in self._fast.encode_batch_fast(texts)]
-        rows = [encoding.ids for encoding in self._fast.encode_batch_fast([text[:limit] for text in texts])]
+            return [self._cut(encoding.ids) for encoding in self._fast.encode_batch_fast(texts)]
+        rows = [self._cut(encoding.ids) for encoding in self._fast.encode_batch_fast([text[:limit] for text in texts])]
         # A beginning that fills all places holds every token that the whole text would keep; else it is read whole.
         short = [place for place, text in enumerate(texts) if len(text) > limit and len(rows[place]) < self.max_length]
         for place, encoding in zip(short, self._fast.encode_batch_fast([texts[place] for place in short]), strict=True):
-            rows[place] = encoding.ids
+            rows[place] = self._cut(encoding.ids)
         return rows
+
+    def _cut(self, row: list[Any]) -> list[Any]:
+        """Cut a row to the maximum length, as the tokenizer's own truncation does: what is left out lies between its special tokens."""
+        excess = len(row) - self.max_length
+        if self._ends is None or excess <= 0:
+            return row
+        begin, end = self._ends
+        if self.tokenizer.truncation_side == "left":
+            return row[:begin] + row[begin + excess :]
+        return row[: len(row) - end - excess] + row[len(row) - end :]
 
     def spans(self, text: str) -> list[tuple[int, int] | None] | None:
         """For each id of a text where in it its word stands; see :func:`word_spans`. ``None`` without a fast tokenizer."""
         if self._fast is None:
             return None
-        return word_spans(self._fast.encode(readable(self.prompt + text)), self.prompt + text, len(self.prompt))
+        return self._cut(word_spans(self._fast.encode(readable(self.prompt + text)), self.prompt + text, len(self.prompt)))
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text has when nothing is cut, special tokens included."""
@@ -79,10 +92,12 @@ class Tokens:
         if self._fast is None:
             with self._lock:
                 return [len(row) for row in self.tokenizer(texts, truncation=False)["input_ids"]] if texts else []
-        from tokenizers import Tokenizer
+        whole = self._fast
+        if self._ends is None:
+            from tokenizers import Tokenizer
 
-        whole = Tokenizer.from_str(self._fast.to_str())
-        whole.no_truncation()
+            whole = Tokenizer.from_str(self._fast.to_str())
+            whole.no_truncation()
         return [len(encoding.ids) for encoding in whole.encode_batch_fast(texts)]
 
     def unread(self, texts: Sequence[str]) -> float:
@@ -100,6 +115,15 @@ class Tokens:
         mark = next((mark for mark in _BEGINS if sum(piece.startswith(mark) for piece, _ in pieces) > _MARKED * len(pieces)), "")
         places = [place for piece, place in pieces if (piece.startswith(mark) if mark else not piece.startswith(_GOES_ON))]
         return [text.strip() for text in self.tokenizer.batch_decode([[place] for place in places])]
+
+
+def special_ends(backend: Any) -> tuple[int, int] | None:
+    """Count the special tokens that a Rust tokenizer puts before and after a text; None where it cuts or pads, or it cannot be told."""
+    if backend.truncation is not None or backend.padding is not None:
+        return None
+    mask = backend.encode("a").special_tokens_mask
+    content = [place for place, special in enumerate(mask) if not special]
+    return (content[0], len(mask) - 1 - content[-1]) if content else None
 
 
 def bind(tokenizer: Any, max_length: int) -> Any:

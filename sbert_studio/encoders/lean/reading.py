@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
+from ..quantized import load_quantized
 from ..storage.digests import stamp
 from . import bert
 from .base import NETWORKS, LeanNetwork
@@ -19,13 +20,14 @@ _POOLER = {"pooler.dense.weight", "pooler.dense.bias"}
 __all__ = ["bert", "lean_backbone", "reopen"]
 
 
-def lean_backbone(folder: Path, config: Any) -> LeanNetwork | None:
+def lean_backbone(folder: Path, config: Any, *, quantized: bool = False) -> LeanNetwork | None:
     """The backbone in float32, its weights mapped from the file where they are float32 there; ``None``: the library must read it.
 
     A pooler that the file lacks, which nothing reads, is made of zeros.
 
     Args:
         config: the library's configuration, read from ``folder``.
+        quantized: whether the weights are of four bits.
 
     Raises:
         Exception: whatever a damaged file comes to.
@@ -33,6 +35,8 @@ def lean_backbone(folder: Path, config: Any) -> LeanNetwork | None:
     network = NETWORKS.get(config.model_type)
     if network is None or [path.name for path in folder.glob("*.safetensors")] != [_WEIGHTS] or not network.fits(config):
         return None
+    if quantized:
+        return cast(LeanNetwork, load_quantized(folder, config, network))
     from safetensors.torch import load_file
 
     with torch.device("meta"):

@@ -21,6 +21,7 @@ from ..fast.packing import pack
 from ..fast.tokens import Tokens, bind, readable, with_padding
 from ..fingerprint import fingerprint_of, identity_of
 from ..lora.targets import find_heads
+from ..quantized import count_weights, train_table
 from ..rows import PairRows
 from ..runtime import token_budget
 from ..trainable import Trainable
@@ -144,7 +145,7 @@ class CrossEncoder(Trainable, PairScorer):
         }
 
     def _count(self) -> int:
-        return sum(parameter.numel() for parameter in self.parameters())
+        return count_weights(self)
 
     def freeze(self, *, packed: bool = False) -> CrossEncoder:
         """Make this one for inference only, and return it; it can no longer be saved or trained.
@@ -163,7 +164,10 @@ class CrossEncoder(Trainable, PairScorer):
 
     def training_rows(self, examples: Examples) -> PairRows:
         """Each pair of ``examples``, which have two columns, tokenised as one row."""
-        return PairRows.read(examples, self)
+        rows = PairRows.read(examples, self)
+        if not self.adapted:
+            train_table(self, rows.tokens.flat)
+        return rows
 
     def reshape(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
         """Refused where either is given: there are no vectors.

@@ -9,6 +9,7 @@ import torch
 
 from ...errors import StudioError
 from ...workspace import atomic_folder
+from ..quantized import dense_tables
 from ..storage.digests import seal
 from ..storage.saving import save_tokenizer
 from .cross_card import cross_card
@@ -32,7 +33,8 @@ def save_cross(encoder: CrossEncoder, folder: Path, card: str | None = None) -> 
     with atomic_folder(folder) as part:
         encoder.model.config.dtype = torch.float32
         setattr(encoder.model.config, THEIRS, {"activation_fn": SIGMOID if encoder.sigmoid and encoder.labels == 1 else IDENTITY})
-        encoder.model.save_pretrained(part)
+        with dense_tables(encoder.model):
+            encoder.model.save_pretrained(part)
         save_tokenizer(encoder, part)
         (part / "README.md").write_text(card or cross_card(encoder), encoding="utf-8")
         seal(part)

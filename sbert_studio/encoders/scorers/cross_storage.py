@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from ...errors import StudioError
+from ..quantized import is_quantized, load_quantized, without_vocabulary
 from ..storage.backbone import load_tokenizer, read_json, reading, require_fitting, require_safetensors, require_sound
 from ..storage.reading import transformer_folder
 from .cross import OURS, CrossEncoder, Head
@@ -88,26 +89,44 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with reading(folder.name, folder):
         config = AutoConfig.from_pretrained(folder, **local)
-        require_fitting(config, folder)
+        quantized = is_quantized(folder)
+        if not quantized:
+            require_fitting(config, folder)
         for key, value in changes.items():
             setattr(config, key, value)
         kind = AutoModelForSequenceClassification._model_mapping[type(config)]
         mlp = getattr(config, OURS, None) == {"head": "mlp"}
-        model, report = (with_mlp(kind) if mlp else kind).from_pretrained(
-            folder,
-            config=config,
-            dtype=torch.float32,
-            use_safetensors=True,
-            output_loading_info=True,
-            ignore_mismatched_sizes=new,
-            **local,
-        )
+        kind = with_mlp(kind) if mlp else kind
+        if quantized:
+            model, report = _on_quantized(kind, folder, config)
+        else:
+            model, report = kind.from_pretrained(
+                folder,
+                config=config,
+                dtype=torch.float32,
+                use_safetensors=True,
+                output_loading_info=True,
+                ignore_mismatched_sizes=new,
+                **local,
+            )
     tokenizer = load_tokenizer(folder)
     require_sound(model, tokenizer, report, folder)
     missing = sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
     if lost := [key for key in missing if new and key.startswith(f"{model.base_model_prefix}.") and ".pooler." not in key]:
         raise StudioError(f"the weights in {folder.name!r} lack {len(lost)} tensors, such as {lost[0]}", "choose another model")
     return model, tokenizer, missing
+
+
+def _on_quantized(kind: Any, folder: Path, config: Any) -> tuple[Any, dict[str, Any]]:
+    """Build a model of the class ``kind`` on a backbone with quantized weights; its head and its pooler are those that it draws."""
+    backbone = load_quantized(folder, config)
+    model = kind(without_vocabulary(config))
+    model.config.vocab_size = config.vocab_size
+    inside = f"{model.base_model_prefix}."
+    head = [name for name in model.state_dict() if not name.startswith(inside) or ".pooler." in name]
+    backbone.pooler = model.base_model.pooler
+    setattr(model, model.base_model_prefix, backbone)
+    return model.eval(), {"missing_keys": head, "unexpected_keys": (), "mismatched_keys": ()}
 
 
 def with_mlp(kind: Any) -> Any:

@@ -129,7 +129,7 @@ class PolyEncoder(Trainable, PairScorer):
 
     def training_rows(self, examples: Examples) -> TextRows:
         """Each distinct text of ``examples``, tokenised once."""
-        return TextRows.read(examples, self.encoder)
+        return self.encoder.training_rows(examples)
 
     def limit(self, max_length: int | None) -> None:
         """Read ``max_length`` tokens from now on, or as many as the encoder can if that is fewer (or None)."""

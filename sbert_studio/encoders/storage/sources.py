@@ -14,7 +14,7 @@ from ...wordvectors.pretrained import PACKAGED, load_pretrained
 from ...workspace import Workspace, existing
 from ..averages import averaged
 from ..foreign import FOREIGN, require_installed
-from .bundled import BUNDLED, bundled_folder, require_published
+from .bundled import BUNDLED, bundled_folder, require_published, require_unpacked
 from .digests import damage, require_whole
 from .hub import HUB_ID, Hub
 
@@ -54,8 +54,8 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
     """
     name = name.strip()
     for known, bundled in BUNDLED.items():
-        if name in (known, bundled.hub_id):
-            return Source("bundled", known, bundled_folder(known, bundled), bundled.hub_id)
+        if name == known or (bundled.exact and name == bundled.hub_id):
+            return Source("bundled", known, bundled_folder(known, bundled, workspace), bundled.hub_id)
     if name in PACKAGED:
         return Source("table", name, workspace.tables / name, None)
     if name in FOREIGN:
@@ -119,6 +119,8 @@ def fetched(source: Source, hub: Hub, identity: Identity) -> Path:
         )
     if source.path is None:
         return hub.fetch(source.name, identity)
+    if source.kind == "bundled":
+        require_unpacked(source.name, source.path)
     if source.kind == "table" and (not source.path.is_dir() or damage(source.path)):
         averaged(load_pretrained(source.name)).save(source.path)
     if source.kind in ("run", "fitted"):

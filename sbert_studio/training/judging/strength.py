@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...encoders.quantized import train_table_of
 from ...encoders.trainable import Trainable
 from ...errors import StudioError
 from ...workspace import write_json
@@ -53,9 +54,11 @@ def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[
     base = encoder.base or spec.model
     reshape(spec, encoder)
     put_adapter(spec, encoder)
+    stored = read_tensors(tuned, weights_only=True).encoder
+    train_table_of(encoder, stored)
     learning = {name: parameter for name, parameter in encoder.named_parameters() if parameter.requires_grad}
     blend = Blend(learning)
-    blend.between(read_tensors(tuned, weights_only=True).encoder)
+    blend.between(stored)
     blend.put(value)
     encoder.eval()
     after = at_strength(outcome["before"], outcome["after"], value)

@@ -16,6 +16,7 @@ import torch
 
 from ...caches import give_back_holes
 from ...data.questions import Question
+from ...encoders.quantized import trained_ids
 from ...encoders.unpadded.copies import Fetched
 from ...errors import StudioError
 from ..checkpoint import Checkpoints
@@ -71,7 +72,7 @@ class Loop:
         self._judging: list[float] = []
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
         self._steps = Steps(parts, precision, state.micro_batch)
-        self._learning = parts.learning()
+        self._learning, self._fixed = parts.learning(), trained_ids(parts.encoder)
         self._optimiser, self._soup = parts.optimiser(schedule.ends), Soup(parts.named(), schedule.ends)
         self._pace = Throughput(state.rows, state.seconds)
         self._began = time.perf_counter() - state.total_seconds
@@ -230,7 +231,8 @@ class Loop:
             self.state = replace(self.state, best=self.state.step)
         if self._processes.main:
             going_on = {} if self.state.step == self._schedule.steps else self._optimiser.tensors() | self._soup.tensors()
-            path = self._parts.checkpoints.write(self.state, Tensors(*self._learning, going_on))
+            encoder, objective = self._learning
+            path = self._parts.checkpoints.write(self.state, Tensors({**encoder, **self._fixed}, objective, going_on))
             self._parts.say(Saved(self.state.step, str(path)))
         self._processes.wait()
         self._saved_at = time.perf_counter()

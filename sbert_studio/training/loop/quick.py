@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ...encoders.quantized import QuantizedEmbedding
 from .linear import quicken_linear
 
 _STEPS = 1 << 16
@@ -38,7 +39,7 @@ def quicken(backbone: nn.Module) -> None:
         for name, child in module.named_children():
             if type(child) is nn.Dropout:
                 module.add_module(name, QuickDropout(child.p).train(child.training))
-        if isinstance(module, nn.Embedding):
+        if isinstance(module, nn.Embedding | QuantizedEmbedding):
             module.sparse = True
 
 

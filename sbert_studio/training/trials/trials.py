@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.questions import Question
 from ...data.splits.splitting import leaking
+from ...encoders.quantized import make_dense
 from ...errors import StudioError
 from ...workspace import atomic_folder, write_json
 from ..artifacts import HELD_OUT, KNOWN
@@ -199,6 +200,7 @@ class _Trials:
         held = None if member.held is None or says_nothing(member.held) else member.held
         scores = {} if held is None else Evaluator(held, place, learned=member.learned)(untuned, untuned=True)
         scores |= {"general": general.untuned} if general is not None and scores else {}
+        make_dense(untuned)  # as the model that the first stage has saved
         weights = {} if unblended(member.spec) else dict(untuned.named_parameters())
         return Assignment(scores, TrainSpec.from_json(member.spec.first), weights or None, general)
 
