@@ -51,6 +51,11 @@ class TextKeys:
                 keep_below(path.parent, _MAX_BYTES, path)
         return found
 
+    def repair(self, texts: Sequence[str], digest: str) -> None:
+        """Write the keys of the texts with this digest anew where their file is damaged."""
+        if self._path(digest).is_file():
+            self.get(texts, digest)
+
     def known(self, digest: str) -> np.ndarray | None:
         """The keys of a corpus that was seen before, if they are still there."""
         with contextlib.suppress(ValueError):

@@ -64,6 +64,7 @@ class VectorStore:
         with self._locks[path.name]:
             found = load_array(path, shape, mapped=True)
             if found is not None:
+                self._keys.repair(texts, digest)
                 return found
             vectors = self._made(texts, digest, encoder, progress, should_stop)
             stored = None

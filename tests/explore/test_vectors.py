@@ -178,3 +178,14 @@ def test_what_is_damaged_lends_nothing_to_other_corpora(workspace: Workspace, en
     found = VectorStore(workspace).get(grown, digest_texts(grown), encoder)
     np.testing.assert_array_equal(found, np.stack([encoder._one(text) for text in grown]).astype(np.float32))
     assert encoder.texts == 9
+
+
+def test_a_search_writes_damaged_keys_of_texts_anew(workspace: Workspace, encoder) -> None:
+    vectors, texts = VectorStore(workspace), ["one", "two", "three"]
+    vectors.get(texts, digest_texts(texts), encoder)
+    (path,) = workspace.cache("texts").glob("*.npy")
+    whole = path.read_bytes()
+    path.unlink()  # the file may be mapped
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    vectors.get(texts, digest_texts(texts), encoder)
+    assert path.read_bytes() == whole

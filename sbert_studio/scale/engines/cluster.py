@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,9 @@ from .base import ENGINES, Engine
 if TYPE_CHECKING:
     from ..job import Shard
     from ..works.base import Do, Work
+
+
+_ANSWER = 10  # seconds
 
 
 @ENGINES.register("ray")
@@ -66,9 +70,29 @@ class Ray(Engine):
             raise StudioError("the engine ray needs Ray, which is not installed", "pip install 'sbert-studio[ray]'") from None
         with ExitStack() as ending:
             if not ray.is_initialized():
+                if self.how.address:
+                    _require_answer(self.how.address)
                 _start(ray, self.how.address, self.how.workers * threads or None, self.how.memory_mb)
                 ending.callback(ray.shutdown)
             yield ray
+
+
+def _require_answer(address: str) -> None:
+    """Refuse an address at which nothing listens, which Ray itself would try for minutes.
+
+    Raises:
+        StudioError: nothing does, or it is no address.
+    """
+    if address in ("auto", "local"):
+        return
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER).close()
+    except (OSError, ValueError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise StudioError(
+            f"no Ray cluster answers at {address}: {reason}", "give HOST:PORT of its head; see docs/SCALE.md for how to start one"
+        ) from error
 
 
 def _start(ray: Any, address: str, cores: int | None, memory_mb: int) -> None:
