@@ -48,7 +48,7 @@ def search(data: Path, _out: Path) -> Iterator[Row]:
 def mine(data: Path, out: Path) -> Iterator[Row]:
     """The most similar pairs of 10,003 requests, held against brute force."""
     path = data / "banking77/train.csv"
-    found = studio("mine", path, "--top", 10)
+    found = studio("mine", path, "-k", 10)
     studio("encode", path, "--out", out.with_suffix(".npy"))
     vectors = np.load(out.with_suffix(".npy"), allow_pickle=False)
     start = time.perf_counter()

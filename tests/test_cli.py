@@ -199,7 +199,7 @@ def test_search(cli: Any, corpus: Path, mode: str) -> None:
 
 
 def test_mine(cli: Any, corpus: Path) -> None:
-    found = ok(cli("mine", corpus, "--top", 4, "--json"))
+    found = ok(cli("mine", corpus, "-k", 4, "--json"))
     assert {"seconds", "account", "notes"} <= set(found) and found["exact"] is True and found["recall"] == 1
     assert len(found["pairs"]) == 4
     assert {"a", "b", "score"} <= set(found["pairs"][0])
@@ -374,8 +374,8 @@ def test_train_then_everything_that_can_be_done_with_a_run(cli: Any, pairs: Path
     assert (listed["id"], listed["status"], listed["objective"], listed["name"]) == (found["run"], "finished", "cosine", "first")
 
     models = [model for model in ok(cli("models", "--json"))["models"] if model["kind"] in ("bundled", "run")]
-    assert [model["name"] for model in models] == ["all-MiniLM-L6-v2", found["run"]]
-    assert models[1]["dim"] == 32
+    assert [model["name"] for model in models] == ["all-MiniLM-L6-v2", "multilingual-e5-small", found["run"]]
+    assert models[2]["dim"] == 32
     assert models[0]["parameters"] == 22_713_216
 
     by_run, by_folder = (ok(cli("evaluate", model, "--data", pairs, "--json")) for model in (found["run"], found["model"]))
@@ -748,6 +748,21 @@ def test_old_runs_are_deleted_where_that_is_asked(cli: Any, pairs: Path, home: P
     assert not (home / "runs" / run_id).exists()
 
 
+def test_runs_and_word_vectors_are_deleted_once_that_is_confirmed(cli: Any, pairs: Path, corpus: Path, home: Path) -> None:
+    run_id = ok(cli("train", pairs, *QUICK, "--json"))["run"]
+    words = Path(ok(cli("distil", "all-MiniLM-L6-v2", "--dim", 8, "--json"))["model"]).name
+    told = cli("delete", run_id, words)
+    assert told.code == 2 and "--yes" in told.err
+    assert run_id in told.err and words in told.err and " MB " in told.err
+    assert cli("delete", run_id, "run-0000000000", "--yes").code == 2
+    assert (home / "runs" / run_id).is_dir()
+    found = ok(cli("delete", run_id, words, run_id, "--yes", "--json"))
+    assert found["deleted"] == [run_id, words] and found["bytes"] > 1000
+    assert run_id not in cli("runs").out
+    assert not (home / "runs" / run_id).exists()
+    assert [model["name"] for model in ok(cli("models", "--json"))["models"]][:2] == ["all-MiniLM-L6-v2", "multilingual-e5-small"]
+
+
 def test_what_a_question_leaves_open_is_neither_converted_nor_mended(cli: Any, tmp_path: Path) -> None:
     rows = list(csv.DictReader(sample("scored_pairs").path.open(encoding="utf-8", newline="")))[:60]
     turned = tmp_path / "turned.csv"
@@ -821,7 +836,7 @@ def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corp
 
 def test_what_is_wrong_with_a_fit_is_said_before_anything_is_learned(cli: Any, corpus: Path, tmp_path: Path) -> None:
     told = cli("fit", corpus, "--kind", "glove", "--weighting", "sfi")
-    assert told.code == 2 and "no weighting 'sfi'" in told.err and "learning" not in told.err
+    assert told.code == 2 and "'sfi' is not one of 'plain', 'tfidf', 'sif'" in told.err and "learning" not in told.err
     assert "there is no file 'absent.txt'" in refused(cli("fit", corpus, "--kind", tmp_path / "absent.txt", "--json"))
 
 

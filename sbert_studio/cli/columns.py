@@ -16,7 +16,10 @@ _FOUND = "found out"
 Kind = Annotated[
     str | None,
     typer.Option(
-        "--kind", help="scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences.", show_default=_FOUND
+        "--kind",
+        metavar="KIND",
+        help="scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences.",
+        show_default=_FOUND,
     ),
 ]
 Columns = Annotated[

@@ -31,7 +31,6 @@ app = typer.Typer(
     name="sbert-studio",
     help="Explore sentences, and tune the model that compares them.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -86,6 +85,7 @@ def run(arguments: Sequence[str]) -> int:
         return _refused(error, as_json, stdout)
     except TyperException as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
+        message = message.replace("Value error, ", "")
         what, meant, which = _decapitalised(message).partition(". Did you mean ")
         hint = f"did you mean {which.rstrip('?')}" if meant else f"see sbert-studio {_command(given)}--help"
         return _refused(StudioError(what, hint), as_json, stdout)

@@ -363,7 +363,7 @@ def test_the_command_line_searches_and_mines_a_folder(home: Path, texts: Path, t
     assert run(["search", out, "cat dog", "-k", "3", "--json"]) == 0
     hits = json.loads(capsys.readouterr().out)["hits"]
     assert len(hits) == 3 and hits[0]["score"] >= hits[1]["score"]
-    assert run(["mine", out, "--top", "2", "--json"]) == 0
+    assert run(["mine", out, "-k", "2", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["pairs"]) == 2
     for wrong in (["search", out, "cat", "--mode", "lexical"], ["mine", str(texts / "0.parquet"), "--engine", "local"]):
         assert run(wrong) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,7 +21,7 @@ def bench(
     limit: Annotated[int | None, typer.Option(min=1, help="Use this many rows at most.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How often each side is measured, in turn; train takes the next seed each time.")] = 2,
     precision: Annotated[str, typer.Option(help="Ours, or several with commas between.")] = "float32",
-    peer_precision: Annotated[str, typer.Option(help="The peer's: float32 or bfloat16.")] = "float32",
+    peer_precision: Annotated[Literal["float32", "bfloat16"], typer.Option(help="The peer's.")] = "float32",
     batch_size: Annotated[int, typer.Option(min=1, help="Rows a training step, on both sides.")] = 16,
     epochs: Annotated[float, typer.Option(help="train: how often each row is seen, on both sides.")] = 1.0,
     lr: Annotated[float, typer.Option(help="train: the highest learning rate, on both sides.")] = 2e-5,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -75,7 +75,7 @@ def encode(
     out: Annotated[Path, typer.Option(metavar="X.npy", help="Where the vectors go: (rows of the file, dim) float32; of shards, a folder.")],
     column: Column = None,
     model: Model = None,
-    precision: Annotated[str, typer.Option(help="float32, bfloat16, int8 or auto.")] = "float32",
+    precision: Annotated[Literal["float32", "bfloat16", "int8", "auto"], typer.Option(help="Of the model's weights.")] = "float32",
     prompt: Annotated[
         str | None, typer.Option(metavar="ROLE", help="query, document or symmetric: with the model's prompt for such texts.")
     ] = None,
@@ -137,7 +137,7 @@ def search(
     ],
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many hits.")] = 10,
-    mode: Annotated[str, typer.Option(help="semantic, lexical or hybrid.")] = "semantic",
+    mode: Annotated[Literal["semantic", "lexical", "hybrid"], typer.Option(help="By meaning, by words (BM25), or both.")] = "semantic",
     rerank: Annotated[bool, typer.Option("--rerank", help="Rank the best hits again by a cross- or poly-encoder.")] = False,
     reranker: Annotated[
         str | None,
@@ -168,7 +168,7 @@ def mine(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt; or a folder of shards that encode wrote.")
     ],
-    top: Annotated[int, typer.Option(min=1, help="How many pairs.")] = 10,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="How many pairs.")] = 10,
     exact: Annotated[bool, typer.Option("--exact", help="Compare all texts with all, however many there are.")] = False,
     column: Column = None,
     model: Model = None,
@@ -184,7 +184,7 @@ def mine(
             raise StudioError("a folder of shards holds its vectors already", "leave out --column and --model")
         sharding_of(threads)
         with open_studio() as studio, progress("comparing", "rows") as show:
-            shared = studio.scale.mine(file, how_of(engine, address, workers), top, threads, show)
+            shared = studio.scale.mine(file, how_of(engine, address, workers), k, threads, show)
         return mined_in_shards(shared)
     if engine is not None:
         raise StudioError(
@@ -194,7 +194,7 @@ def mine(
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
         with progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (show, comparing):
-            found = studio.explore.mine(corpus, top, model, show, comparing=comparing, exact=exact)
+            found = studio.explore.mine(corpus, k, model, show, comparing=comparing, exact=exact)
     tell(found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:
@@ -208,7 +208,7 @@ def map(
     out: Annotated[Path, typer.Option(metavar="map.html", help="Where the page goes; it needs no network.")],
     clusters: Annotated[str, typer.Option(metavar="auto|N", help="How many clusters.")] = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Draw the same map every time; slower.")] = None,
-    layout: Annotated[str, typer.Option(help="Who lays it out: studio, or umap-learn, which is slower.")] = "studio",
+    layout: Annotated[Literal["studio", "umap-learn"], typer.Option(help="Which UMAP lays it out; umap-learn is slower.")] = "studio",
     column: Column = None,
     model: Model = None,
     json: Json = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -29,7 +29,7 @@ def fit(
     column: Columns = None,
     out: Out = None,
     weighting: Annotated[
-        str | None, typer.Option(help="How words count in a text's mean: plain, tfidf or sif.", show_default="sif; of tfidf: plain")
+        Literal["plain", "tfidf", "sif"] | None, typer.Option(help="How words count in a text's mean.", show_default="sif; of tfidf: plain")
     ] = None,
     common: Annotated[int, typer.Option(min=0, max=10, help="How many directions that all texts share are taken away.")] = 0,
     seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 12,

@@ -1,11 +1,11 @@
-"""Commands for runs that are there: runs, stop, export, strength."""
+"""Commands for runs that are there: runs, stop, delete, export, strength."""
 
 from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -68,6 +68,38 @@ def runs(
     return Answer(data, lines or ["there are no runs yet"])
 
 
+def delete(
+    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Runs that have ended, or word vectors that were made here.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    json: Json = False,
+) -> Answer:
+    """Delete runs, or word vectors, with their models; what goes is listed first."""
+    from ...studio.keeping import bytes_of_run, folder_bytes
+
+    with open_studio() as studio:
+        fitted = {model.id: model for model in studio.words.fitted()}
+        listed: list[tuple[str, str, int]] = []
+        for name in dict.fromkeys(names):
+            if name in fitted:
+                listed.append((name, fitted[name].name, folder_bytes(studio.workspace.fitted / name)))
+                continue
+            run = studio.tune.run(name).run
+            if run.active:
+                raise StudioError(f"the run {name} is {run.status}; nothing was deleted", "stop it before deleting it")
+            listed.append((name, run.name, bytes_of_run(studio, name)))
+        if not yes:
+            for name, title, size in listed:
+                say(f"  {name}  {size / 1e6:,.0f} MB  {title}")
+            _require_confirmed("delete this for good?" if len(listed) == 1 else f"delete these {len(listed)} for good?")
+        for name, _, _ in listed:
+            if name in fitted:
+                studio.words.delete_fitted(name)
+            else:
+                studio.tune.delete_run(name)
+    freed = sum(size for _, _, size in listed)
+    return Answer({"deleted": [name for name, _, _ in listed], "bytes": freed}, [f"{len(listed)} deleted, {freed / 1e6:,.0f} MB freed"])
+
+
 def stop(run: RunId, json: Json = False) -> Answer:
     """Stop a run that waits or trains, whichever program has it; what it has learned is kept."""
     with open_studio() as studio:
@@ -84,11 +116,11 @@ def stop(run: RunId, json: Json = False) -> Answer:
 def export(
     run: RunId,
     out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Where the zip goes.")],
-    kind: Annotated[str, typer.Option(help="What goes in: all, model or adapter.")] = "all",
+    kind: Annotated[Literal["all", "model", "adapter"], typer.Option(help="What goes in.")] = "all",
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:
-    """Pack a finished run: model, adapter, spec, held-out rows, card and verify.py; or a part of it."""
+    """Pack a finished run: its model, and its adapter, held-out rows and verify.py where it has them; or a part of it."""
     require_room(out)
     with open_studio() as studio:
         lines: list[str | list[Any]] = [] if strength is None else _scores(studio.settle.set_strength(run, strength))
@@ -160,4 +192,4 @@ def _require_confirmed(question: str) -> None:
             raise StudioError("nothing was deleted", "add --yes to delete without a question")
 
 
-COMMANDS = (runs, stop, export, strength)
+COMMANDS = (runs, stop, delete, export, strength)

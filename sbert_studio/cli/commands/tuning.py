@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -29,7 +29,9 @@ def train(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets, texts with a category, or sentences.")] = None,
     model: Model = None,
     objective: Annotated[str, typer.Option(help="auto, or the name of an objective.")] = "auto",
-    method: Annotated[str | None, typer.Option(help="full or lora.", show_default="chosen by the advisor")] = None,
+    method: Annotated[
+        Literal["full", "lora"] | None, typer.Option(help="Tune all weights, or an adapter.", show_default="chosen by the advisor")
+    ] = None,
     epochs: Annotated[float | None, typer.Option(help="How often each row is seen.", show_default="chosen by the advisor")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Rows a step.", show_default="chosen by the advisor")] = None,
     lr: Annotated[float | None, typer.Option(help="The highest learning rate.", show_default="chosen by the advisor")] = None,
