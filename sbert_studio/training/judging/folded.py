@@ -17,6 +17,7 @@ import numpy as np
 from ...evaluation.bootstrap import MOST_UNDEFINED, gain, interval, interval_of_pooled_share
 from ...evaluation.measures.categories import confused_together
 from ...evaluation.report import SHARES
+from ...evaluation.selection import ScoredModel, gain_of_chosen
 
 _OWN = ("rows", "interval", "gain_interval", "general", "notes", "confused")
 _MOST_UNDEFINED = 2 * MOST_UNDEFINED  # in the mean over the folds, each of which has rows of its own: two of the rarer label in each do
@@ -85,7 +86,11 @@ def judged_by_others(
 
     Each fold takes the candidate that did best in the others. That is the gain of choosing so, of which a run that keeps the untuned
     model claims none; of the others it would still be a little too much where there is nothing to gain: what chance gives them there is
-    taken off where the 95% interval of the gain holds zero.
+    taken off where the 95% interval of the gain holds zero, resampled as if these choices were given beforehand.
+
+    The interval that is told reaches down to where that of the best candidate over all folds does, with its choice by the same rows
+    inside the resampling (see :func:`~sbert_studio.evaluation.selection.gain_of_chosen`): folds choose by nearly the same rows, so that
+    their choices, right or wrong, go together.
 
     Args:
         tried: of each candidate its k folds, the untuned model first where it may be kept. A fold takes part where all have a score.
@@ -106,7 +111,22 @@ def judged_by_others(
     if or_untuned and low <= 0 <= high:
         before = float(np.average(scores[0], weights=rows))
         found["score"] = max(found["score"] - _by_chance(tried, rows), before + low)
+    if "gain_interval" in found:
+        chosen = _gain_of_best(tried[1:] if or_untuned else tried, untuned, rows).get("gain_interval", [low])
+        found["gain_interval"] = [min(low, chosen[0]), high]
     return found
+
+
+def _gain_of_best(tried: Sequence[Sequence[Candidate]], untuned: Sequence[np.ndarray | None], rows: Sequence[int]) -> dict[str, Any]:
+    """The gain of the candidate that did best over all folds, with the choice in its interval."""
+    weights = np.asarray(rows, np.float64) / sum(rows)
+    series = _together([untuned, *([one.resampled for one in folds] for folds in tried)], weights)
+    if series is None:
+        return {}
+    scores = np.array([[_score(one) for one in folds] for folds in tried]) @ weights
+    models = [ScoredModel(float(score), drawn) for score, drawn in zip(scores, series[1:], strict=True)]
+    best = models.pop(int(scores.argmax()))
+    return gain_of_chosen(series[0], best, models)
 
 
 def _by_the_others(scores: np.ndarray, rows: Sequence[int]) -> np.ndarray:
