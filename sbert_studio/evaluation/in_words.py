@@ -211,11 +211,17 @@ def everyday_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> st
 
 
 def chosen_in_words(after: Mapping[str, Any]) -> str:
-    """Among how many models the one that is kept was chosen, and whether its gain comes from the rows that chose it."""
+    """Return among how many models the kept one was chosen, and what the rows that chose it mean for its score and its gain."""
     if after.get("strength") == 0 or after.get("interpolated") or "chosen" in after:
         return ""
     if "tried" in after:
         return f"it was chosen among {after['tried']:,}; the gain is what rows show that did not choose it"
+    if after.get("chosen_among", 0) > 1 and after.get("gain_interval"):
+        among = after["chosen_among"]
+        return (
+            f"it was chosen among {among:,} on the rows that judge it, so its score is a little high; "
+            "the interval of the gain allows for that"
+        )
     marks = (after.get("kept") or after).get("strengths", ())
     return f"it was chosen among {len(marks)} on the very rows that judge it, which flatters it a little" if len(marks) > 2 else ""
 

@@ -15,7 +15,20 @@ from pathlib import Path
 
 from ..errors import DiskFull, StudioError, is_disk_full
 from ..workspace import atomic_folder
-from .checkpoint_files import MODEL, OBJECTIVE, OPTIMISER, STATE, State, Tensors, flaw_of, flush, read_state, write_state, write_tensors
+from .checkpoint_files import (
+    EVALUATIONS,
+    MODEL,
+    OBJECTIVE,
+    OPTIMISER,
+    STATE,
+    State,
+    Tensors,
+    flaw_of,
+    flush,
+    read_state,
+    write_state,
+    write_tensors,
+)
 
 _FOLDER = "checkpoints"
 _PREFIX, _COPY = "step-", "best-"
@@ -67,7 +80,8 @@ class Checkpoints:
         """
         target = self.at(state.step)
         with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
-            files = {MODEL: tensors.encoder, OBJECTIVE: tensors.objective} | ({OPTIMISER: tensors.optimiser} if tensors.optimiser else {})
+            files = {MODEL: tensors.encoder, OBJECTIVE: tensors.objective}
+            files |= {name: some for name, some in ((OPTIMISER, tensors.optimiser), (EVALUATIONS, tensors.evaluations)) if some}
             with ThreadPoolExecutor(2, "checkpoint") as pool:  # one is digested while the other is written
                 digests = list(pool.map(lambda name: write_tensors(part / name, files[name]), files))
             write_state(part / STATE, state, dict(zip(files, digests, strict=True)))
@@ -137,8 +151,9 @@ class Checkpoints:
             elif flaw := flaw_of(target, weights_only=True):
                 with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
                     shutil.copytree(copy, part, dirs_exist_ok=True)
-                    if (target / OPTIMISER).is_file():
-                        shutil.copyfile(target / OPTIMISER, part / OPTIMISER)
+                    for name in (OPTIMISER, EVALUATIONS):
+                        if (target / name).is_file():
+                            shutil.copyfile(target / name, part / name)
                 told.append(f"the checkpoint of step {_step_of(copy):,}, the best, was damaged ({flaw}); the copy of its weights is used")
         return tuple(told)
 

@@ -17,6 +17,8 @@ from ..errors import StudioError
 
 STATE = "state.json"
 MODEL, OBJECTIVE, OPTIMISER = "encoder.safetensors", "objective.safetensors", "optimiser.safetensors"
+EVALUATIONS = "evaluations.safetensors"
+"""The resampled scores of every evaluation so far; weights are whole without it."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class State:
         micro_batch: rows in memory at once, smaller than asked after memory ran out.
         rows, seconds, total_seconds: rows trained on, seconds that took, seconds with evaluations and all.
         alarm: the question that the run stopped with and that nobody has answered; else empty.
+        evaluations: the score of every evaluation so far, by its name; ``None`` in checkpoints of versions that did not keep them.
     """
 
     identity: str
@@ -48,15 +51,21 @@ class State:
     total_seconds: float = 0.0
     alarm: Mapping[str, Any] = field(default_factory=dict)
     highest: float | None = None
+    evaluations: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
 class Tensors:
-    """What is tuned: the encoder's and the objective's weights by name, and the optimiser's state of them, none after the last step."""
+    """What is tuned: the encoder's and the objective's weights by name, and the optimiser's state of them, none after the last step.
+
+    Attributes:
+        evaluations: the resampled scores of every evaluation so far, (resamples,) each.
+    """
 
     encoder: Mapping[str, Tensor]
     objective: Mapping[str, Tensor]
     optimiser: Mapping[str, Tensor]
+    evaluations: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 def read_state(path: Path) -> State:
@@ -69,7 +78,7 @@ def read_state(path: Path) -> State:
 
 
 def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
-    """The tensors in the checkpoint folder ``path``, on the CPU; ``weights_only`` leaves the optimiser's out.
+    """The tensors in the checkpoint folder ``path``, on the CPU; ``weights_only`` leaves out all but the weights.
 
     Raises:
         StudioError: they are damaged.
@@ -78,8 +87,9 @@ def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
 
     if flaw := flaw_of(path, weights_only=weights_only):
         raise StudioError(f"a checkpoint of the run is damaged ({flaw})", "resume the run: it goes on from what is whole")
-    optimiser = {} if weights_only or not _has_optimiser(_read(path)[1]) else load_file(path / OPTIMISER)
-    return Tensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser)
+    names = _names(_read(path)[1], weights_only=weights_only)
+    optimiser, evaluations = (load_file(path / name) if name in names else {} for name in (OPTIMISER, EVALUATIONS))
+    return Tensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser, evaluations)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
@@ -104,7 +114,7 @@ def flaw_of(path: Path, *, weights_only: bool) -> str:
         _, digests = _read(path)
     except StudioError:
         return f"{STATE} is missing or damaged"
-    for name in (MODEL, OBJECTIVE) if weights_only or not _has_optimiser(digests) else (MODEL, OBJECTIVE, OPTIMISER):
+    for name in _names(digests, weights_only=weights_only):
         file = path / name
         try:
             if digests is None and cut_short(file):
@@ -135,9 +145,16 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, str] | None]:
     return values["state"], values["files"]
 
 
-def _has_optimiser(digests: Mapping[str, str] | None) -> bool:
-    """Whether an optimiser's state was written: there is none where no step is left to take."""
-    return digests is None or OPTIMISER in digests
+def _names(digests: Mapping[str, str] | None, *, weights_only: bool) -> tuple[str, ...]:
+    """The files of tensors that were written: no optimiser where no step was left to take, no evaluations where there were none.
+
+    Of an older version, which kept no digests, the optimiser's was.
+    """
+    if weights_only:
+        return (MODEL, OBJECTIVE)
+    if digests is None:
+        return (MODEL, OBJECTIVE, OPTIMISER)
+    return (MODEL, OBJECTIVE, *(name for name in (OPTIMISER, EVALUATIONS) if name in digests))
 
 
 def _digest(values: Mapping[str, Any]) -> str:

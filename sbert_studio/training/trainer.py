@@ -226,7 +226,7 @@ def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, ass
             parts.say(Phase("judging the trained model, and blends of it with the untuned one" if blends else "judging the trained model"))
         blend.between()
         if parts.marks is None:
-            state = concluded(parts, state, blend, assignment, reached)
+            state = concluded(parts, state, blend, assignment, reached, loop.candidates)
             parts.show_pins(state.step, kept=True)
             keep_mistakes(parts, state)
         elif reached == "finished":

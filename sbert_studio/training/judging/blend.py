@@ -123,6 +123,15 @@ def chosen(marks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {**best(marks), "strengths": [in_brief(mark) for mark in marks]}
 
 
+def with_choice(after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of the kept mark with its interval of the gain in ``strengths`` as well."""
+    if "gain_interval" not in after or "strengths" not in after:
+        return dict(after)
+    kept = {"gain_interval": after["gain_interval"]}
+    marks = [{**mark, **kept} if mark["strength"] == after["strength"] else mark for mark in after["strengths"]]
+    return {**after, "strengths": marks}
+
+
 def in_brief(mark: Mapping[str, Any]) -> dict[str, Any]:
     """Of a mark what the strength dial shows: ``strength, score, interval, gain_interval``, and ``general`` where it was measured."""
     found = {name: mark[name] for name in ("strength", "score", "interval", "gain_interval") if name in mark}

@@ -10,10 +10,11 @@ from ..events import Notice
 from ..loop.parts import Parts
 from ..trials.assignment import Assignment
 from . import mistakes
-from .blend import MARKS, Blend, chosen, marked, unblended
+from .blend import MARKS, Blend, chosen, marked, unblended, with_choice
+from .candidates import Candidates, name_of_step
 
 
-def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, reached: str) -> State:
+def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, reached: str, candidates: Candidates) -> State:
     """Leave the encoder with the weights that are kept, and the state with the scores of these.
 
     That is the blend which did best on the held-out rows, or the one that others have chosen. A run that was stopped keeps the better
@@ -21,6 +22,7 @@ def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, 
 
     Args:
         blend: knows the untuned and the best tuned weights.
+        candidates: the evaluations of the training, which the blends join.
     """
     if assignment.verdict is not None:
         before, after = assignment.verdict
@@ -40,15 +42,19 @@ def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, 
     def judge(strength: float) -> dict[str, Any]:
         assert parts.judge is not None
         blend.put(strength)
-        return parts.judge(parts.encoder) | ({"general": parts.general(parts.encoder)} if parts.general is not None else {})
+        scores = parts.judge(parts.encoder)
+        candidates.add(_name_at(strength), scores, parts.judge.resampled)
+        return scores | ({"general": parts.general(parts.encoder)} if parts.general is not None else {})
 
     if reached == "stopped":
         ends = [{**state.before, "gain_interval": [0.0, 0.0], "strength": 0.0}, {**state.after, "strength": 1.0}]
         after = ends[0] if state.before["score"] > state.after["score"] else ends[1]
     else:
         after = chosen(marked(state.before, state.after, judge))
-    blend.put(after["strength"])
-    return replace(state, after=after)
+    strength = after["strength"]
+    blend.put(strength)
+    name = name_of_step(state.best) if strength == MARKS[-1] else _name_at(strength)
+    return replace(state, after=with_choice(candidates.chosen(name, after, parts.judge.untuned(), besides=1)))
 
 
 def noted(parts: Parts, blend: Blend) -> None:
@@ -58,7 +64,7 @@ def noted(parts: Parts, blend: Blend) -> None:
     for strength in MARKS if not unblended(parts.spec) else ():
         blend.put(strength)
         if strength not in (MARKS[0], MARKS[-1]):
-            parts.marks.note(f"strength-{strength}", parts.judge(parts.encoder), parts.judge.resampled)
+            parts.marks.note(_name_at(strength), parts.judge(parts.encoder), parts.judge.resampled)
         if parts.processes.main:
             mistakes.write(parts.folder, _worst(parts, strength), mistakes.name_at(strength))
     if unblended(parts.spec) and parts.processes.main:
@@ -69,6 +75,10 @@ def keep_mistakes(parts: Parts, state: State) -> None:
     """Keep the worst mistakes of the model that is left, where rows were held out from it."""
     if parts.judge is not None and state.after and parts.processes.main:
         mistakes.write(parts.folder, _worst(parts, float(state.after.get("strength", 1.0))))
+
+
+def _name_at(strength: float) -> str:
+    return f"strength-{strength}"
 
 
 def _worst(parts: Parts, strength: float) -> dict[str, Any]:

@@ -73,6 +73,10 @@ class Evaluator:
         except (OSError, ValueError, EOFError):
             self(untuned, untuned=True)
 
+    def untuned(self) -> np.ndarray | None:
+        """Return the untuned model's resampled scores, (resamples,); ``None`` where they were not kept."""
+        return None if self._untuned is None or not self._untuned.is_file() else np.load(self._untuned, allow_pickle=False)
+
     def _gain(self, found: np.ndarray | None, untuned: bool) -> dict[str, Any]:
         if self._untuned is None or found is None:
             return {}
@@ -80,7 +84,7 @@ class Evaluator:
             with atomic_file(self._untuned) as part:
                 np.save(part, found, allow_pickle=False)
             return {}
-        return gain(np.load(self._untuned, allow_pickle=False), found) if self._untuned.is_file() else {}
+        return gain(self.untuned(), found)
 
 
 def stratified(spec: TrainSpec) -> bool | None:

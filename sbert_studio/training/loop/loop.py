@@ -23,6 +23,7 @@ from ..checkpoint import Checkpoints
 from ..checkpoint_files import State, Tensors, read_state, read_tensors
 from ..events import Evaluated, Notice, Phase, Saved, Step
 from ..judging.alarm import OPPOSITE, accepted, below_chance, falls_apart
+from ..judging.candidates import Candidates, name_of_step
 from .parts import Parts
 from .schedule import Schedule
 from .soup import Soup
@@ -36,6 +37,10 @@ _SECONDS_BETWEEN = 90.0
 _PATIENCE = 30
 # About as much as held-out scores of two seeds differ: by less, a single training is not better than the mean of several.
 _SEEDS_DIFFER = 0.003
+_CHOICE_UNKNOWN = (
+    "an earlier version began this training and did not keep the resampled scores of its evaluations: "
+    "the interval of the gain leaves out that the checkpoint was chosen by the same rows"
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class Loop:
     Attributes:
         state: kept up to date.
         question: what only the owner of the rows can answer, once an alarm has stopped the run.
+        candidates: every evaluation of a training that leaves a model, which is the best of them.
     """
 
     def __init__(
@@ -68,6 +74,7 @@ class Loop:
     ) -> None:
         self.state = state
         self.question: Question | None = None
+        self.candidates = Candidates()
         self._known, self._marks_to_come = untuned, marks_to_come
         self._judging: list[float] = []
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
@@ -86,7 +93,13 @@ class Loop:
             self._judge.mend(self._parts.encoder)
         path = self._parts.checkpoints.newest()
         if path is not None:
-            self._optimiser.load(self._soup.load(self._restore(path, weights_only=False).optimiser))
+            tensors = self._restore(path, weights_only=False)
+            self._optimiser.load(self._soup.load(tensors.optimiser))
+            if self._judge is not None and self._parts.marks is None:
+                known = {} if self.state.best < 0 else self.state.evaluations
+                self.candidates.load(known, tensors.evaluations)
+                if known is None:
+                    self._parts.say(Notice(_CHOICE_UNKNOWN))
 
     def restore_best(self) -> None:
         """Put the best weights back."""
@@ -206,10 +219,20 @@ class Loop:
         if not untuned:
             self.state = replace(self.state, highest=scores["score"] if highest is None else max(highest, scores["score"]))
             self.question = falls_apart(self._parts.spec, self.state.before, scores)
-            if self._parts.marks is not None:
-                self._parts.marks.note(f"step-{self.state.step}", scores, self._judge.resampled)
+            self._remember(scores)
         self._parts.say(Evaluated(self.state.step, scores["metric"], scores["score"], scores, better))
         return better
+
+    def _remember(self, scores: Mapping[str, Any]) -> None:
+        """Note the evaluation of this step; the best one so far is the better for every other that it was chosen among."""
+        assert self._judge is not None
+        name = name_of_step(self.state.step)
+        if self._parts.marks is not None:
+            self._parts.marks.note(name, scores, self._judge.resampled)
+            return
+        self.candidates.add(name, scores, self._judge.resampled)
+        after = self.candidates.chosen(name_of_step(self.state.best), self.state.after, self._judge.untuned())
+        self.state = replace(self.state, after=after, evaluations=self.candidates.scores())
 
     def _due(self) -> bool:
         """Whether a checkpoint is due. It is no matter for the weights: writing one changes nothing."""
@@ -232,7 +255,8 @@ class Loop:
         if self._processes.main:
             going_on = {} if self.state.step == self._schedule.steps else self._optimiser.tensors() | self._soup.tensors()
             encoder, objective = self._learning
-            path = self._parts.checkpoints.write(self.state, Tensors({**encoder, **self._fixed}, objective, going_on))
+            tensors = Tensors({**encoder, **self._fixed}, objective, going_on, self.candidates.tensors())
+            path = self._parts.checkpoints.write(self.state, tensors)
             self._parts.say(Saved(self.state.step, str(path)))
         self._processes.wait()
         self._saved_at = time.perf_counter()
@@ -300,7 +324,7 @@ def starting_state(checkpoints: Checkpoints, identity: str, micro_batch: int, re
     """
     path = checkpoints.newest() if resume else None
     if path is None:
-        return State(identity=identity, micro_batch=micro_batch)
+        return State(identity=identity, micro_batch=micro_batch, evaluations={})
     state = read_state(path)
     if state.identity != identity:
         raise StudioError(
