@@ -1,0 +1,187 @@
+"""How often does the interval of a gain lie wholly above the true gain, where the model was chosen by the rows that judge it?
+
+    python benchmarks/choice_interval.py [--runs 300] [--rows 200] [--evaluations 10] [--seed 12]
+
+Simulates trainings: gold scores of ROWS pairs, the similarities of an untuned model and of each evaluation (gold scores with an error), and
+blends of the best evaluation with the untuned model. All are scored and resampled by the code that judges a training, and the best is kept:
+an evaluation, a blend, or the untuned model, of which no gain is claimed. The true gain of what is kept is known, since Spearman's
+correlation of two normal variables with correlation r is 6/π · arcsin(r/2). Prints a Markdown table: the share of all trainings whose 95%
+interval lies wholly above or below the true gain, of the kept model by itself (paired bootstrap) and with the choice inside the resampling.
+Exit status 1 where more than 4% of the latter lie above. Ten minutes on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sbert_studio.evaluation.bootstrap import gain
+from sbert_studio.evaluation.evaluate import primary
+from sbert_studio.evaluation.measures.sts import evaluate_sts_alike
+from sbert_studio.training.judging.blend import MARKS, best
+from sbert_studio.training.judging.candidates import Candidates, name_of_step
+from sbert_studio.training.judging.folded import Candidate, judged_by_others, pooled
+
+ERROR = 0.8  # standard deviation of the untuned model's error, in those of the gold scores
+MOST_ABOVE = 0.04
+
+
+@dataclass(frozen=True)
+class Design:
+    """How the errors of a training's models hang together.
+
+    Attributes:
+        common: share of the error's variance that all models have in common, the untuned one too.
+        tuned: share of the rest that the evaluations have in common.
+        spread: standard deviation of the logarithm of the evaluations' errors: 0 where none gains anything.
+        blends: whether blends are judged.
+        folds: number of folds that the rows are judged in; 1: one set of held-out rows.
+    """
+
+    title: str
+    common: float = 0.0
+    tuned: float = 0.0
+    spread: float = 0.0
+    blends: bool = False
+    folds: int = 1
+
+
+DESIGNS = (
+    Design("null, evaluations independent"),
+    Design("null, evaluations share half of their error with each other and the untuned model", common=0.5, tuned=0.5),
+    Design("null, evaluations nearly alike", common=0.5, tuned=0.9),
+    Design("evaluations independent, and blends, which gain", blends=True),
+    Design("evaluations of different quality, and blends", common=0.7, tuned=0.5, spread=0.1, blends=True),
+    Design("null, in four folds, independent", folds=4),
+    Design("null, in four folds, half of the error shared", common=0.5, tuned=0.5, folds=4),
+)
+
+
+@dataclass(frozen=True)
+class Models:
+    """Similarities of the untuned model, (rows,), and of the evaluations, (evaluations, rows), with the gold scores and error sizes."""
+
+    gold: np.ndarray
+    untuned: np.ndarray
+    tuned: np.ndarray
+    errors: np.ndarray
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The gain that a simulated training claims, and the true one; both intervals are [0, 0] where the untuned model is kept."""
+
+    true: float
+    plain: Sequence[float]
+    allowed: Sequence[float]
+
+
+def draw(design: Design, errors: np.ndarray, rows: int, rng: np.random.Generator) -> Models:
+    """Draw the rows of one set."""
+    gold, common, tuned = rng.normal(size=(3, rows))
+    a, b = np.sqrt(design.common), np.sqrt(1 - design.common)
+    untuned = gold + ERROR * (a * common + b * rng.normal(size=rows))
+    own = np.sqrt(design.tuned) * tuned + np.sqrt(1 - design.tuned) * rng.normal(size=(len(errors), rows))
+    return Models(gold, untuned, gold + errors[:, None] * (a * common + b * own), errors)
+
+
+def judge(found: np.ndarray, gold: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
+    """Score and resample one model's similarities as a training does."""
+    report = evaluate_sts_alike({"cosine": found}, gold)
+    assert report.resampled is not None
+    metric, score = primary(report)
+    return {"metric": metric, "task": "sts", "rows": report.rows, "score": score}, report.resampled
+
+
+def true_score(error: float) -> float:
+    """Return Spearman's correlation of the gold scores and these with a normal error of this standard deviation."""
+    return float(6 / np.pi * np.arcsin(0.5 / np.sqrt(1 + error**2)))
+
+
+def of_blend(design: Design, error: float, strength: float) -> float:
+    """Return the standard deviation of the error of a blend of the untuned model's similarities and those with this error."""
+    one, other = (1 - strength) * ERROR, strength * error
+    return float(np.sqrt(one**2 + other**2 + 2 * one * other * design.common))
+
+
+def simulate(design: Design, evaluations: int, rows: int, rng: np.random.Generator) -> Intervals:
+    """Simulate a training that is judged by one set of held-out rows."""
+    models = draw(design, ERROR * np.exp(design.spread * rng.normal(size=evaluations)), rows, rng)
+    before, untuned = judge(models.untuned, models.gold)
+    candidates, found = Candidates(), list[dict[str, Any]]()
+
+    def add(name: str, similarities: np.ndarray, strength: float, error: float) -> dict[str, Any]:
+        scores, drawn = judge(similarities, models.gold)
+        candidates.add(name, scores, drawn)
+        found.append({**scores, **gain(untuned, drawn), "name": name, "strength": strength, "error": error})
+        return found[-1]
+
+    for step, (similarities, error) in enumerate(zip(models.tuned, models.errors, strict=True), start=1):
+        add(name_of_step(step), similarities, 1.0, float(error))
+    place = max(range(evaluations), key=lambda one: found[one]["score"])
+    marks = [{**before, "strength": 0.0}]
+    for strength in MARKS[1:-1] if design.blends else ():
+        similarities = (1 - strength) * models.untuned + strength * models.tuned[place]
+        marks.append(add(f"strength-{strength}", similarities, strength, of_blend(design, float(models.errors[place]), strength)))
+    kept = best([*marks, found[place]])
+    if kept["strength"] == 0:
+        return Intervals(0.0, [0.0, 0.0], [0.0, 0.0])
+    allowed = candidates.chosen(kept["name"], kept, untuned, besides=1)["gain_interval"]
+    return Intervals(true_score(kept["error"]) - true_score(ERROR), kept["gain_interval"], allowed)
+
+
+def simulate_folds(design: Design, evaluations: int, rows: int, rng: np.random.Generator) -> Intervals:
+    """Simulate a training that is judged in folds, each by a model of its own after each share of the steps."""
+    errors = ERROR * np.exp(design.spread * rng.normal(size=evaluations))
+    tried: list[list[Candidate]] = [[] for _ in range(evaluations + 1)]
+    for _ in range(design.folds):
+        models = draw(design, errors, rows // design.folds, rng)
+        for folds, similarities in zip(tried, [models.untuned, *models.tuned], strict=True):
+            folds.append(Candidate(*judge(similarities, models.gold)))
+    untuned = [one.resampled for one in tried[0]]
+    every = [pooled(folds, untuned) for folds in tried]
+    place = max(range(len(tried)), key=lambda one: every[one]["score"])
+    told = judged_by_others(tried, untuned)
+    if place == 0 or told["score"] <= every[0]["score"]:
+        return Intervals(0.0, [0.0, 0.0], [0.0, 0.0])
+    return Intervals(true_score(float(errors[place - 1])) - true_score(ERROR), every[place]["gain_interval"], told["gain_interval"])
+
+
+def rows_of(arguments: argparse.Namespace) -> Iterator[tuple[str, bool]]:
+    """Rows of the table, and whether more intervals lie above the true gain than may."""
+    for design in DESIGNS:
+        rng = np.random.default_rng(arguments.seed)
+        take = simulate if design.folds == 1 else simulate_folds
+        found = [take(design, arguments.evaluations, arguments.rows, rng) for _ in range(arguments.runs)]
+        true = np.array([one.true for one in found])
+        plain, allowed = np.array([one.plain for one in found]), np.array([one.allowed for one in found])
+        above = [float(np.mean(ends[:, 0] > true)) for ends in (plain, allowed)]
+        below = [float(np.mean(ends[:, 1] < true)) for ends in (plain, allowed)]
+        kept = [float(np.ptp(ends[ends.any(axis=1)], axis=1).mean()) if ends.any() else 0.0 for ends in (plain, allowed)]
+        cells = [f"{100 * one:.1f} % → {100 * other:.1f} %" for one, other in (above, below)]
+        yield f"| {design.title} | {' | '.join(cells)} | {kept[0]:.3f} → {kept[1]:.3f} |", above[1] > MOST_ABOVE
+
+
+def main() -> int:
+    """Print the table; 1 where too many intervals lie above the true gain."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("runs", 300), ("rows", 200), ("evaluations", 10), ("seed", 12)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    arguments = parser.parse_args()
+    print(f"{arguments.runs} trainings each, {arguments.evaluations} evaluations, {arguments.rows} rows; by itself → with the choice\n")
+    print("| simulation | wholly above the true gain | wholly below | mean width, untuned not kept |\n| --- | --- | --- | --- |")
+    wrong = 0
+    for row, too_many in rows_of(arguments):
+        print(row, flush=True)
+        wrong += too_many
+    print(f"\n{wrong} of {len(DESIGNS)} simulations have more than {MOST_ABOVE:.0%} of intervals above the true gain.")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
