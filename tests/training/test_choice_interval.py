@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sbert_studio.evaluation.bootstrap import gain
 from sbert_studio.evaluation.in_words import chosen_in_words
 from sbert_studio.training.checkpoint import Checkpoints
-from sbert_studio.training.checkpoint_files import EVALUATIONS, STATE, read_state, read_tensors
+from sbert_studio.training.checkpoint_files import EVALUATIONS, MODEL, STATE, State, Tensors, flaw_of, read_state, read_tensors
 from sbert_studio.training.events import Evaluated, Notice
 from sbert_studio.training.judging.candidates import Candidates
 from sbert_studio.training.judging.strength import set_strength
@@ -125,3 +126,14 @@ def test_a_kept_blend_was_chosen_among_the_evaluations_too() -> None:
     other = Candidates()
     other.load(candidates.scores(), candidates.tensors())
     assert other.chosen("strength-0.5", kept, untuned, besides=1) == found, "written and read again"
+
+
+def test_a_checkpoint_whose_weights_are_put_back_from_their_copy_keeps_its_evaluations(tmp_path: Path) -> None:
+    checkpoints, some = Checkpoints(tmp_path), {"w": torch.arange(3.0)}
+    known = {f"step-{step}": torch.full((5,), float(step)) for step in (10, 20)}
+    for step in (10, 20):
+        checkpoints.write(State("i", step, 10, evaluations={name: 0.5 for name in known}), Tensors(some, some, some, known))
+    (checkpoints.at(10) / MODEL).write_bytes(b"")
+    assert "the copy of its weights is used" in checkpoints.mend()[0]
+    assert flaw_of(checkpoints.at(10), weights_only=False) == ""
+    assert read_tensors(checkpoints.at(10)).evaluations["step-20"].tolist() == [20.0] * 5

@@ -103,6 +103,8 @@ def test_where_only_the_best_is_damaged_the_run_ends_as_if_nothing_had_happened(
         ("encoder.safetensors", cut),
         ("optimiser.safetensors", flip),
         ("optimiser.safetensors", remove),
+        ("evaluations.safetensors", flip),
+        ("evaluations.safetensors", remove),
         ("objective.safetensors", empty),
         ("state.json", cut),
         ("state.json", remove),
