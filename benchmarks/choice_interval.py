@@ -7,7 +7,7 @@ blends of the best evaluation with the untuned model. All are scored and resampl
 an evaluation, a blend, or the untuned model, of which no gain is claimed. The true gain of what is kept is known, since Spearman's
 correlation of two normal variables with correlation r is 6/π · arcsin(r/2). Prints a Markdown table: the share of all trainings whose 95%
 interval lies wholly above or below the true gain, of the kept model by itself (paired bootstrap) and with the choice inside the resampling.
-Exit status 1 where more than 4% of the latter lie above. Ten minutes on one core.
+Exit status 1 where more than 4% of the latter lie above. A quarter of an hour on one core.
 """
 
 from __future__ import annotations

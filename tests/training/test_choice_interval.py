@@ -132,7 +132,7 @@ def test_a_checkpoint_whose_weights_are_put_back_from_their_copy_keeps_its_evalu
     checkpoints, some = Checkpoints(tmp_path), {"w": torch.arange(3.0)}
     known = {f"step-{step}": torch.full((5,), float(step)) for step in (10, 20)}
     for step in (10, 20):
-        checkpoints.write(State("i", step, 10, evaluations={name: 0.5 for name in known}), Tensors(some, some, some, known))
+        checkpoints.write(State("i", step, 10, evaluations=dict.fromkeys(known, 0.5)), Tensors(some, some, some, known))
     (checkpoints.at(10) / MODEL).write_bytes(b"")
     assert "the copy of its weights is used" in checkpoints.mend()[0]
     assert flaw_of(checkpoints.at(10), weights_only=False) == ""
