@@ -61,8 +61,8 @@ class SentenceEncoder(Trainable, Encoder):
 
     Attributes:
         prompts: what may be put before a text, by name.
-        measure: by which the model's vectors are meant to be compared (``similarity_fn_name``).
-        cut: how many components of a vector are kept (``truncate_dim``); None: all.
+        similarity_fn_name: by which the model's vectors are meant to be compared.
+        truncate_dim: how many components of a vector are kept; None: all.
         elsewhere: who encodes many texts on a GPU that is lent, where there is one.
         unpads: whether it encodes texts one behind the other, without padding.
     """
@@ -89,8 +89,8 @@ class SentenceEncoder(Trainable, Encoder):
         self.name, self.base, self.note = name, base, note
         self.precision = "float32"
         self.prompts: dict[str, str] = {}
-        self.measure = "cosine"
-        self.cut: int | None = None
+        self.similarity_fn_name = "cosine"
+        self.truncate_dim: int | None = None
         self._readers: dict[str, SentenceEncoder] = {}
         self.backbone = backbone
         self.tokens = tokens
@@ -151,7 +151,7 @@ class SentenceEncoder(Trainable, Encoder):
         width = self.hidden_size * len(self.pooling.modes)
         for layer in self.layers:
             width = layer.width(width)
-        return width if self.cut is None else min(width, self.cut)
+        return width if self.truncate_dim is None else min(width, self.truncate_dim)
 
     @property
     def max_length(self) -> int:
@@ -178,10 +178,10 @@ class SentenceEncoder(Trainable, Encoder):
         return self._frozen_fingerprint or self._digest()
 
     def _digest(self) -> str:
-        cut = () if self.cut is None else ("cut", self.cut)
+        cut = () if self.truncate_dim is None else ("cut", self.truncate_dim)
         settings = repr((dataclasses.astuple(self.config), self.precision, *_METHODS.get(self.precision, ()), *cut)).encode()
         # By the configuration, which knows one activation.
-        told = [layer for layer in self.layers if isinstance(layer, Dense) and not layer.adds][-1:]
+        told = [layer for layer in self.layers if isinstance(layer, Dense) and not layer.use_residual][-1:]
         layers = (repr(layer).encode() for layer in self.layers if layer not in told)
         return fingerprint_of(self, (settings, *self.identity(), *layers))
 
@@ -307,7 +307,7 @@ class SentenceEncoder(Trainable, Encoder):
         if self.projection is not None:
             vectors = self.projection(vectors).float()
         found = functional.normalize(vectors, dim=-1) if self.normalizes else vectors
-        return found if self.cut is None else found[..., : self.cut]
+        return found if self.truncate_dim is None else found[..., : self.truncate_dim]
 
     def for_role(self, role: Role) -> SentenceEncoder:
         """This encoder with another prompt: the weights are shared, so it is for inference alone."""
@@ -324,11 +324,11 @@ class SentenceEncoder(Trainable, Encoder):
         found._modules = dict(self._modules)
         found._readers = {}
         found.elsewhere = None  # it would be loaded by its name there, with its own prompt
-        found.read_with(prompt)
+        found.set_prompt(prompt)
         found._frozen_fingerprint = hashlib.sha256(f"{self.fingerprint} {prompt}".encode()).hexdigest()[:16]
         return found
 
-    def read_with(self, prompt: str) -> None:
+    def set_prompt(self, prompt: str) -> None:
         """Put ``prompt`` before every text from now on, where the family knows prompts."""
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:

@@ -105,7 +105,7 @@ def _obey(encoder: SentenceEncoder, folder: Path) -> None:
         raise StudioError(
             f"the model is to be compared by {str(measure)[:40]!r}, which is not known here", f"those that are: {', '.join(_MEASURES)}"
         )
-    encoder.cut, encoder.measure = cut, measure
+    encoder.truncate_dim, encoder.similarity_fn_name = cut, measure
     if measure not in ("cosine", "dot") or (measure == "dot" and not encoder.normalizes):
         encoder.note = (
             f"Made to be compared by {measure}; search, maps and pairs compare by the cosine here, and the other measures stand beside it."
