@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -28,11 +29,15 @@ class Encoder(ABC):
     Attributes:
         name: what the catalogue calls it.
         normalizes: whether its vectors have unit length.
+        takes_prompts: whether prompts can be put before its texts.
+        prompts: what may be put before a text, by name.
         tokens: texts → the ids that it reads; None where nobody can say.
     """
 
     name: str
     normalizes: bool
+    takes_prompts: ClassVar[bool] = False
+    prompts: Mapping[str, str] = MappingProxyType({})
     tokens: TextTokens | None = None
 
     @property
@@ -50,9 +55,18 @@ class Encoder(ABC):
     def fingerprint(self) -> str:
         """16 hex digits that change with the weights, the configuration and the precision."""
 
+    @property
+    def default_prompt(self) -> str:
+        """The prompt of a text of no role."""
+        return "" if self.tokens is None else self.tokens.prompt
+
     def for_role(self, role: Role) -> Encoder:
         """This encoder, as it reads texts of a role: with the prompt that the model has for it, and a fingerprint of its own."""
         return self
+
+    def prompt_of(self, role: Role) -> str:
+        """Return the prompt that :meth:`for_role` puts before a text; empty for an encoder without prompts."""
+        return ""
 
     @property
     def memory(self) -> int:

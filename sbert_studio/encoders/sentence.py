@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,7 +23,7 @@ from .lora.beside import write_head
 from .modules.base import Module
 from .modules.dense import Dense
 from .modules.pooling import Pooling
-from .prompts import prompt_for
+from .prompts import column_roles, prompt_for
 from .rows import TextRows
 from .storage.card import model_card
 from .storage.config import EncoderConfig
@@ -60,7 +60,6 @@ class SentenceEncoder(Trainable, Encoder):
         note: a sentence that lists should show.
 
     Attributes:
-        prompts: what may be put before a text, by name.
         similarity_fn_name: by which the model's vectors are meant to be compared.
         truncate_dim: how many components of a vector are kept; None: all.
         elsewhere: who encodes many texts on a GPU that is lent, where there is one.
@@ -88,7 +87,7 @@ class SentenceEncoder(Trainable, Encoder):
         super().__init__()
         self.name, self.base, self.note = name, base, note
         self.precision = "float32"
-        self.prompts: dict[str, str] = {}
+        self.prompts: Mapping[str, str] = {}
         self.similarity_fn_name = "cosine"
         self.truncate_dim: int | None = None
         self._readers: dict[str, SentenceEncoder] = {}
@@ -265,8 +264,8 @@ class SentenceEncoder(Trainable, Encoder):
     # -- learning --------------------------------------------------------------------------------------------------
 
     def training_rows(self, examples: Examples) -> TextRows:
-        """Each distinct text of ``examples``, tokenised once."""
-        return TextRows.read(examples, self)
+        """Each distinct text of ``examples``, tokenised once, with the prompt of its column's role."""
+        return TextRows.read(examples, self, column_roles(examples.kind, len(examples.texts)))
 
     def configure_head(self, scores: int, *, squeezed: bool, classes: Sequence[str]) -> None:
         """Nothing: what an objective learns beside the vectors is its own."""
@@ -294,9 +293,9 @@ class SentenceEncoder(Trainable, Encoder):
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
         """Vectors (b, dim) float32 of a batch of ``input_ids`` (b, t) and ``attention_mask`` (b, t), if any is masked.
 
-        Padding may stand on either side.
+        ``skip`` (b,) may say how many first tokens of each text are a prompt that is not pooled. Padding may stand on either side.
         """
-        return self.finished(self.pooling(*self.token_vectors(batch)))
+        return self.finished(self.pooling(*self.token_vectors(batch), batch.get("skip")))
 
     def unpadded(self, ids: Tensor, of: Sequences) -> Tensor:
         """Vectors (n, dim) float32 of texts one behind the other, ``ids`` (tokens,), where it :attr:`unpads`."""
@@ -310,13 +309,22 @@ class SentenceEncoder(Trainable, Encoder):
         return found if self.truncate_dim is None else found[..., : self.truncate_dim]
 
     def for_role(self, role: Role) -> SentenceEncoder:
-        """This encoder with another prompt: the weights are shared, so it is for inference alone."""
-        prompt = prompt_for(self.prompts, self.tokens.prompt, role)
+        """Return this encoder with the prompt of ``role``; the weights are shared, so it is for inference alone.
+
+        That of a frozen encoder is kept; that of another is made anew each time, as its parts may be replaced meanwhile.
+        """
+        prompt = self.prompt_of(role)
         if prompt == self.tokens.prompt:
             return self
+        if self._frozen_fingerprint is None:
+            return self._reader(prompt)
         if prompt not in self._readers:
             self._readers[prompt] = self._reader(prompt)
         return self._readers[prompt]
+
+    def prompt_of(self, role: Role) -> str:
+        """Return the prompt that the model has for texts of ``role``."""
+        return prompt_for(self.prompts, self.tokens.prompt, role)
 
     def _reader(self, prompt: str) -> SentenceEncoder:
         found = copy.copy(self)
@@ -325,7 +333,8 @@ class SentenceEncoder(Trainable, Encoder):
         found._readers = {}
         found.elsewhere = None  # it would be loaded by its name there, with its own prompt
         found.set_prompt(prompt)
-        found._frozen_fingerprint = hashlib.sha256(f"{self.fingerprint} {prompt}".encode()).hexdigest()[:16]
+        if self._frozen_fingerprint is not None:  # else the digest of the configuration has the prompt
+            found._frozen_fingerprint = hashlib.sha256(f"{self.fingerprint} {prompt}".encode()).hexdigest()[:16]
         return found
 
     def set_prompt(self, prompt: str) -> None:

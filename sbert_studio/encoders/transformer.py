@@ -49,6 +49,7 @@ class TransformerEncoder(SentenceEncoder):
 
     kind = "transformer"
     laned = True
+    takes_prompts = True
     tokens: Tokens
 
     def __init__(

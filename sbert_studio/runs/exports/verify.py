@@ -106,7 +106,7 @@ def measure(metric, texts, targets, vectors, model):
     if metric == "nearest_neighbour_accuracy":
         known = [json.loads(line) for line in (HERE / "known.jsonl").read_text(encoding="utf-8").splitlines()]
         beside = [row["texts"][0] for row in known]
-        found = np.asarray(model.encode(beside), dtype=np.float64)
+        found = encoded(model, beside, "symmetric")
         return nearest(texts[0], targets, vectors[0], beside, [row["target"] for row in known], found)
     if metric == "accuracy":
         return sorted_by_regression(targets, vectors[0], vectors[1])
@@ -123,13 +123,26 @@ def measure(metric, texts, targets, vectors, model):
     sys.exit(f"this script does not know the metric {metric}")
 
 
+def encoded(model, texts, role):
+    """Vectors of texts with the prompt that the model was trained with for their role."""
+    names = {"query": ["query"], "document": ["document", "passage", "corpus"], "symmetric": ["STS", "sts"]}[role]
+    prompts = {name: prompt for name, prompt in model.prompts.items() if prompt}
+    default = prompts.get(model.default_prompt_name, "")
+    found = next((prompts[name] for name in names if name in prompts), None)
+    if found is None and role == "symmetric" and not default and "passage" in prompts:
+        found = prompts.get("query", "")
+    return np.asarray(model.encode(texts, prompt=default if found is None else found), dtype=np.float64)
+
+
 def main():
     scores = json.loads((HERE / "scores.json").read_text(encoding="utf-8"))["after"]
     scores = scores.get("kept", scores)  # of several trainings: the one whose model this is
     rows = [json.loads(line) for line in (HERE / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
     model = SentenceTransformer(str(HERE / "model"), device="cpu")
     texts = [list(column) for column in zip(*(row["texts"] for row in rows))]
-    vectors = [np.asarray(model.encode(column), dtype=np.float64) for column in texts]
+    asymmetric = scores["metric"] in ("mrr_at_10", "cosine_accuracy")  # the first text is a query, the others are documents
+    roles = ["query" if place == 0 else "document" for place in range(len(texts))] if asymmetric else ["symmetric"] * len(texts)
+    vectors = [encoded(model, column, role) for column, role in zip(texts, roles)]
     vectors = [np.where(np.isfinite(one), one, 0) for one in vectors]  # the maximum over the words of a text without a known one
     found = measure(scores["metric"], texts, [row["target"] for row in rows], vectors, model)
     same = abs(found - scores["score"]) <= TOLERANCE
