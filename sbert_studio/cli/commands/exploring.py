@@ -96,11 +96,11 @@ def encode(
     """
     role = _role(prompt)
     if is_sharded(file, engine):
-        if prompt:
-            raise StudioError("shards are encoded with the model's default prompt", "leave --prompt out, or encode one file")
         how, sharding = how_of(engine, address, workers), sharding_of(threads, shard_rows)
         with open_studio() as studio, progress("encoding") as show:
-            shards = studio.scale.encode(file, out, how, sharding, column=column, known=id, model=model, precision=precision, progress=show)
+            shards = studio.scale.encode(
+                file, out, how, sharding, column=column, known=id, model=model, precision=precision, progress=show, role=role
+            )
         return encoded_in_shards(shards)
     require_alone(address, workers, id, threads, cut=shard_rows != ROWS)
     with open_studio() as studio:
