@@ -31,6 +31,8 @@ class Encoder(ABC):
         normalizes: whether its vectors have unit length.
         takes_prompts: whether prompts can be put before its texts.
         prompts: what may be put before a text, by name.
+        similarity_fn_name: how the model says that its vectors are compared: ``cosine``, ``dot``, ``euclidean`` or ``manhattan``.
+        truncate_dim: how many components of a vector are kept; None: all.
         tokens: texts → the ids that it reads; None where nobody can say.
     """
 
@@ -38,6 +40,8 @@ class Encoder(ABC):
     normalizes: bool
     takes_prompts: ClassVar[bool] = False
     prompts: Mapping[str, str] = MappingProxyType({})
+    similarity_fn_name: str = "cosine"
+    truncate_dim: int | None = None
     tokens: TextTokens | None = None
 
     @property
@@ -67,6 +71,12 @@ class Encoder(ABC):
     def prompt_of(self, role: Role) -> str:
         """Return the prompt that :meth:`for_role` puts before a text; empty for an encoder without prompts."""
         return ""
+
+    @property
+    def similarity_name(self) -> str:
+        """Return by what its vectors are compared: :attr:`similarity_fn_name`, or the cosine, which is the dot product of unit vectors."""
+        same = self.similarity_fn_name == "dot" and self.normalizes and self.truncate_dim is None
+        return "cosine" if same else self.similarity_fn_name
 
     @property
     def memory(self) -> int:

@@ -60,8 +60,6 @@ class SentenceEncoder(Trainable, Encoder):
         note: a sentence that lists should show.
 
     Attributes:
-        similarity_fn_name: by which the model's vectors are meant to be compared.
-        truncate_dim: how many components of a vector are kept; None: all.
         elsewhere: who encodes many texts on a GPU that is lent, where there is one.
         unpads: whether it encodes texts one behind the other, without padding.
     """
@@ -90,6 +88,7 @@ class SentenceEncoder(Trainable, Encoder):
         self.prompts: Mapping[str, str] = {}
         self.similarity_fn_name = "cosine"
         self.truncate_dim: int | None = None
+        self._plain: tuple[str, str] | None = None
         self._readers: dict[str, SentenceEncoder] = {}
         self.backbone = backbone
         self.tokens = tokens
@@ -322,9 +321,14 @@ class SentenceEncoder(Trainable, Encoder):
             self._readers[prompt] = self._reader(prompt)
         return self._readers[prompt]
 
+    @property
+    def default_prompt(self) -> str:
+        """The prompt of a text of no role."""
+        return self.tokens.prompt if self._plain is None else self._plain[0]
+
     def prompt_of(self, role: Role) -> str:
         """Return the prompt that the model has for texts of ``role``."""
-        return prompt_for(self.prompts, self.tokens.prompt, role)
+        return prompt_for(self.prompts, self.default_prompt, role)
 
     def _reader(self, prompt: str) -> SentenceEncoder:
         found = copy.copy(self)
@@ -334,7 +338,12 @@ class SentenceEncoder(Trainable, Encoder):
         found.elsewhere = None  # it would be loaded by its name there, with its own prompt
         found.set_prompt(prompt)
         if self._frozen_fingerprint is not None:  # else the digest of the configuration has the prompt
-            found._frozen_fingerprint = hashlib.sha256(f"{self.fingerprint} {prompt}".encode()).hexdigest()[:16]
+            # A reader of a reader is one of the encoder that has the default prompt.
+            default, plain = found._plain = self._plain or (self.tokens.prompt, self._frozen_fingerprint)
+            named = hashlib.sha256(f"{plain} {prompt}".encode()).hexdigest()[:16]
+            found._frozen_fingerprint = plain if prompt == default else named
+        elif self._plain is None:
+            found._plain = self.tokens.prompt, ""
         return found
 
     def set_prompt(self, prompt: str) -> None:

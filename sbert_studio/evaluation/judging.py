@@ -113,7 +113,8 @@ def _by_vectors(encoder: Encoder, sets: Sequence[ToJudge], progress: Progress | 
                 dev = None if one.dev is None else _with_vectors(vectors, one.dev)
                 reports.append(one.task.judge_taught(judged, others, dev))
             else:
-                reports.append(one.task.judge_vectors(one.examples, judged.vectors, laid if others is None else _laid(others)))
+                beside_it = laid if others is None else _laid(others)
+                reports.append(one.task.judge_vectors(one.examples, judged.vectors, beside_it, encoder.similarity_name))
     return reports
 
 

@@ -28,6 +28,7 @@ class Remembered(Encoder):
     def __init__(self, encoder: Encoder) -> None:
         self.encoder, self.pace = encoder, Pace()
         self.name, self.normalizes = encoder.name, encoder.normalizes
+        self.similarity_fn_name, self.truncate_dim = encoder.similarity_fn_name, encoder.truncate_dim
         self._known: dict[str, np.ndarray] = {}
         self._readers: dict[str, Remembered] = {}
 

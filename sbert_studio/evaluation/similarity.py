@@ -10,6 +10,7 @@ import numpy as np
 
 from ..encoders.base import finite
 from ..encoders.scorers.pair_scorer import PairScorer
+from ..encoders.similarity import SIMILARITIES
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ..encoders.prompts import Role
     from ..encoders.trainable import Trainable
 
-MEASURES = ("cosine", "dot", "euclidean", "manhattan")
+MEASURES = SIMILARITIES
 TIE = 1e-6
 """Cosines of float32 vectors that differ by no more are the same: products of equal vectors differ by where in a block they stand."""
 _DISTANCES = ("euclidean", "manhattan")
@@ -111,7 +112,7 @@ def _continued(progress: Progress, done: int, total: int) -> Progress:
 def alike(
     model: Encoder | PairScorer | Trainable, left: Sequence[str], right: Sequence[str], roles: Sequence[Role] = (_COMPARED, _COMPARED)
 ) -> np.ndarray:
-    """How alike the texts of each pair are, larger for more: the score that the model gives a pair, or the cosine of its vectors, (n,).
+    """How alike the texts of each pair are, larger for more: the score of a pair, or how the model compares its vectors, (n,).
 
     Args:
         roles: of the two columns, for a model with prompts.
@@ -122,4 +123,4 @@ def alike(
     if isinstance(model, PairScorer):
         return np.asarray(model.predict(list(zip(left, right, strict=True))), np.float64)
     vectors = encode_columns(cast("Encoder", model), [left, right], roles=roles)  # whatever learns gives vectors, or scores
-    return similarities(*vectors)["cosine"]
+    return similarities(*vectors)[cast("Encoder", model).similarity_name]

@@ -16,7 +16,8 @@ def described(catalog: Catalog, name: str, precision: str, role: Role = "plain")
     """A model as a job names it, ``{source, fingerprint, precision, dim}``; and the model.
 
     ``source`` leads to it on every machine: an id, or the path of a folder that all of them see. Where the prompt of ``role`` is not
-    the default one, ``role`` is named too, and the fingerprint is that of the model with this prompt.
+    the default one, ``role`` is named too, and the fingerprint is that of the model with this prompt; and ``similarity_fn_name`` where
+    the model does not compare by the cosine.
 
     Raises:
         StudioError: it cannot be loaded, or has no vectors.
@@ -28,7 +29,9 @@ def described(catalog: Catalog, name: str, precision: str, role: Role = "plain")
     encoder = plain.for_role(role)
     where = source.name if source.kind in ("bundled", "table", "foreign", "hub") or source.path is None else str(source.path.resolve())
     named = {"source": where, "fingerprint": encoder.fingerprint, "precision": precision, "dim": encoder.dim}
-    return (named if encoder is plain else {**named, "role": role}), encoder
+    more: dict[str, str] = {} if encoder is plain else {"role": role}
+    more |= {} if encoder.similarity_name == "cosine" else {"similarity_fn_name": encoder.similarity_name}
+    return {**named, **more}, encoder
 
 
 def load_described(model: dict[str, Any], catalog: Catalog | None = None) -> Encoder:

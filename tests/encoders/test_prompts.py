@@ -104,7 +104,7 @@ def test_vectors_are_cut_where_the_model_says_so_and_stay_so_when_it_is_saved(cu
 def test_another_measure_is_kept_and_told(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, similarity_fn_name="euclidean")
     ours = Catalog(Workspace(tmp_path / "home"), device="cpu").load(str(folder))
-    assert "euclidean" in ours.describe()["note"]
+    assert "Compared by the Euclidean distance in search" in ours.describe()["note"]
     load_folder(folder).save(tmp_path / "back")
     assert peer(tmp_path / "back").similarity_fn_name == "euclidean"
 

@@ -18,6 +18,7 @@ from ..modules.static_embedding import StaticEmbedding
 from ..modules.word_embeddings import WordEmbeddings
 from ..modules.word_weights import WordWeights
 from ..sentence import SentenceEncoder
+from ..similarity import NAMES, SIMILARITIES
 from ..transformer import TransformerEncoder
 from ..words import WordEncoder, WordNetwork
 from .backbone import lacking, load_backbone, read_json, read_length, reading
@@ -29,7 +30,6 @@ _SETTINGS = tuple(
     f"sentence_{kind}_config.json" for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 _PLAIN_LENGTH = 512
-_MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 _PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
 
 
@@ -101,15 +101,13 @@ def _obey(encoder: SentenceEncoder, folder: Path) -> None:
     cut, measure = general.get("truncate_dim"), general.get("similarity_fn_name") or "cosine"
     if cut is not None and (type(cut) is not int or cut < 1):
         raise StudioError(f"the model asks for vectors cut to {str(cut)[:40]!r}", "put a whole number into truncate_dim, or null")
-    if measure not in _MEASURES:
+    if measure not in SIMILARITIES:
         raise StudioError(
-            f"the model is to be compared by {str(measure)[:40]!r}, which is not known here", f"those that are: {', '.join(_MEASURES)}"
+            f"the model is to be compared by {str(measure)[:40]!r}, which is not known here", f"those that are: {', '.join(SIMILARITIES)}"
         )
     encoder.truncate_dim, encoder.similarity_fn_name = cut, measure
-    if measure not in ("cosine", "dot") or (measure == "dot" and not encoder.normalizes):
-        encoder.note = (
-            f"Made to be compared by {measure}; search, maps and pairs compare by the cosine here, and the other measures stand beside it."
-        )
+    if encoder.similarity_name != "cosine":
+        encoder.note = f"Compared by {NAMES[measure]} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine."
 
 
 def _first(modules: list[Module], stage: int) -> Module | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...data.splits.splitting import plain
 from ...encoders.scorers.pair_scorer import PairScorer
+from ...encoders.similarity import similarity
 from ...encoders.unit import unit
 from ...evaluation.similarity import TIE, alike, encode_columns
 from ...workspace import write_json
@@ -131,8 +132,9 @@ def _of_triplets(model: Trainable, held: Examples) -> list[Mistake]:
 
 
 def _of_partners(model: Trainable, held: Examples) -> list[Mistake]:
-    left, right = (unit(vectors) for vectors in encode_columns(cast("Encoder", model), list(held.texts[:2]), roles=("query", "document")))
-    cosines, names = left @ right.T, np.array([plain(text) for text in held.texts[1]])
+    encoder = cast("Encoder", model)
+    left, right = encode_columns(encoder, list(held.texts[:2]), roles=("query", "document"))
+    cosines, names = similarity(left, right, encoder.similarity_name), np.array([plain(text) for text in held.texts[1]])
     own = np.diagonal(cosines).copy()
     other = np.where(names[None, :] == names[:, None], -np.inf, cosines)
     misled = other.argmax(axis=1)
