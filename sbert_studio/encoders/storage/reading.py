@@ -30,6 +30,7 @@ _SETTINGS = tuple(
     f"sentence_{kind}_config.json" for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 _PLAIN_LENGTH = 512
+_ROUTERS = ("Router", "Asym")  # the older name
 _PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
 
 
@@ -127,6 +128,8 @@ def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
             transformer = path
         elif kind in MODULES and _may_follow(MODULES[kind], [type(module) for module in modules], transformer is not None):
             modules.append(MODULES[kind].read(path))
+        elif kind in _ROUTERS:
+            raise _routed(path, name)
         elif kind != "Dropout":  # which does nothing at inference
             raise StudioError(
                 f"the model {name!r} holds a module {kind!r} at place {place}, which cannot be read here",
@@ -135,6 +138,19 @@ def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
     if transformer is None and not modules:
         raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
     return transformer, modules
+
+
+def _routed(folder: Path, name: str) -> StudioError:
+    """Say of which networks a model consists that reads queries by one and documents by another."""
+    said = read_json(folder / "router_config.json", dict, {}) or read_json(folder / "config.json", dict, {})  # the older name
+    structure = said.get("structure")
+    routes = structure if isinstance(structure, dict) else {}
+    listed = "; ".join(f"{route}: {', '.join(str(part).rsplit('_', 1)[-1] for part in parts)}" for route, parts in routes.items())
+    first = next(iter(routes), "document")
+    return StudioError(
+        f"the model {name!r} is a Router, which has a network of its own for each kind of text" + (f" ({listed})" if listed else ""),
+        f"save one route as a model: SentenceTransformer(modules=list(model[0].sub_modules[{first!r}])).save_pretrained(FOLDER)",
+    )
 
 
 def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:
