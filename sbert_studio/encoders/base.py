@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data.progress import StoppedError
 from ..errors import StudioError
+from .prompts import require_prompts
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
@@ -71,6 +72,22 @@ class Encoder(ABC):
     def prompt_of(self, role: Role) -> str:
         """Return the prompt that :meth:`for_role` puts before a text; empty for an encoder without prompts."""
         return ""
+
+    def with_settings(self, prompt: str | None = None, truncate_dim: int = 0) -> Encoder:
+        """Return this encoder with settings of a person's own in the place of the model's; for inference alone.
+
+        Args:
+            prompt: put before every text; None: as it is.
+            truncate_dim: how many components of a vector are kept; 0: as it is.
+
+        Raises:
+            StudioError: the model takes no prompts, or its vectors cannot be shortened.
+        """
+        if prompt is not None:
+            require_prompts(self)
+        if truncate_dim:
+            raise StudioError(f"the vectors of {self.name} cannot be shortened here", "leave truncate_dim out, or choose another model")
+        return self
 
     @property
     def similarity_name(self) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import StudioError
@@ -21,6 +22,37 @@ ASYMMETRIC = ("positive_pairs", "triplets")
 """Kinds of examples whose first text looks for the others: a question and its answer, an anchor and its positives and negatives."""
 _NONE, _DEFAULT = "none", "default"
 _NAMES: dict[Role, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus"), "symmetric": ("STS", "sts")}
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """What a person sets for a search in the place of what the model says of itself.
+
+    Attributes:
+        query_prompt, document_prompt: put before the query and before each text; empty: the model's own, ``none``: none.
+        truncate_dim: how many components of the vectors are compared; 0: as the model has it.
+
+    Raises:
+        StudioError: ``truncate_dim`` is negative.
+    """
+
+    query_prompt: str = ""
+    document_prompt: str = ""
+    truncate_dim: int = 0
+
+    def __post_init__(self) -> None:
+        if self.truncate_dim < 0:
+            raise StudioError(f"truncate_dim is {self.truncate_dim}", "choose a whole number, or 0 for as many as the model gives")
+
+    def apply(self, encoder: Encoder, role: Role) -> Encoder:
+        """Return ``encoder`` as it reads texts of ``role`` with these settings.
+
+        Raises:
+            StudioError: see :meth:`~sbert_studio.encoders.base.Encoder.with_settings`.
+        """
+        chosen = self.query_prompt if role == "query" else self.document_prompt
+        prompt = None if not chosen else "" if chosen.strip() == _NONE else chosen
+        return encoder.for_role(role).with_settings(prompt, self.truncate_dim)
 
 
 def prompt_for(prompts: Mapping[str, str], default: str, role: Role) -> str:

@@ -23,7 +23,7 @@ from .lora.beside import write_head
 from .modules.base import Module
 from .modules.dense import Dense
 from .modules.pooling import Pooling
-from .prompts import column_roles, prompt_for
+from .prompts import column_roles, prompt_for, require_prompts
 from .rows import TextRows
 from .storage.card import model_card
 from .storage.config import EncoderConfig
@@ -88,8 +88,8 @@ class SentenceEncoder(Trainable, Encoder):
         self.prompts: Mapping[str, str] = {}
         self.similarity_fn_name = "cosine"
         self.truncate_dim: int | None = None
-        self._plain: tuple[str, str] | None = None
-        self._readers: dict[str, SentenceEncoder] = {}
+        self._plain: tuple[str, str, int | None] | None = None
+        self._readers: dict[tuple[str, int | None], SentenceEncoder] = {}
         self.backbone = backbone
         self.tokens = tokens
         self.hidden_size = hidden_size
@@ -315,11 +315,21 @@ class SentenceEncoder(Trainable, Encoder):
         prompt = self.prompt_of(role)
         if prompt == self.tokens.prompt:
             return self
+        return self._reader(prompt, self.truncate_dim)
+
+    def with_settings(self, prompt: str | None = None, truncate_dim: int = 0) -> SentenceEncoder:
+        """Return this encoder with another prompt, or shorter vectors; see :meth:`Encoder.with_settings`."""
+        if prompt is not None:
+            require_prompts(self)
+        wanted, dim = self.tokens.prompt if prompt is None else prompt, truncate_dim if 0 < truncate_dim < self.dim else self.truncate_dim
+        return self if (wanted, dim) == (self.tokens.prompt, self.truncate_dim) else self._reader(wanted, dim)
+
+    def _reader(self, prompt: str, dim: int | None) -> SentenceEncoder:
         if self._frozen_fingerprint is None:
-            return self._reader(prompt)
-        if prompt not in self._readers:
-            self._readers[prompt] = self._reader(prompt)
-        return self._readers[prompt]
+            return self._made_reader(prompt, dim)
+        if (prompt, dim) not in self._readers:
+            self._readers[prompt, dim] = self._made_reader(prompt, dim)
+        return self._readers[prompt, dim]
 
     @property
     def default_prompt(self) -> str:
@@ -330,20 +340,22 @@ class SentenceEncoder(Trainable, Encoder):
         """Return the prompt that the model has for texts of ``role``."""
         return prompt_for(self.prompts, self.default_prompt, role)
 
-    def _reader(self, prompt: str) -> SentenceEncoder:
+    def _made_reader(self, prompt: str, dim: int | None) -> SentenceEncoder:
         found = copy.copy(self)
         # What is replaced in the copy must not be replaced here.
         found._modules = dict(self._modules)
         found._readers = {}
         found.elsewhere = None  # it would be loaded by its name there, with its own prompt
         found.set_prompt(prompt)
+        found.truncate_dim = dim
         if self._frozen_fingerprint is not None:  # else the digest of the configuration has the prompt
             # A reader of a reader is one of the encoder that has the default prompt.
-            default, plain = found._plain = self._plain or (self.tokens.prompt, self._frozen_fingerprint)
-            named = hashlib.sha256(f"{plain} {prompt}".encode()).hexdigest()[:16]
-            found._frozen_fingerprint = plain if prompt == default else named
+            default, plain, whole = found._plain = self._plain or (self.tokens.prompt, self._frozen_fingerprint, self.truncate_dim)
+            cut = "" if dim == whole else f" {dim}"
+            named = hashlib.sha256(f"{plain} {prompt}{cut}".encode()).hexdigest()[:16]
+            found._frozen_fingerprint = plain if prompt == default and not cut else named
         elif self._plain is None:
-            found._plain = self.tokens.prompt, ""
+            found._plain = self.tokens.prompt, "", self.truncate_dim
         return found
 
     def set_prompt(self, prompt: str) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.progress import Progress
     from ..encoders.base import Encoder
+    from ..encoders.prompts import Role, SearchSettings
     from ..encoders.scorers.pair_scorer import PairScorer
     from ..explore.groups.clustering import ClusterParams
     from ..explore.hits import Hit
@@ -54,6 +55,7 @@ class Exploring(Relating):
         model: str | None = None,
         progress: Progress | None = None,
         among: Sequence[int] | None = None,
+        settings: SearchSettings | None = None,
     ) -> SearchResult:
         """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused.
 
@@ -61,6 +63,7 @@ class Exploring(Relating):
             among: the rows of the corpus, from 0, of which the ``k`` are found; all where not given.
             rerank: rank the best hits again by this model's score of the query with each (``True``: by that of the settings). A
                 cross-encoder reads every pair whole; a poly-encoder reads the corpus once, and then the query alone.
+            settings: prompts and a length of vectors in the place of the model's.
         """
         from ..explore.hits import fuse
 
@@ -70,7 +73,7 @@ class Exploring(Relating):
         only = None if among is None else np.unique(np.asarray(among, np.int64))
         if only is not None and len(only) and not (only[0] >= 0 and only[-1] < len(corpus)):
             raise StudioError("a row is not in the corpus", f"choose rows from 0 to {len(corpus) - 1}")
-        encoder = None if mode == "lexical" else self._encoder(model, "document")
+        encoder = None if mode == "lexical" else self._reading(model, "document", settings)
         semantic = None if encoder is None else self._semantic(corpus, encoder, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus, progress)
         reader = self._reader(rerank)
@@ -80,7 +83,7 @@ class Exploring(Relating):
         rankings: list[list[Hit]] = []
         recall = None
         if encoder is not None and semantic is not None:
-            asks = self._encoder(model, "query")
+            asks = self._reading(model, "query", settings)
             by_meaning = semantic.find(finite(asks.encode([query]))[0], depth, only)
             rankings, recall = [by_meaning.hits], by_meaning.recall
         if lexical:
@@ -93,6 +96,9 @@ class Exploring(Relating):
         notes = (*_told(recall, quicker), *_compared_by(encoder), *corpus.repeats(), *foreign, *unknown)
         by = "cosine" if encoder is None else encoder.similarity_name
         return replace(found, notes=notes, recall=recall, similarity_fn_name=by)
+
+    def _reading(self, model: str | None, role: Role, settings: SearchSettings | None) -> Encoder:
+        return self._encoder(model, role) if settings is None else settings.apply(self._encoder(model, "plain"), role)
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""

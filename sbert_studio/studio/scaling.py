@@ -256,7 +256,7 @@ class Scaling(Part):
         notes = (*score_note(plain.name, by), *unsuited_note(of, plain, "document"))
         if recall is not None:
             notes += (f"Approximate: of the nearest rows {recall:.1%} are found, measured on rows of this folder.",)
-        return SearchResult(tuple(hits), milliseconds, RowAccount(len(rows), len(rows)), notes, recall)
+        return SearchResult(tuple(hits), milliseconds, RowAccount(len(rows), len(rows)), notes, recall, by)
 
     def _served(self, path: Path, progress: Progress | None) -> Any:
         from ..scale.folder import JobFolder

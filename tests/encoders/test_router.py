@@ -33,7 +33,7 @@ def routed(tmp_path: Path) -> Any:
 
 
 def test_a_router_is_refused_with_its_routes_and_one_of_them_can_be_saved_as_said(routed: Any, tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match=r"is a Router.*\(query: Transformer, Pooling, Normalize; document: ") as refused:
+    with pytest.raises(StudioError, match=r"a Router has .*\(query: Transformer, Pooling, Normalize; document: ") as refused:
         Catalog(Workspace(tmp_path / "home"), device="cpu").load(str(tmp_path / "router"))
     found = re.search(r"SentenceTransformer\(modules=.*\)\.save_pretrained\(FOLDER\)", str(refused.value.hint))
     assert found is not None
@@ -48,7 +48,7 @@ def test_a_router_whose_settings_are_damaged_is_refused_too(routed: Any, said: s
     with pytest.raises(StudioError):
         load_folder(tmp_path / "router")
     config.unlink()
-    with pytest.raises(StudioError, match="is a Router"):
+    with pytest.raises(StudioError, match="a Router has"):
         load_folder(tmp_path / "router")
 
 
@@ -57,5 +57,5 @@ def test_the_older_name_is_refused_too(tmp_path: Path) -> None:
     modules = json.loads((tmp_path / "model" / "modules.json").read_text())
     modules.append({"idx": 9, "name": "9", "path": "9_Asym", "type": "sentence_transformers.models.Asym"})
     (tmp_path / "model" / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(StudioError, match="is a Router"):
+    with pytest.raises(StudioError, match="a Router has"):
         load_folder(tmp_path / "model")

@@ -148,7 +148,7 @@ def _routed(folder: Path, name: str) -> StudioError:
     listed = "; ".join(f"{route}: {', '.join(str(part).rsplit('_', 1)[-1] for part in parts)}" for route, parts in routes.items())
     first = next(iter(routes), "document")
     return StudioError(
-        f"the model {name!r} is a Router, which has a network of its own for each kind of text" + (f" ({listed})" if listed else ""),
+        f"a Router has a network of its own for each kind of text ({listed or 'not listed'}), and is not read here: {name!r}",
         f"save one route as a model: SentenceTransformer(modules=list(model[0].sub_modules[{first!r}])).save_pretrained(FOLDER)",
     )
 
