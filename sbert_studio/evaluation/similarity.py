@@ -84,7 +84,7 @@ class Encoded:
         self._vectors: dict[str, np.ndarray] = {}
         done = 0
         for prompt, places in self._places.items():
-            told = progress and _continued(progress, done, total)
+            told = _continued(progress, done, total) if progress and len(readers) > 1 else progress
             self._vectors[prompt] = finite(readers[prompt].encode(list(places), progress=told))
             done += len(places)
 
