@@ -31,6 +31,8 @@ from sbert_studio.explore.search import SemanticIndex
 from sbert_studio.scale.engines import How
 from sbert_studio.studio import Studio, TrainRequest
 from sbert_studio.studio.scaling import Sharding
+from sbert_studio.training import artifacts
+from sbert_studio.training.spec import TrainSpec
 from sbert_studio.ui.panels.comparing.matrix import matrix
 from sbert_studio.ui.panels.searching.hits import hits_table
 
@@ -239,3 +241,10 @@ def test_a_folder_that_people_brought_is_read_as_with_the_peer(home: Path, real_
             float(theirs.similarity(theirs.encode(["cat dog"]), theirs.encode(texts[:1]))), abs=1e-5
         )
     np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected)[::-1], atol=1e-5)
+
+
+def test_the_card_names_the_measure_of_the_probe_of_everyday_pairs(folder: Path, name: str, tmp_path: Path) -> None:
+    scores = {"metric": f"{name}_spearman", "score": 0.6, "rows": 9, "general": {"score": 0.5, "rows": 4}}
+    artifacts.write_model(TrainSpec(), load_folder(folder), tmp_path / "run", "some/base", scores, scores, 3)
+    card = (tmp_path / "run" / "model" / "README.md").read_text(encoding="utf-8")
+    assert "everyday pairs" in card and f"{name}_spearman" in card and "cosine_spearman" not in card

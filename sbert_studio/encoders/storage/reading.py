@@ -107,8 +107,12 @@ def _obey(encoder: SentenceEncoder, folder: Path) -> None:
             f"the model is to be compared by {str(measure)[:40]!r}, which is not known here", f"those that are: {', '.join(SIMILARITIES)}"
         )
     encoder.truncate_dim, encoder.similarity_fn_name = cut, measure
+    notes = [encoder.note] if encoder.note else []
+    if not encoder.takes_prompts and any((general.get("prompts") or {}).values()):
+        notes.append("Its prompts are not put before texts here: only transformers have them.")
     if encoder.similarity_name != "cosine":
-        encoder.note = f"Compared by {NAMES[measure]} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine."
+        notes.append(f"Compared by {NAMES[measure]} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine.")
+    encoder.note = " ".join(notes)
 
 
 def _first(modules: list[Module], stage: int) -> Module | None:
