@@ -55,7 +55,7 @@ NAMES = {
     *("Sentence1", "Sentence2", "Sentence3", "pair_ID sentence_A sentence_B", "{0} --target {1}", "{0} si", "ABCDEFabcdef _-.#"),
     *("première", "deuxième", "schlagwörter", "título", "Wqkv", "tf_*", "flax_*", "torch.nn.modules.linear.Identity"),
     *("torch.nn.modules.activation.Sigmoid", "MSRpar", "MSRvid", "SMTeuroparl", "SMTnews", "SICK_test_annotated", "SICK_trial"),
-    *("model name", "cpu family", "A kitten naps on the warm stones of the yard.", "It rains."),
+    *("Router", "Asym", "model name", "cpu family", "A kitten naps on the warm stones of the yard.", "It rains."),
     "How do I get my money back for a parcel that never came?",
     "I'd like a refund, the package was not delivered.",
     "The cat sleeps on the warm windowsill. A kitten is napping in the sun. Our quarterly revenue grew by eight percent. "

@@ -83,7 +83,7 @@ def encoded_in_shards(found: ShardsEncoded) -> Answer:
 
 def mined_in_shards(found: ShardsMined) -> Answer:
     """What ``mine`` says of shards."""
-    lines = []
+    lines = list(found.notes)
     for pair in found.pairs:
         lines += [f"{number(pair.score)}  {pair.id_a} and {pair.id_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
     return Answer(found.to_json(), lines)

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,7 +23,7 @@ from .lora.beside import write_head
 from .modules.base import Module
 from .modules.dense import Dense
 from .modules.pooling import Pooling
-from .prompts import prompt_for
+from .prompts import column_roles, prompt_for, require_prompts
 from .quantized import count_weights, train_table
 from .rows import TextRows
 from .storage.card import model_card
@@ -61,9 +61,6 @@ class SentenceEncoder(Trainable, Encoder):
         note: a sentence that lists should show.
 
     Attributes:
-        prompts: what may be put before a text, by name.
-        measure: by which the model's vectors are meant to be compared (``similarity_fn_name``).
-        cut: how many components of a vector are kept (``truncate_dim``); None: all.
         elsewhere: who encodes many texts on a GPU that is lent, where there is one.
         unpads: whether it encodes texts one behind the other, without padding.
     """
@@ -89,10 +86,11 @@ class SentenceEncoder(Trainable, Encoder):
         super().__init__()
         self.name, self.base, self.note = name, base, note
         self.precision = "float32"
-        self.prompts: dict[str, str] = {}
-        self.measure = "cosine"
-        self.cut: int | None = None
-        self._readers: dict[str, SentenceEncoder] = {}
+        self.prompts: Mapping[str, str] = {}
+        self.similarity_fn_name = "cosine"
+        self.truncate_dim: int | None = None
+        self._plain: tuple[str, str, int | None] | None = None
+        self._readers: dict[tuple[str, int | None], SentenceEncoder] = {}
         self.backbone = backbone
         self.tokens = tokens
         self.hidden_size = hidden_size
@@ -152,7 +150,7 @@ class SentenceEncoder(Trainable, Encoder):
         width = self.hidden_size * len(self.pooling.modes)
         for layer in self.layers:
             width = layer.width(width)
-        return width if self.cut is None else min(width, self.cut)
+        return width if self.truncate_dim is None else min(width, self.truncate_dim)
 
     @property
     def max_length(self) -> int:
@@ -179,10 +177,10 @@ class SentenceEncoder(Trainable, Encoder):
         return self._frozen_fingerprint or self._digest()
 
     def _digest(self) -> str:
-        cut = () if self.cut is None else ("cut", self.cut)
+        cut = () if self.truncate_dim is None else ("cut", self.truncate_dim)
         settings = repr((dataclasses.astuple(self.config), self.precision, *_METHODS.get(self.precision, ()), *cut)).encode()
         # By the configuration, which knows one activation.
-        told = [layer for layer in self.layers if isinstance(layer, Dense) and not layer.adds][-1:]
+        told = [layer for layer in self.layers if isinstance(layer, Dense) and not layer.use_residual][-1:]
         layers = (repr(layer).encode() for layer in self.layers if layer not in told)
         return fingerprint_of(self, (settings, *self.identity(), *layers))
 
@@ -266,8 +264,8 @@ class SentenceEncoder(Trainable, Encoder):
     # -- learning --------------------------------------------------------------------------------------------------
 
     def training_rows(self, examples: Examples) -> TextRows:
-        """Each distinct text of ``examples``, tokenised once."""
-        rows = TextRows.read(examples, self)
+        """Each distinct text of ``examples``, tokenised once, with the prompt of its column's role."""
+        rows = TextRows.read(examples, self, column_roles(examples.kind, len(examples.texts)))
         if not self.adapted:
             train_table(self, rows.tokens.flat)
         return rows
@@ -298,9 +296,9 @@ class SentenceEncoder(Trainable, Encoder):
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
         """Vectors (b, dim) float32 of a batch of ``input_ids`` (b, t) and ``attention_mask`` (b, t), if any is masked.
 
-        Padding may stand on either side.
+        ``skip`` (b,) may say how many first tokens of each text are a prompt that is not pooled. Padding may stand on either side.
         """
-        return self.finished(self.pooling(*self.token_vectors(batch)))
+        return self.finished(self.pooling(*self.token_vectors(batch), batch.get("skip")))
 
     def unpadded(self, ids: Tensor, of: Sequences) -> Tensor:
         """Vectors (n, dim) float32 of texts one behind the other, ``ids`` (tokens,), where it :attr:`unpads`."""
@@ -311,28 +309,60 @@ class SentenceEncoder(Trainable, Encoder):
         if self.projection is not None:
             vectors = self.projection(vectors).float()
         found = functional.normalize(vectors, dim=-1) if self.normalizes else vectors
-        return found if self.cut is None else found[..., : self.cut]
+        return found if self.truncate_dim is None else found[..., : self.truncate_dim]
 
     def for_role(self, role: Role) -> SentenceEncoder:
-        """This encoder with another prompt: the weights are shared, so it is for inference alone."""
-        prompt = prompt_for(self.prompts, self.tokens.prompt, role)
+        """Return this encoder with the prompt of ``role``; the weights are shared, so it is for inference alone.
+
+        That of a frozen encoder is kept; that of another is made anew each time, as its parts may be replaced meanwhile.
+        """
+        prompt = self.prompt_of(role)
         if prompt == self.tokens.prompt:
             return self
-        if prompt not in self._readers:
-            self._readers[prompt] = self._reader(prompt)
-        return self._readers[prompt]
+        return self._reader(prompt, self.truncate_dim)
 
-    def _reader(self, prompt: str) -> SentenceEncoder:
+    def with_settings(self, prompt: str | None = None, truncate_dim: int = 0) -> SentenceEncoder:
+        """Return this encoder with another prompt, or shorter vectors; see :meth:`Encoder.with_settings`."""
+        if prompt is not None:
+            require_prompts(self)
+        wanted, dim = self.tokens.prompt if prompt is None else prompt, truncate_dim if 0 < truncate_dim < self.dim else self.truncate_dim
+        return self if (wanted, dim) == (self.tokens.prompt, self.truncate_dim) else self._reader(wanted, dim)
+
+    def _reader(self, prompt: str, dim: int | None) -> SentenceEncoder:
+        if self._frozen_fingerprint is None:
+            return self._made_reader(prompt, dim)
+        if (prompt, dim) not in self._readers:
+            self._readers[prompt, dim] = self._made_reader(prompt, dim)
+        return self._readers[prompt, dim]
+
+    @property
+    def default_prompt(self) -> str:
+        """The prompt of a text of no role."""
+        return self.tokens.prompt if self._plain is None else self._plain[0]
+
+    def prompt_of(self, role: Role) -> str:
+        """Return the prompt that the model has for texts of ``role``."""
+        return prompt_for(self.prompts, self.default_prompt, role)
+
+    def _made_reader(self, prompt: str, dim: int | None) -> SentenceEncoder:
         found = copy.copy(self)
         # What is replaced in the copy must not be replaced here.
         found._modules = dict(self._modules)
         found._readers = {}
         found.elsewhere = None  # it would be loaded by its name there, with its own prompt
-        found.read_with(prompt)
-        found._frozen_fingerprint = hashlib.sha256(f"{self.fingerprint} {prompt}".encode()).hexdigest()[:16]
+        found.set_prompt(prompt)
+        found.truncate_dim = dim
+        if self._frozen_fingerprint is not None:  # else the digest of the configuration has the prompt
+            # A reader of a reader is one of the encoder that has the default prompt.
+            default, plain, whole = found._plain = self._plain or (self.tokens.prompt, self._frozen_fingerprint, self.truncate_dim)
+            cut = "" if dim == whole else f" {dim}"
+            named = hashlib.sha256(f"{plain} {prompt}{cut}".encode()).hexdigest()[:16]
+            found._frozen_fingerprint = plain if prompt == default and not cut else named
+        elif self._plain is None:
+            found._plain = self.tokens.prompt, "", self.truncate_dim
         return found
 
-    def read_with(self, prompt: str) -> None:
+    def set_prompt(self, prompt: str) -> None:
         """Put ``prompt`` before every text from now on, where the family knows prompts."""
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:

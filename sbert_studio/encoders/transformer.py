@@ -50,6 +50,7 @@ class TransformerEncoder(SentenceEncoder):
 
     kind = "transformer"
     laned = True
+    takes_prompts = True
     tokens: Tokens
 
     def __init__(
@@ -80,7 +81,7 @@ class TransformerEncoder(SentenceEncoder):
         """Read ``max_length`` tokens of a text from now on, or as many as the backbone can if that is fewer (or None)."""
         self.tokens = Tokens(self.tokenizer, capped(max_length, self.backbone, self.tokenizer), self.tokens.prompt)
 
-    def read_with(self, prompt: str) -> None:
+    def set_prompt(self, prompt: str) -> None:
         """Put ``prompt`` before every text from now on; it is pooled with the text where the model has it so."""
         self.tokens = Tokens(self.tokenizer, self.max_length, prompt)
         if self.pooling.skips_prompt:

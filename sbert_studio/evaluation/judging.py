@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.examples import Examples
 from ..encoders.base import Encoder
+from ..encoders.prompts import column_roles
 from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
 from .bootstrap import drawn_together
@@ -22,6 +23,7 @@ from .tasks.of_texts import categories_of
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
+    from ..encoders.prompts import Role
     from ..encoders.trainable import Trainable
     from .report import Report
 
@@ -45,9 +47,10 @@ class ToJudge:
     dev: Examples | None = None
 
     @property
-    def columns(self) -> list[tuple[str, ...]]:
-        """All columns of texts that a model is asked for."""
-        return [column for one in (self.examples, self.known, self.dev) if one is not None for column in one.texts]
+    def columns(self) -> list[tuple[tuple[str, ...], Role]]:
+        """Return all columns of texts that a model is asked for, with their roles."""
+        sets = [one for one in (self.examples, self.known, self.dev) if one is not None]
+        return [both for one in sets for both in zip(one.texts, column_roles(one.kind, len(one.texts)), strict=True)]
 
 
 def judge_sets(
@@ -96,9 +99,10 @@ def known_sample(examples: Examples) -> Examples:
 def _by_vectors(encoder: Encoder, sets: Sequence[ToJudge], progress: Progress | None, known: Examples | None, pace: Pace) -> list[Report]:
     wanted = known is not None and len(known) > 0 and any(one.task.beside_known for one in sets)
     beside = known_sample(known) if wanted and known is not None else None
-    columns = [column for one in sets for column in one.columns]
+    columns = [both for one in sets for both in one.columns]
+    columns += [] if beside is None else [(beside.texts[0], "symmetric")]
     with pace.reading(progress) as show:
-        vectors = Encoded(encoder, [*columns, *(() if beside is None else beside.texts[:1])], show)
+        vectors = Encoded(encoder, [column for column, _ in columns], show, [role for _, role in columns])
     laid = None if beside is None else _laid(_with_vectors(vectors, beside))
     reports = []
     for one in sets:
@@ -109,12 +113,14 @@ def _by_vectors(encoder: Encoder, sets: Sequence[ToJudge], progress: Progress | 
                 dev = None if one.dev is None else _with_vectors(vectors, one.dev)
                 reports.append(one.task.judge_taught(judged, others, dev))
             else:
-                reports.append(one.task.judge_vectors(one.examples, judged.vectors, laid if others is None else _laid(others)))
+                beside_it = laid if others is None else _laid(others)
+                reports.append(one.task.judge_vectors(one.examples, judged.vectors, beside_it, encoder.similarity_name))
     return reports
 
 
 def _with_vectors(vectors: Encoded, examples: Examples) -> WithVectors:
-    return WithVectors(examples, [vectors.of(column) for column in examples.texts])
+    roles = column_roles(examples.kind, len(examples.texts))
+    return WithVectors(examples, [vectors.of(column, role) for column, role in zip(examples.texts, roles, strict=True)])
 
 
 def _laid(known: WithVectors) -> Known:

@@ -12,6 +12,7 @@ from .pace import Pace
 
 if TYPE_CHECKING:
     from ..data.progress import Progress, ShouldStop
+    from ..encoders.prompts import Role
 
 
 class Remembered(Encoder):
@@ -27,7 +28,9 @@ class Remembered(Encoder):
     def __init__(self, encoder: Encoder) -> None:
         self.encoder, self.pace = encoder, Pace()
         self.name, self.normalizes = encoder.name, encoder.normalizes
+        self.similarity_fn_name, self.truncate_dim = encoder.similarity_fn_name, encoder.truncate_dim
         self._known: dict[str, np.ndarray] = {}
+        self._readers: dict[str, Remembered] = {}
 
     @property
     def dim(self) -> int:
@@ -43,6 +46,19 @@ class Remembered(Encoder):
     def fingerprint(self) -> str:
         """As the encoder's."""
         return self.encoder.fingerprint
+
+    def prompt_of(self, role: Role) -> str:
+        """As the encoder's."""
+        return self.encoder.prompt_of(role)
+
+    def for_role(self, role: Role) -> Remembered:
+        """Return the encoder as it reads texts of a role, which remembers those by itself; the pace is one."""
+        reader = self.encoder.for_role(role)
+        if reader is self.encoder:
+            return self
+        found = self._readers.setdefault(self.prompt_of(role), Remembered(reader))
+        found.pace = self.pace
+        return found
 
     def encode(self, texts: Sequence[str], *, progress: Progress | None = None, should_stop: ShouldStop | None = None) -> np.ndarray:
         """See :meth:`~sbert_studio.encoders.base.Encoder.encode`; progress is told of the new texts alone."""

@@ -13,8 +13,20 @@ if TYPE_CHECKING:
     from .answers.answers import Answers
 
 
-SHARES = ("accuracy", "nearest_neighbour_accuracy", "cosine_accuracy", "pair_accuracy")
+SHARES = (
+    *("accuracy", "nearest_neighbour_accuracy", "cosine_accuracy", "dot_accuracy", "euclidean_accuracy", "manhattan_accuracy"),
+    "pair_accuracy",
+)
 """The main scores that are a share of rows: of those that a model gets right."""
+
+
+COMPARED_BY = "similarity_fn_name"
+"""The score that names the measure of the main one, where that is not the cosine."""
+
+
+def compared_by(name: str) -> dict[str, str]:
+    """Return what the scores say of the measure of the main one: nothing where it is the cosine."""
+    return {} if name == "cosine" else {COMPARED_BY: name}
 
 
 @dataclass(frozen=True)

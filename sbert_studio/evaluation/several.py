@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from ..encoders.base import Encoder
 from ..encoders.scorers.pair_scorer import PairScorer
 from .comparison import Comparison, told_apart
 from .groups import Group, GroupScores, grouped, scores_of_group
@@ -124,7 +125,7 @@ def judge_model(
         averages=tuple(_averaged(one, files, groups, found) for one in averages),
         rate=pace.rate,
         seconds=time.perf_counter() - began,
-        fingerprint=str(model.fingerprint),
+        fingerprint=str((model.for_role("symmetric") if isinstance(model, Encoder) else model).fingerprint),
         dim=0 if scorer else int(getattr(model, "dim", 0)),
     )
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ..encoders.base import finite
 from ..encoders.scorers.pair_scorer import PairScorer
+from ..encoders.similarity import SIMILARITIES
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
     from ..encoders.base import Encoder
+    from ..encoders.prompts import Role
     from ..encoders.trainable import Trainable
 
-MEASURES = ("cosine", "dot", "euclidean", "manhattan")
+MEASURES = SIMILARITIES
 TIE = 1e-6
 """Cosines of float32 vectors that differ by no more are the same: products of equal vectors differ by where in a block they stand."""
 _DISTANCES = ("euclidean", "manhattan")
+_COMPARED: Role = "symmetric"
 _BLOCK = 8192  # rows at a time: the temporary stays at 25 MB for 384 dimensions
 
 
@@ -53,41 +57,70 @@ def similarities(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
 
 
 class Encoded:
-    """The vectors of the texts of many columns, each distinct text encoded once.
+    """The vectors of the texts of many columns, each distinct text encoded once with each prompt that it is read with.
 
     Args:
         columns: all texts that will be asked for.
         progress: told how many texts are encoded.
+        roles: of the columns, for a model with prompts; none: all are texts to be compared.
 
     Raises:
         StudioError: a vector holds NaN or infinity, as those of a diverged model do.
     """
 
-    def __init__(self, encoder: Encoder, columns: Iterable[Sequence[str]], progress: Progress | None = None) -> None:
-        self._places: dict[str, int] = {}
-        for column in columns:
+    def __init__(
+        self, encoder: Encoder, columns: Iterable[Sequence[str]], progress: Progress | None = None, roles: Sequence[Role] = ()
+    ) -> None:
+        self._prompt_of = encoder.prompt_of
+        self._places: dict[str, dict[str, int]] = {}  # by prompt
+        readers: dict[str, Encoder] = {}
+        for column, role in zip(columns, roles or repeat(_COMPARED), strict=bool(roles)):
+            prompt = encoder.prompt_of(role)
+            readers.setdefault(prompt, encoder.for_role(role))
+            places = self._places.setdefault(prompt, {})
             for text in column:
-                self._places.setdefault(text, len(self._places))
-        self._vectors = finite(encoder.encode(list(self._places), progress=progress))
+                places.setdefault(text, len(places))
+        total = sum(map(len, self._places.values()))
+        self._vectors: dict[str, np.ndarray] = {}
+        done = 0
+        for prompt, places in self._places.items():
+            told = _continued(progress, done, total) if progress and len(readers) > 1 else progress
+            self._vectors[prompt] = finite(readers[prompt].encode(list(places), progress=told))
+            done += len(places)
 
-    def of(self, column: Sequence[str]) -> np.ndarray:
-        """(n, d) of a column."""
-        return np.asarray(self._vectors[np.fromiter((self._places[text] for text in column), np.int64, len(column))])
+    def of(self, column: Sequence[str], role: Role = "symmetric") -> np.ndarray:
+        """Return the (n, d) vectors of a column with this role."""
+        prompt = self._prompt_of(role)
+        places = self._places[prompt]
+        return np.asarray(self._vectors[prompt][np.fromiter((places[text] for text in column), np.int64, len(column))])
 
 
-def encode_columns(encoder: Encoder, columns: Sequence[Sequence[str]], progress: Progress | None = None) -> list[np.ndarray]:
+def encode_columns(
+    encoder: Encoder, columns: Sequence[Sequence[str]], progress: Progress | None = None, roles: Sequence[Role] = ()
+) -> list[np.ndarray]:
     """The (n, d) vectors of each column; see :class:`Encoded`."""
-    encoded = Encoded(encoder, columns, progress)
-    return [encoded.of(column) for column in columns]
+    roles = roles or [_COMPARED] * len(columns)
+    encoded = Encoded(encoder, columns, progress, roles)
+    return [encoded.of(column, role) for column, role in zip(columns, roles, strict=True)]
 
 
-def alike(model: Encoder | PairScorer | Trainable, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
-    """How alike the texts of each pair are, larger for more: the score that the model gives a pair, or the cosine of its vectors, (n,).
+def _continued(progress: Progress, done: int, total: int) -> Progress:
+    """Progress of a part as progress of the whole, of which ``done`` texts came before."""
+    return lambda now, _: progress(done + now, total)
+
+
+def alike(
+    model: Encoder | PairScorer | Trainable, left: Sequence[str], right: Sequence[str], roles: Sequence[Role] = (_COMPARED, _COMPARED)
+) -> np.ndarray:
+    """How alike the texts of each pair are, larger for more: the score of a pair, or how the model compares its vectors, (n,).
+
+    Args:
+        roles: of the two columns, for a model with prompts.
 
     Raises:
         StudioError: as :func:`encode_columns`.
     """
     if isinstance(model, PairScorer):
         return np.asarray(model.predict(list(zip(left, right, strict=True))), np.float64)
-    vectors = encode_columns(cast("Encoder", model), [left, right])  # whatever learns gives vectors, or scores
-    return similarities(*vectors)["cosine"]
+    vectors = encode_columns(cast("Encoder", model), [left, right], roles=roles)  # whatever learns gives vectors, or scores
+    return similarities(*vectors)[cast("Encoder", model).similarity_name]

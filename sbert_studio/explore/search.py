@@ -9,6 +9,7 @@ import numpy as np
 from ..caches import bytes_of
 from .hits import Hit, positive
 from .nearest.exact import Exact
+from .nearest.measured import Measured
 from .nearest.recall import Approximate
 
 LARGE = 50_000
@@ -28,15 +29,17 @@ class Found:
 
 
 class SemanticIndex:
-    """Cosine search over vectors where they lie.
+    """Search over vectors where they lie, by the cosine unless it is said otherwise.
 
     Args:
         vectors: (n, d) float32, of any length, mapped from a file or not; they are not copied.
-        approximate: their index; may be set later, while others search.
+        approximate: their index; may be set later, while others search. There is none but for the cosine.
+        by: one of :data:`~sbert_studio.encoders.similarity.SIMILARITIES`.
     """
 
-    def __init__(self, vectors: np.ndarray, approximate: Approximate | None = None) -> None:
-        self.exact = Exact(vectors)
+    def __init__(self, vectors: np.ndarray, approximate: Approximate | None = None, by: str = "cosine") -> None:
+        self.exact = Exact(vectors) if by == "cosine" else Measured(vectors, by)
+        self.by = by
         self.approximate = approximate
         self.asked = 0
 
@@ -68,7 +71,7 @@ class SemanticIndex:
         return Found(index.search(self.exact, query, k, reach.probes), reach.recall)
 
     def search(self, query: np.ndarray, k: int = 10, among: np.ndarray | None = None) -> list[Hit]:
-        """The ``k`` rows of largest cosine with a (d,) vector, best first, equal cosines by row; exact."""
+        """The ``k`` rows most similar to a (d,) vector, best first, equal ones by row; exact."""
         return self.search_many(query[None], k, among)[0]
 
     def search_many(self, queries: np.ndarray, k: int = 10, among: np.ndarray | None = None) -> list[list[Hit]]:

@@ -22,6 +22,8 @@ from ..data.progress import checkpoint
 from ..encoders.storage.digests import digest_of
 from ..encoders.unit import unit
 from ..errors import StudioError
+from ..explore.hits import Hit
+from ..explore.nearest.measured import Measured
 from ..workspace import atomic_folder, require_disk, write_json
 from .vectors import ShardedVectors
 
@@ -85,6 +87,22 @@ class ServedVectors:
         scores = np.clip(vectors @ asked[0].astype(np.float64), -1, 1)
         order = np.lexsort((found, -scores))[:wanted]
         return found[order], scores[order]
+
+
+def nearest_by(rows: ShardedVectors, query: np.ndarray, k: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the ``k`` rows most similar to a (dim,) vector, best first, and their scores; all rows are looked at.
+
+    Args:
+        name: one of :data:`~sbert_studio.encoders.similarity.SIMILARITIES` that no index is made for.
+    """
+    hits: list[Hit] = []
+    first = 0
+    for block in rows.blocks():
+        checkpoint()
+        hits += [Hit(first + hit.row, hit.score) for hit in Measured(block, name).search(query[None], k)[0]]
+        hits = sorted(hits, key=lambda hit: (-hit.score, hit.row))[:k]
+        first += len(block)
+    return np.array([hit.row for hit in hits], np.int64), np.array([hit.score for hit in hits])
 
 
 def _depth(wanted: int, count: int) -> int:

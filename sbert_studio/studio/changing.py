@@ -104,7 +104,8 @@ class Changing(Growing):
         """The nearest texts of words that somebody has typed."""
         found = []
         for encoder in encoders:
-            hits = self._semantic(corpus, encoder).search_many(finite(encoder.for_role("query").encode(list(queries))), k)
+            asked = finite(encoder.for_role("query").encode(list(queries)))
+            hits = self._semantic(corpus, encoder.for_role("document")).search_many(asked, k)
             found.append([tuple((hit.row, hit.score) for hit in own) for own in hits])
         return [QueryChange(query, None, *near) for query, *near in zip(queries, *found, strict=True)]
 

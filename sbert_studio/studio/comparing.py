@@ -14,6 +14,7 @@ from ..data.columns.roles import Roles
 from ..data.progress import checkpoint
 from ..data.values.no_answer import kept_as_texts
 from ..encoders.base import finite
+from ..encoders.similarity import which_note
 from ..errors import StudioError
 from .languages import HardlyRead, foreign_notes, hardly_read, unknown_notes
 from .part import Part
@@ -47,7 +48,9 @@ class Comparing(Part):
         vectors = finite(encoder.encode([given(a, "first"), given(b, "second")]))
         foreign, found = self.language_notes([a, b], model), encoder.coverage([a, b])
         doubtful = bool(foreign) or (found is not None and found.empty > 0)
-        return replace(_compare(vectors[:1], vectors[1:])[0], notes=(*foreign, *unknown_notes(found, 2)), doubtful=doubtful)
+        compared = _compare(vectors[:1], vectors[1:], encoder.similarity_name)[0]
+        notes = (*which_note(encoder.name, encoder.similarity_name), *foreign, *unknown_notes(found, 2))
+        return replace(compared, notes=notes, doubtful=doubtful)
 
     def similarity_pairs(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
         """Every row of a file of pairs compared that has both its texts; with the scores or labels that it holds, as far as it does."""
@@ -60,23 +63,27 @@ class Comparing(Part):
             raise StudioError("this file has one column of texts, pairs need two", "put the two texts of a pair into two columns")
         examples, findings = build_examples(table, Roles("positive_pairs", roles.texts[:2]))
         lefts, rights = examples.texts[:2]
-        vectors = finite(self._encoder(model).encode([*lefts, *rights], progress=progress))
-        found = _compare(vectors[: len(lefts)], vectors[len(lefts) :])
+        encoder = self._encoder(model)
+        vectors = finite(encoder.encode([*lefts, *rights], progress=progress))
+        found = _compare(vectors[: len(lefts)], vectors[len(lefts) :], encoder.similarity_name)
         rows = (PairScore(int(line), a, b, one) for line, a, b, one in zip(examples.lines, lefts, rights, found, strict=True))
         account = account_of(table, findings, examples.lines)
-        agreement = _agreement(table, roles, np.array([one.cosine for one in found]))
-        notes = (*kept_as_texts(findings), *self.reading_notes([*lefts, *rights], model))
+        agreement = _agreement(table, roles, np.array([one.score for one in found]))
+        by = which_note(encoder.name, encoder.similarity_name)
+        notes = (*kept_as_texts(findings), *by, *self.reading_notes([*lefts, *rights], model))
         return PairScores(tuple(rows), (roles.texts[0], roles.texts[1]), account, agreement, notes)
 
     def similarity_matrix(self, texts: Sequence[str], model: str | None = None) -> np.ndarray:
-        """Cosines of all texts with all: (n, n) float32."""
+        """Compare all texts with all, as the model does: (n, n), larger for more similar."""
         if not texts:
             raise StudioError("there is no text to compare", "write one text a line")
-        from ..encoders.unit import unit
+        from ..encoders.similarity import similarity
 
         shown = [given(text, f"{number}.") for number, text in enumerate(texts, 1)]
-        vectors = unit(finite(self._encoder(model).encode(shown)))
-        return np.asarray(np.clip(vectors @ vectors.T, -1, 1))
+        encoder = self._encoder(model)
+        vectors = finite(encoder.encode(shown))
+        found = similarity(vectors, vectors, encoder.similarity_name)
+        return np.asarray(np.clip(found, -1, 1) if encoder.similarity_name == "cosine" else found)
 
     def encode(
         self,
@@ -195,12 +202,12 @@ def given(text: str, which: str) -> str:
     return text
 
 
-def _compare(left: np.ndarray, right: np.ndarray) -> list[Similarity]:
+def _compare(left: np.ndarray, right: np.ndarray, by: str) -> list[Similarity]:
     """Matching rows of two (n, d) arrays by every measure."""
     from ..evaluation.similarity import MEASURES, measures
 
     found = measures(left, right)
-    return [Similarity(*(float(found[name][row]) for name in MEASURES)) for row in range(len(left))]
+    return [Similarity(*(float(found[name][row]) for name in MEASURES), similarity_fn_name=by) for row in range(len(left))]
 
 
 def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:

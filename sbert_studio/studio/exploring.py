@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.progress import Progress
     from ..encoders.base import Encoder
+    from ..encoders.prompts import Role, SearchSettings
     from ..encoders.scorers.pair_scorer import PairScorer
     from ..explore.groups.clustering import ClusterParams
     from ..explore.hits import Hit
@@ -54,6 +55,7 @@ class Exploring(Relating):
         model: str | None = None,
         progress: Progress | None = None,
         among: Sequence[int] | None = None,
+        settings: SearchSettings | None = None,
     ) -> SearchResult:
         """The ``k`` texts nearest to a query: by meaning, by words (BM25), or by both rankings fused.
 
@@ -61,6 +63,7 @@ class Exploring(Relating):
             among: the rows of the corpus, from 0, of which the ``k`` are found; all where not given.
             rerank: rank the best hits again by this model's score of the query with each (``True``: by that of the settings). A
                 cross-encoder reads every pair whole; a poly-encoder reads the corpus once, and then the query alone.
+            settings: prompts and a length of vectors in the place of the model's.
         """
         from ..explore.hits import fuse
 
@@ -70,7 +73,7 @@ class Exploring(Relating):
         only = None if among is None else np.unique(np.asarray(among, np.int64))
         if only is not None and len(only) and not (only[0] >= 0 and only[-1] < len(corpus)):
             raise StudioError("a row is not in the corpus", f"choose rows from 0 to {len(corpus) - 1}")
-        encoder = None if mode == "lexical" else self._encoder(model, "document")
+        encoder = None if mode == "lexical" else self._reading(model, "document", settings)
         semantic = None if encoder is None else self._semantic(corpus, encoder, progress)
         lexical = None if mode == "semantic" else self._lexical(corpus, progress)
         reader = self._reader(rerank)
@@ -80,7 +83,7 @@ class Exploring(Relating):
         rankings: list[list[Hit]] = []
         recall = None
         if encoder is not None and semantic is not None:
-            asks = self._encoder(model, "query")
+            asks = self._reading(model, "query", settings)
             by_meaning = semantic.find(finite(asks.encode([query]))[0], depth, only)
             rankings, recall = [by_meaning.hits], by_meaning.recall
         if lexical:
@@ -90,7 +93,12 @@ class Exploring(Relating):
         quicker = encoder is not None and semantic is not None and self._quicken(semantic, corpus, encoder)
         foreign = (self.language_notes(corpus, model) or self.language_notes([query], model, "Your words")) if encoder is not None else ()
         unknown = (*self._unknown(corpus, encoder), *self._unknown([query], encoder, "your query")) if encoder is not None else ()
-        return replace(found, notes=(*_told(recall, quicker), *corpus.repeats(), *foreign, *unknown), recall=recall)
+        notes = (*_told(recall, quicker), *_compared_by(encoder), *corpus.repeats(), *foreign, *unknown)
+        by = "cosine" if encoder is None else encoder.similarity_name
+        return replace(found, notes=notes, recall=recall, similarity_fn_name=by)
+
+    def _reading(self, model: str | None, role: Role, settings: SearchSettings | None) -> Encoder:
+        return self._encoder(model, role) if settings is None else settings.apply(self._encoder(model, "plain"), role)
 
     def neighbours(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """The ``k`` texts nearest to row ``row`` (from 0) of the corpus, itself left out."""
@@ -102,7 +110,8 @@ class Exploring(Relating):
         found = index.find(vectors[row], _at_least_one(k, "k") + 1)
         result = _result(corpus, [hit for hit in found.hits if hit.row != row], k, start)
         quicker = self._quicken(index, corpus, encoder)
-        return replace(result, notes=(*_told(found.recall, quicker), *self._notes(corpus, model, encoder)), recall=found.recall)
+        notes = (*_told(found.recall, quicker), *_compared_by(encoder), *self._notes(corpus, model, encoder))
+        return replace(result, notes=notes, recall=found.recall, similarity_fn_name=encoder.similarity_name)
 
     def mine(
         self,
@@ -122,6 +131,7 @@ class Exploring(Relating):
         """
         from ..explore.mining.approximate import EXACT_BELOW, nearly_most_similar_pairs
         from ..explore.mining.closest import most_similar_pairs, require_top
+        from ..explore.mining.measured import most_similar_by
 
         if len(corpus.texts) < 2:
             raise StudioError("the corpus has fewer than two texts", "add texts to compare")
@@ -129,14 +139,16 @@ class Exploring(Relating):
         encoder = self._encoder(model)
         vectors = self._vectors(corpus, encoder, progress)
         start = time.perf_counter()
-        if exact or len(vectors) < EXACT_BELOW:
+        if encoder.similarity_name != "cosine":
+            found, recall = most_similar_by(vectors, encoder.similarity_name, top, comparing or progress), None
+        elif exact or len(vectors) < EXACT_BELOW:
             found, recall = most_similar_pairs(vectors, top, comparing or progress), None
         else:
             found, recall = nearly_most_similar_pairs(vectors, top, comparing or progress)
         seconds = time.perf_counter() - start
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
-        notes = (*_missing(recall), *self._notes(corpus, model, encoder))
+        notes = (*_missing(recall), *_compared_by(encoder), *self._notes(corpus, model, encoder))
         return Mined(tuple(pairs), seconds, corpus.account, notes, None if recall is None else recall.share)
 
     def duplicates(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> Duplicates:
@@ -149,7 +161,8 @@ class Exploring(Relating):
         vectors = self._vectors(corpus, encoder, progress)
         start = time.perf_counter()
         tree = linked(vectors, corpus.texts, progress=progress)
-        return Duplicates(corpus, tree, vectors, time.perf_counter() - start, self._notes(corpus, model, encoder))
+        notes = (*_by_cosine(encoder), *self._notes(corpus, model, encoder))
+        return Duplicates(corpus, tree, vectors, time.perf_counter() - start, notes)
 
     def map(
         self,
@@ -191,7 +204,8 @@ class Exploring(Relating):
         infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
         if groups.noise:
             infos.append(ClusterInfo(-1, NO_CLUSTER, groups.noise))
-        return MapView(xy, groups.ids, tuple(infos), drawn.key, corpus.account, self._notes(corpus, model, encoder))
+        notes = (*_by_cosine(encoder), *self._notes(corpus, model, encoder))
+        return MapView(xy, groups.ids, tuple(infos), drawn.key, corpus.account, notes)
 
     def split(
         self, corpus: Corpus, rows: Sequence[int], parts: int = 2, model: str | None = None
@@ -248,13 +262,15 @@ class Exploring(Relating):
     def _semantic(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> SemanticIndex:
         from ..explore.search import LARGE, SemanticIndex
 
-        key, together = f"{corpus.digest}-{encoder.fingerprint}", self._services.together
+        by, together = encoder.similarity_name, self._services.together
+        key = f"{corpus.digest}-{encoder.fingerprint}" + ("" if by == "cosine" else f"-{by}")
 
         def made() -> SemanticIndex:
             with together.doing(key, progress) as tell:
                 vectors = self._vectors(corpus, encoder, tell)
-            index = self._services.indexes.load(corpus.digest, encoder.fingerprint, *vectors.shape) if len(vectors) >= LARGE else None
-            return SemanticIndex(vectors, index)
+            indexed = len(vectors) >= LARGE and by == "cosine"
+            index = self._services.indexes.load(corpus.digest, encoder.fingerprint, *vectors.shape) if indexed else None
+            return SemanticIndex(vectors, index, by)
 
         return self._services.meanings.get(key, made, together.waiting(key, progress))
 
@@ -262,7 +278,7 @@ class Exploring(Relating):
         """Have a large corpus that is asked for the second time indexed in the background; whether that goes on. Answers are exact then."""
         from ..explore.search import LARGE
 
-        if len(index) < LARGE or index.approximate is not None or index.asked < _TIMES:
+        if len(index) < LARGE or index.approximate is not None or index.asked < _TIMES or index.by != "cosine":
             return False
         texts, digest, fingerprint = corpus.texts, corpus.digest, encoder.fingerprint
         key, files, background = f"{digest}-{fingerprint}", self._services.indexes, self._services.background
@@ -277,6 +293,22 @@ class Exploring(Relating):
     def _lexical(self, corpus: Corpus, progress: Progress | None = None) -> LexicalIndex:
         kept = self._services.kept_wordings
         return self._services.wordings.get(corpus.digest, lambda: kept.get(corpus.texts, corpus.digest, progress), checkpoint)
+
+
+def _compared_by(encoder: Encoder | None) -> tuple[str, ...]:
+    """Say that scores are no cosines, where the model compares otherwise."""
+    from ..encoders.similarity import score_note
+
+    return () if encoder is None else score_note(encoder.name, encoder.similarity_name)
+
+
+def _by_cosine(encoder: Encoder) -> tuple[str, ...]:
+    """Say that something goes by the cosine although the model compares otherwise, where it does."""
+    from ..encoders.similarity import NAMES
+
+    if encoder.similarity_name == "cosine":
+        return ()
+    return (f"{encoder.name} compares by {NAMES[encoder.similarity_name]}; maps, groups and near-duplicates go by the cosine here.",)
 
 
 def _told(recall: float | None, quicker: bool) -> tuple[str, ...]:

@@ -144,7 +144,18 @@ class Reading(Part):
         table, judged = self.table(path, asked=roles), None if dev is None else self.table(dev)
         name, why_not = self._loadable(model or self.settings.default_model)
         found = self.diagnosed(table, roles, judged, name, progress=progress)
+        if prompts := self._prompts(found, name):
+            found = found.noting("info", prompts)
         return found.noting("warning", f"checked by names and values only: {why_not}") if why_not else found
+
+    def _prompts(self, found: Diagnosis, model: str) -> str:
+        """Return a sentence on the prompts that a training puts before the texts of each column; empty where there are none."""
+        from ..encoders.prompts import column_roles, describe_prompts
+
+        if model == NO_MODEL or self.catalog.is_cross(model):
+            return ""
+        names, encoder = found.roles.texts, self.catalog.load_within(model)
+        return describe_prompts(encoder.prompts, encoder.default_prompt, names, column_roles(found.roles.kind, len(names)))
 
     def _loadable(self, model: str) -> tuple[str, str]:
         """A model's name, or ``none`` and why where it cannot be loaded; one that is nowhere is an error."""
@@ -189,14 +200,14 @@ class Reading(Part):
 
         default = self.settings.default_model
         if encoder is None:
-            return SimilarBy(self.catalog.load(default).encode, title_of(lambda: self.store, default)), ""
+            return SimilarBy(self.catalog.load(default).for_role("symmetric").encode, title_of(lambda: self.store, default)), ""
         found = next(rows_learned(lambda: self.store, self.workspace, model, table), None)
         if found is None:
-            return SimilarBy(encoder.encode, title_of(lambda: self.store, model)), ""
+            return SimilarBy(encoder.for_role("symmetric").encode, title_of(lambda: self.store, model)), ""
         name, before = untuned(lambda: self.store, self.workspace, self.catalog, model) or (default, self.catalog.load(default))
         (run, rows), asked = found, title_of(lambda: self.store, name)
         note = f"{said_of(rows, table, run)}, so how it orders them says nothing of what more they can teach it: {asked} was asked instead"
-        return SimilarBy(before.encode, asked), note
+        return SimilarBy(before.for_role("symmetric").encode, asked), note
 
     def roles(self, table: Table, asked: Roles | ColumnChoices | None = None, objective: str | None = None) -> Roles:
         """What the columns are: as asked, the rest detected; the objective decides between scores and labels where both are there."""

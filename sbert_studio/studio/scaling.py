@@ -18,6 +18,7 @@ from .results.finding import SearchResult, TextHit
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
+    from ..encoders.prompts import Role
     from ..evaluation.report import Report
     from ..scale.engines.base import How
     from ..scale.sources import SourceFile
@@ -67,12 +68,14 @@ class Scaling(Part):
         model: str | None = None,
         precision: str = "float32",
         progress: Progress | None = None,
+        role: Role = "plain",
     ) -> ShardsEncoded:
         """The vectors of every text as shards in the folder ``out``, with the text and its id.
 
         Args:
             path: a Parquet file, a folder or a pattern of them; or one file of another format, which is read whole first.
             column: the column of texts; known: that of ids.
+            role: what the texts are, for a model with prompts: documents to be searched, or texts to be compared.
 
         Raises:
             StudioError: something of it cannot be read, or ``out`` holds something else.
@@ -87,7 +90,7 @@ class Scaling(Part):
             raise StudioError(f"{into.name} would stand among the files that are read", "name a folder outside of them")
         sources, column, known = self._sources(path, into, column, known)
         text, ids = choose_columns(sources, column, known)
-        named, encoder = described(self.catalog, model or self.settings.default_model, precision)
+        named, encoder = described(self.catalog, model or self.settings.default_model, precision, role)
         job = Job("encode", sources, {"model": named, "text": text, "id": ids, "threads": sharding.threads}, sharding.rows)
         done = carry_out(job, JobFolder(out), how, progress)
         rows, left_out = (sum(getattr(receipt, name) for receipt in done.receipts) for name in ("rows", "left_out"))
@@ -120,6 +123,7 @@ class Scaling(Part):
         Raises:
             StudioError: the folder holds no vectors, or not all of them yet.
         """
+        from ..encoders.similarity import NAMES
         from ..explore.mining.best import Best
         from ..scale.carrying import carry_out
         from ..scale.folder import JobFolder
@@ -129,6 +133,11 @@ class Scaling(Part):
         if not 1 <= top <= _MOST_PAIRS:
             raise StudioError(f"top is {top}", f"choose a number between 1 and {_MOST_PAIRS:,}")
         found = ShardedVectors(path)
+        if (by := found.job.settings["model"].get("similarity_fn_name", "cosine")) != "cosine":
+            raise StudioError(
+                f"{found.folder.path.name} was encoded by a model that compares by {NAMES[by]}: pairs in shards are found by the cosine",
+                "mine one file, or encode it by a model that compares by the cosine",
+            )
         if len(found) < 2:
             raise StudioError(f"{found.folder.path.name} holds fewer than two texts", "add texts to compare")
         sources = tuple(
@@ -147,7 +156,17 @@ class Scaling(Part):
         a, b, scores = best.columns()
         left, right = found.told(a), found.told(b)
         pairs = (ShardedPair(*one, *other, float(score)) for one, other, score in zip(left, right, scores, strict=True))
-        return ShardsMined(tuple(pairs), len(found), done.resumed, time.perf_counter() - start)
+        notes = self._unsuited(found.job.settings["model"])
+        return ShardsMined(tuple(pairs), len(found), done.resumed, time.perf_counter() - start, notes)
+
+    def _unsuited(self, model: dict[str, Any]) -> tuple[str, ...]:
+        """Say that vectors which are compared were made with a prompt for something else, where the model is here to tell."""
+        from ..scale.models import load_plain, unsuited_note
+
+        try:
+            return unsuited_note(model, load_plain(model, self.catalog), "symmetric")
+        except StudioError:  # pairs are found without the model
+            return ()
 
     def evaluate(
         self,
@@ -178,7 +197,7 @@ class Scaling(Part):
         if not chosen.by_similarity:
             raise StudioError(f"{chosen.name} cannot be judged in shards", "give pairs with a score or label, or leave out --engine")
         roles = found if isinstance(found, Roles) else chosen.roles_of(table)
-        named, _ = described(self.catalog, model or self.settings.default_model, precision)
+        named, encoder = described(self.catalog, model or self.settings.default_model, precision, "symmetric")
         told = replace(roles, group=None)
         settings = {"model": named, "task": chosen.name, "roles": told.to_json(), "threads": sharding.threads}
         job = Job("evaluate", sources, settings, sharding.rows)
@@ -187,7 +206,7 @@ class Scaling(Part):
         targets, alike = gathered(folder, done.receipts)
         if not len(targets):
             raise StudioError("no row holds a pair that can be judged", "check the columns of the files")
-        report = chosen.judge_alike(targets, alike)
+        report = chosen.judge_alike(targets, alike, encoder.similarity_name)
         left_out = sum(receipt.left_out for receipt in done.receipts)
         notes: tuple[str, ...] = ()
         if left_out:
@@ -208,27 +227,36 @@ class Scaling(Part):
         """
         from ..data.accounts import RowAccount
         from ..encoders.base import finite
-        from ..scale.models import load_described
+        from ..encoders.similarity import score_note
+        from ..scale.models import load_plain, unsuited_note
+        from ..scale.serving import nearest_by
+        from ..scale.vectors import ShardedVectors
 
         query = given(query, "query")
         if k < 1:
             raise StudioError(f"k is {k}", "choose at least 1")
-        served = self._served(path, progress)
-        of = served.rows.job.settings["model"]
-        if model is not None and self.catalog.load(model, of["precision"]).fingerprint != of["fingerprint"]:
+        rows = ShardedVectors(path)
+        of = rows.job.settings["model"]
+        by = str(of.get("similarity_fn_name", "cosine"))
+        served = self._served(path, progress) if by == "cosine" else None
+        role = of.get("role", "plain")
+        if model is not None and self.catalog.load(model, of["precision"]).for_role(role).fingerprint != of["fingerprint"]:
             raise StudioError(f"{path.name} was encoded by {of['source']}, not by {model}", "leave the model out, or encode it again")
-        encoder = load_described(of, self.catalog)
+        plain = load_plain(of, self.catalog)
         start = time.perf_counter()
-        numbers, scores = served.search(finite(encoder.encode([query]))[0], k)
-        told = served.rows.told(numbers)
+        asked = finite(plain.for_role("query").encode([query]))[0]
+        numbers, scores = served.search(asked, k) if served else nearest_by(rows, asked, k, by)
+        told = rows.told(numbers)
         milliseconds = (time.perf_counter() - start) * 1000
         hits = (
             TextHit(int(row), int(row) + 2, text, float(score), {"id": str(known)})
             for row, score, (known, text) in zip(numbers, scores, told, strict=True)
         )
-        recall = served.recall(k)
-        notes = () if recall is None else (f"Approximate: of the nearest rows {recall:.1%} are found, measured on rows of this folder.",)
-        return SearchResult(tuple(hits), milliseconds, RowAccount(len(served.rows), len(served.rows)), notes, recall)
+        recall = served.recall(k) if served else None
+        notes = (*score_note(plain.name, by), *unsuited_note(of, plain, "document"))
+        if recall is not None:
+            notes += (f"Approximate: of the nearest rows {recall:.1%} are found, measured on rows of this folder.",)
+        return SearchResult(tuple(hits), milliseconds, RowAccount(len(rows), len(rows)), notes, recall, by)
 
     def _served(self, path: Path, progress: Progress | None) -> Any:
         from ..scale.folder import JobFolder

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.splits.siblings import siblings
+from ..encoders.base import Encoder
 from ..encoders.storage.bundled import BUNDLED
 from ..encoders.storage.card import CardFacts, Score, short_name
 from ..encoders.trainable import Trainable
@@ -57,7 +58,7 @@ def write_model(
     portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
     encoder.base = encoder.base or portable
     facts = replace(
-        _facts(spec, before, after, steps, portable),
+        _facts(spec, before, after, steps, portable, encoder.similarity_name if isinstance(encoder, Encoder) else "cosine"),
         license=encoder.license,
         language=encoder.languages,
         caveats=(*_warnings(folder), *filter(None, (chosen_in_words(after),))),
@@ -85,7 +86,9 @@ def adapter_base(model: str) -> str:
     return path.resolve().name if path.is_dir() or path.is_absolute() else model
 
 
-def _facts(spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any], steps: int, base: str | None) -> CardFacts:
+def _facts(
+    spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any], steps: int, base: str | None, by: str = "cosine"
+) -> CardFacts:
     scores: tuple[Score, ...] = ()
     if after:
         folds = f", each by a model that had not seen it ({after['folds']} folds)" if "folds" in after else ""
@@ -106,7 +109,7 @@ def _facts(spec: TrainSpec, before: Mapping[str, Any], after: Mapping[str, Any],
         scores += (
             Score(
                 "everyday pairs (general probe)",
-                "cosine_spearman",
+                f"{by}_spearman",
                 now["score"],
                 then["score"],
                 now["rows"],

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..encoders.prompts import override_prompts
+from ..errors import StudioError
 from ..objectives import build_pair_objective
 from .objective_choice import settled
 from .spec import TrainSpec
@@ -27,6 +29,7 @@ def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | 
     name, folders = (spec.model, None) if source is None else (str(source), True)
     encoder: Trainable
     if spec.architecture == "cross":
+        require_no_prompt(spec)
         objective = build_pair_objective(
             settled(spec, examples).objective, spec.objective_params, labels=len(examples.labels), head=spec.head
         )
@@ -36,8 +39,20 @@ def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | 
     elif spec.architecture == "poly":
         settled(spec, examples)  # refuses what it does not learn from before anything is loaded
         encoder = catalog.load_fresh_poly(name, codes=spec.codes, seed=spec.seed, allow_folders=folders)
+        override_prompts(encoder.encoder, spec.prompt)
     else:
         encoder = catalog.load_fresh(name, allow_folders=folders)
+        override_prompts(encoder, spec.prompt)
     if source is not None:
         encoder.base = catalog.resolve(spec.model).base
     return encoder
+
+
+def require_no_prompt(spec: TrainSpec) -> None:
+    """Refuse a prompt for a cross-encoder.
+
+    Raises:
+        StudioError: one was chosen.
+    """
+    if spec.prompt:
+        raise StudioError("a cross-encoder takes no prompts", "leave the prompt out, or choose another architecture")

@@ -89,8 +89,9 @@ class Pins:
             return None
         left = [*(one for one, _ in self.pairs), *([self.query] * len(self.among))]
         right = [*(two for _, two in self.pairs), *self.among]
-        scores = alike(model, left, right) if left else np.array([])
-        of_pairs, of_texts = scores[: len(self.pairs)], scores[len(self.pairs) :]
+        many = len(self.pairs)
+        of_pairs = alike(model, left[:many], right[:many]) if many else np.array([])
+        of_texts = alike(model, left[many:], right[many:], ("query", "document")) if self.among else np.array([])
         order = np.argsort(-of_texts, kind="stable")
         nearest = tuple(of_texts[order[:NEAREST]].tolist())
         return Pinned(step, tuple(of_pairs.tolist()), tuple(order.tolist()), nearest, kept)

@@ -13,7 +13,10 @@ from ..settings import DEFAULT_MODEL
 
 Method = Literal["full", "lora"]
 _FREE = ("objective_params", "first")
-SHAPE = ("architecture", "head", "recurrent", "hidden", "bidirectional", "learn_words", "pooling", "projection", "activation", "codes")
+SHAPE = (
+    *("architecture", "head", "recurrent", "hidden", "bidirectional", "learn_words", "pooling", "projection", "activation", "codes"),
+    "prompt",
+)
 """What says of which parts the model is: chosen for a run, it holds for its first stage as well."""
 
 
@@ -66,6 +69,11 @@ class TrainSpec:
     lora_r: int = setting(16, "Rank of the adapters.", min=1, max=1024, step=1)
     lora_alpha: int = setting(32, "Scale of the adapters; their output is multiplied by alpha / r.", min=1, max=4096, step=1)
     lora_dropout: float = setting(0.05, "Dropout on the adapters' input.", min=0, max=0.95, step=0.01)
+    prompt: str = setting(
+        "",
+        "Text put before every text, none, or a JSON object of prompts by name (query, document, default), saved with the model; empty "
+        "puts the model's own prompt for queries, documents or comparisons before each column.",
+    )
     pooling: str = setting(
         "",
         "How token vectors become one; empty leaves it as the model has it.",

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _OUTCOME = "outcome.json"
 _NO_MATTER = ("checkpoint_every", "accept_alarm")
-_LATER = ("accept_alarm", "judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "activation", "codes", "soup")
+_LATER = ("accept_alarm", "judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "activation", "codes", "soup", "prompt")
 _UNUSUAL = object()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
+from tiny_studio import write_static
 
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.encoders.catalog import Catalog
@@ -104,7 +105,7 @@ def test_vectors_are_cut_where_the_model_says_so_and_stay_so_when_it_is_saved(cu
 def test_another_measure_is_kept_and_told(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, similarity_fn_name="euclidean")
     ours = Catalog(Workspace(tmp_path / "home"), device="cpu").load(str(folder))
-    assert "euclidean" in ours.describe()["note"]
+    assert "Compared by the Euclidean distance in search" in ours.describe()["note"]
     load_folder(folder).save(tmp_path / "back")
     assert peer(tmp_path / "back").similarity_fn_name == "euclidean"
 
@@ -113,3 +114,12 @@ def test_another_measure_is_kept_and_told(tmp_path: Path) -> None:
 def test_what_cannot_be_obeyed_is_refused_by_name(said: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(StudioError, match=str(next(iter(said.values())))):
         load_folder(folder_with(tmp_path, **said))
+
+
+def test_prompts_of_a_table_of_words_are_told_not_to_be_used(tmp_path: Path) -> None:
+    folder = write_static(tmp_path / "words")
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "", "document": ""}}))
+    assert not load_folder(folder).note
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "ask: "}, "similarity_fn_name": "dot"}))
+    note = load_folder(folder).note
+    assert "Its prompts are not put before texts here" in note and "Compared by the dot product" in note

@@ -65,7 +65,7 @@ class Odd(Task):
     def fits(self, shape):
         return False
 
-    def judge_vectors(self, examples, vectors, known=None):
+    def judge_vectors(self, examples, vectors, known=None, by="cosine"):
         return Report("odd", len(examples), {"oddness": 0.5})
 '''
 

@@ -73,7 +73,7 @@
   views.matrix = (root) => {
     let value = null, byLikeness = true, at = [0, 0];
     const rows = () => (byLikeness ? value.order : value.labels.map((_, row) => row));
-    const tint = (score) => Math.max(0, Math.min(1, score));
+    const tint = (score) => Math.max(0, Math.min(1, (score - value.low) / (value.high - value.low || 1)));
 
     function cells() {
       const order = rows();
@@ -81,7 +81,7 @@
         el("thead", {}, el("tr", {}, el("td", {}), order.map((row) => el("th", { scope: "col", title: value.labels[row] }, String(row + 1))))),
         el("tbody", {}, order.map((row) => el("tr", {},
           el("th", { scope: "row", title: value.labels[row] }, el("b", {}, String(row + 1)), el("span", {}, value.labels[row])),
-          order.map((other) => el("td", { title: `${value.labels[row]}\n${value.labels[other]}`, class: value.values[row][other] > 0.62 ? "sb-strong" : "", style: { "--tint": share(value.values[row][other]) } },
+          order.map((other) => el("td", { title: `${value.labels[row]}\n${value.labels[other]}`, class: tint(value.values[row][other]) > 0.62 ? "sb-strong" : "", style: { "--tint": share(tint(value.values[row][other])) } },
             number(value.values[row][other], 2)))))));
     }
 

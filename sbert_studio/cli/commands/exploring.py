@@ -96,11 +96,11 @@ def encode(
     """
     role = _role(prompt)
     if is_sharded(file, engine):
-        if prompt:
-            raise StudioError("shards are encoded with the model's default prompt", "leave --prompt out, or encode one file")
         how, sharding = how_of(engine, address, workers), sharding_of(threads, shard_rows)
         with open_studio() as studio, progress("encoding") as show:
-            shards = studio.scale.encode(file, out, how, sharding, column=column, known=id, model=model, precision=precision, progress=show)
+            shards = studio.scale.encode(
+                file, out, how, sharding, column=column, known=id, model=model, precision=precision, progress=show, role=role
+            )
         return encoded_in_shards(shards)
     require_alone(address, workers, id, threads, cut=shard_rows != ROWS)
     with open_studio() as studio:
@@ -143,12 +143,22 @@ def search(
         str | None,
         typer.Option(metavar="MODEL", help="That model: a run, a folder or a hub id.", show_default="SBERT_STUDIO_RERANKER"),
     ] = None,
+    query_prompt: Annotated[str, typer.Option(help="Put before the query, or none.", show_default="the model's")] = "",
+    document_prompt: Annotated[str, typer.Option(help="Put before each text, or none.", show_default="the model's")] = "",
+    truncate_dim: Annotated[
+        int, typer.Option(min=0, help="Compare so many components of the vectors.", show_default="as the model has it")
+    ] = 0,
     column: Column = None,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
     """Find the texts nearest to a query."""
+    from ...encoders.prompts import SearchSettings
+
+    settings = SearchSettings(query_prompt, document_prompt, truncate_dim)
     if is_folder_of_shards(file):
+        if settings != SearchSettings():
+            raise StudioError("a folder of shards holds its vectors already", "leave out --query-prompt, --document-prompt, --truncate-dim")
         if mode != "semantic" or rerank or reranker or column:
             raise StudioError("a folder of shards is searched by meaning alone", "leave out --mode, --rerank, --reranker and --column")
         with open_studio() as studio, progress("indexing", "rows") as show:
@@ -158,7 +168,8 @@ def search(
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
         with progress("encoding") as show:
-            found = studio.explore.search(corpus, query, k, mode=mode, rerank=reranker or rerank, model=model, progress=show)  # type: ignore[arg-type]
+            again: bool | str = reranker or rerank
+            found = studio.explore.search(corpus, query, k, mode, rerank=again, model=model, progress=show, settings=settings)  # type: ignore[arg-type]
     tell(found.account, "searched", found.notes)
     hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
     return Answer(found.to_json(), hits or ["nothing was found"])

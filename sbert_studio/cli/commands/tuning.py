@@ -36,6 +36,10 @@ def train(
     batch_size: Annotated[int | None, typer.Option(help="Rows a step.", show_default="chosen by the advisor")] = None,
     lr: Annotated[float | None, typer.Option(help="The highest learning rate.", show_default="chosen by the advisor")] = None,
     seed: Annotated[int | None, typer.Option(help="Decides the split, the order and dropout.", show_default="12")] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(help="none, or a text put before every text, saved with the model.", show_default="the model's, by the column's role"),
+    ] = None,
     dev: Dev = None,
     said: ColumnChoices,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Learn from these rows before, in a stage of its own.")] = None,
@@ -55,7 +59,7 @@ def train(
     from ...runs.running.distributed import is_main
 
     overrides = {"objective": objective, "method": method, "epochs": epochs, "batch_size": batch_size, "learning_rate": lr, "seed": seed}
-    overrides |= {"folds": folds, "seeds": seeds}
+    overrides |= {"folds": folds, "seeds": seeds, "prompt": prompt}
     overrides = {key: value for key, value in overrides.items() if value is not None} | settings(set or ())
     request = TrainRequest(file, dev, first, said or None, overrides, model, name=name)
     if plan:

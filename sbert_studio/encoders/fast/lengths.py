@@ -35,7 +35,10 @@ def capped(asked: int | None, backbone: Any, tokenizer: Any) -> int:
 
 def length_of_prompt(tokens: Tokens) -> int:
     """How many tokens stand before a text: the prompt's and the special ones before it, but not the one that ends a text."""
-    if not tokens.prompt:
-        return 0
+    return length_before_text(tokens) if tokens.prompt else 0
+
+
+def length_before_text(tokens: Tokens) -> int:
+    """Return how many tokens stand before a text, with a prompt or without one."""
     (ids,) = tokens.ids([""])
-    return len(ids) - (ids[-1] in tokens.tokenizer.all_special_ids)
+    return len(ids) - (bool(ids) and ids[-1] in tokens.tokenizer.all_special_ids)

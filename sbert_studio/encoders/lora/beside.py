@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # What a full model's folder says in its modules stands in an adapter's folder in these two files of ours.
 _HEAD, _PROJECTION = "encoder.json", "projection.safetensors"
+_PROMPTS = "prompts"
 
 
 def write_head(encoder: SentenceEncoder, folder: Path) -> None:
@@ -26,7 +27,7 @@ def write_head(encoder: SentenceEncoder, folder: Path) -> None:
     """
     from safetensors.torch import save_file
 
-    write_json(folder / _HEAD, dataclasses.asdict(encoder.config))
+    write_json(folder / _HEAD, {**dataclasses.asdict(encoder.config), _PROMPTS: encoder.prompts})
     if encoder.projection is not None:
         weights = {key: tensor.cpu().contiguous() for key, tensor in encoder.projection.state_dict().items()}
         save_file(weights, folder / _PROJECTION)
@@ -54,6 +55,7 @@ def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
 
 
 def _restore_head(encoder: SentenceEncoder, head: dict[str, Any]) -> None:
+    prompts = head.pop(_PROMPTS, None)  # older folders have the base's
     config = EncoderConfig(**head)
     if config.max_length is not None and (type(config.max_length) is not int or config.max_length < 1):
         raise ValueError(f"max_length is {config.max_length}")
@@ -63,3 +65,6 @@ def _restore_head(encoder: SentenceEncoder, head: dict[str, Any]) -> None:
         encoder.project(config.projection, config.activation)
     encoder.normalizes = config.normalize
     encoder.limit(config.max_length)
+    if prompts is not None:
+        encoder.prompts = {str(name): str(text) for name, text in prompts.items()}
+        encoder.set_prompt(config.prompt)

@@ -69,7 +69,7 @@ class Dense(Module):
         self.activation = ACTIVATIONS[activation]()
         generator = torch.Generator().manual_seed(seed)
         bound = 1 / math.sqrt(inputs)
-        self.adds = residual
+        self.use_residual = residual
         if residual and inputs != outputs:
             self.residual: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=False)  # type: ignore[no-untyped-call]
         for parameter in self.parameters():
@@ -78,13 +78,13 @@ class Dense(Module):
     def forward(self, vectors: Tensor) -> Tensor:
         """Project ``vectors``."""
         found: Tensor = self.activation(self.linear(vectors))
-        if not self.adds:
+        if not self.use_residual:
             return found
         return found + (self.residual(vectors) if hasattr(self, "residual") else vectors)
 
     def extra_repr(self) -> str:
         """What else tells it from another layer."""
-        return "residual" if self.adds else ""
+        return "residual" if self.use_residual else ""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
@@ -120,7 +120,7 @@ class Dense(Module):
             "out_features": self.linear.out_features,
             "bias": self.linear.bias is not None,
             "activation_function": _ACTIVATION_PATHS[self.activation_name],
-            **({"use_residual": True} if self.adds else {}),
+            **({"use_residual": True} if self.use_residual else {}),
         }
         write_json(folder / "config.json", config)
         write_weights(self, folder)

@@ -90,14 +90,18 @@ class Pooling(Module):
         """One width for each mode."""
         return inputs * len(self.modes)
 
-    def forward(self, hidden: Tensor, mask: Tensor | None) -> Tensor:
-        """Pool ``hidden`` (b, t, d) by ``mask`` (b, t; 1, or its weight: a real token; None: all are) to (b, d · modes) float32."""
+    def forward(self, hidden: Tensor, mask: Tensor | None, skip: Tensor | None = None) -> Tensor:
+        """Pool ``hidden`` (b, t, d) by ``mask`` (b, t; 1, or its weight: a real token; None: all are) to (b, d · modes) float32.
+
+        Args:
+            skip: (b,), in the place of :attr:`skip` where it differs from text to text.
+        """
         # Sums of bfloat16 lose the third digit; the pooled vector is what is compared, so it is computed in float32.
         hidden = hidden.float()
-        if self.skip:
+        if skip is not None or self.skip:
             real = torch.ones(hidden.shape[:2], dtype=torch.int64, device=hidden.device) if mask is None else mask.to(torch.int64)
             places = real.cumsum(dim=1)
-            mask = real * (places > self.skip)
+            mask = real * (places > (self.skip if skip is None else skip[:, None]))
             skipped = [_masked(hidden, mask, mode, places) for mode in self.modes]
             return skipped[0] if len(skipped) == 1 else torch.cat(skipped, dim=-1)
         parts = [_unmasked(hidden, mode) if mask is None else _masked(hidden, mask, mode) for mode in self.modes]

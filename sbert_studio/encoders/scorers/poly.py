@@ -17,6 +17,8 @@ from ...errors import StudioError
 from ..fast.batching import unique_texts
 from ..fast.inference import batches_of
 from ..fingerprint import fingerprint_of
+from ..prompts import column_roles
+from ..quantized import train_table
 from ..rows import TextRows
 from ..sentence import SentenceEncoder
 from ..text_tokens import TextTokens
@@ -90,8 +92,8 @@ class PolyEncoder(Trainable, PairScorer):
 
     @property
     def candidates(self) -> SentenceEncoder:
-        """The encoder within, whose vector of a text is what a candidate is known by."""
-        return self.encoder
+        """The encoder within as it reads documents, whose vector of a text is what a candidate is known by."""
+        return self.encoder.for_role("document")
 
     @property
     def adaptable(self) -> Any:
@@ -128,8 +130,11 @@ class PolyEncoder(Trainable, PairScorer):
         self.codes = nn.Parameter(drawn.to(self.encoder.device))
 
     def training_rows(self, examples: Examples) -> TextRows:
-        """Each distinct text of ``examples``, tokenised once."""
-        return self.encoder.training_rows(examples)
+        """Each distinct text of ``examples``, tokenised once: the first as a query, the others as documents."""
+        rows = TextRows.read(examples, self.encoder, column_roles("positive_pairs", len(examples.texts)))
+        if not self.adapted:
+            train_table(self.encoder, rows.tokens.flat)
+        return rows
 
     def limit(self, max_length: int | None) -> None:
         """Read ``max_length`` tokens from now on, or as many as the encoder can if that is fewer (or None)."""
@@ -182,7 +187,7 @@ class PolyEncoder(Trainable, PairScorer):
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
         """Rows (b, (m + 1) · d) float32: each text as a query, in m unit vectors, then as a candidate, in one."""
         vectors, counts = self.encoder.token_vectors(batch)
-        own = self.encoder.finished(self.encoder.pooling(vectors, counts))
+        own = self.encoder.finished(self.encoder.pooling(vectors, counts, batch.get("skip")))
         found = self.encoder.finished(self.attend(vectors, counts))
         return functional.normalize(torch.cat([found, own[:, None]], dim=1), dim=-1).flatten(1)
 
@@ -215,7 +220,7 @@ class PolyEncoder(Trainable, PairScorer):
         queries, of_query = unique_texts([a for a, _ in pairs])
         texts, of_candidate = unique_texts([b for _, b in pairs])
         total = len(queries) + len(texts)
-        candidates = self.encoder.encode(texts, progress=progress and (lambda done, _: progress(done, total)), should_stop=should_stop)
+        candidates = self.candidates.encode(texts, progress=progress and (lambda done, _: progress(done, total)), should_stop=should_stop)
         scores = np.empty(len(pairs), np.float32)
         order = np.argsort(of_query, kind="stable")
         starts = np.searchsorted(of_query[order], np.arange(len(queries) + 1))
@@ -251,7 +256,7 @@ class PolyEncoder(Trainable, PairScorer):
 
     def _queries(self, texts: list[str], should_stop: ShouldStop | None = None) -> Iterator[tuple[np.ndarray, Tensor]]:
         """The rows of each batch of distinct queries, and their vectors (b, m, d)."""
-        for batch, inputs in batches_of(self.encoder, texts, should_stop):
+        for batch, inputs in batches_of(self.encoder.for_role("query"), texts, should_stop):
             yield batch, self(inputs).view(len(batch), len(self.codes) + 1, -1)[:, :-1]
 
     @contextlib.contextmanager

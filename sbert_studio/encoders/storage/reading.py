@@ -18,6 +18,7 @@ from ..modules.static_embedding import StaticEmbedding
 from ..modules.word_embeddings import WordEmbeddings
 from ..modules.word_weights import WordWeights
 from ..sentence import SentenceEncoder
+from ..similarity import NAMES, SIMILARITIES
 from ..transformer import TransformerEncoder
 from ..words import WordEncoder, WordNetwork
 from .backbone import lacking, load_backbone, read_json, read_length, reading
@@ -29,7 +30,7 @@ _SETTINGS = tuple(
     f"sentence_{kind}_config.json" for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 _PLAIN_LENGTH = 512
-_MEASURES = ("cosine", "dot", "euclidean", "manhattan")
+_ROUTERS = ("Router", "Asym")  # the older name
 _PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
 
 
@@ -101,15 +102,17 @@ def _obey(encoder: SentenceEncoder, folder: Path) -> None:
     cut, measure = general.get("truncate_dim"), general.get("similarity_fn_name") or "cosine"
     if cut is not None and (type(cut) is not int or cut < 1):
         raise StudioError(f"the model asks for vectors cut to {str(cut)[:40]!r}", "put a whole number into truncate_dim, or null")
-    if measure not in _MEASURES:
+    if measure not in SIMILARITIES:
         raise StudioError(
-            f"the model is to be compared by {str(measure)[:40]!r}, which is not known here", f"those that are: {', '.join(_MEASURES)}"
+            f"the model is to be compared by {str(measure)[:40]!r}, which is not known here", f"those that are: {', '.join(SIMILARITIES)}"
         )
-    encoder.cut, encoder.measure = cut, measure
-    if measure not in ("cosine", "dot") or (measure == "dot" and not encoder.normalizes):
-        encoder.note = (
-            f"Made to be compared by {measure}; search, maps and pairs compare by the cosine here, and the other measures stand beside it."
-        )
+    encoder.truncate_dim, encoder.similarity_fn_name = cut, measure
+    notes = [encoder.note] if encoder.note else []
+    if not encoder.takes_prompts and any((general.get("prompts") or {}).values()):
+        notes.append("Its prompts are not put before texts here: only transformers have them.")
+    if encoder.similarity_name != "cosine":
+        notes.append(f"Compared by {NAMES[measure]} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine.")
+    encoder.note = " ".join(notes)
 
 
 def _first(modules: list[Module], stage: int) -> Module | None:
@@ -129,6 +132,8 @@ def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
             transformer = path
         elif kind in MODULES and _may_follow(MODULES[kind], [type(module) for module in modules], transformer is not None):
             modules.append(MODULES[kind].read(path))
+        elif kind in _ROUTERS:
+            raise _routed(path, name)
         elif kind != "Dropout":  # which does nothing at inference
             raise StudioError(
                 f"the model {name!r} holds a module {kind!r} at place {place}, which cannot be read here",
@@ -137,6 +142,19 @@ def _listed(folder: Path, name: str) -> tuple[Path | None, list[Module]]:
     if transformer is None and not modules:
         raise StudioError(f"the model {name!r} holds no Transformer", "choose a model that is built on one")
     return transformer, modules
+
+
+def _routed(folder: Path, name: str) -> StudioError:
+    """Say of which networks a model consists that reads queries by one and documents by another."""
+    said = read_json(folder / "router_config.json", dict, {}) or read_json(folder / "config.json", dict, {})  # the older name
+    structure = said.get("structure")
+    routes = structure if isinstance(structure, dict) else {}
+    listed = "; ".join(f"{route}: {', '.join(str(part).rsplit('_', 1)[-1] for part in parts)}" for route, parts in routes.items())
+    first = next(iter(routes), "document")
+    return StudioError(
+        f"a Router has a network of its own for each kind of text ({listed or 'not listed'}), and is not read here: {name!r}",
+        f"save one route as a model: SentenceTransformer(modules=list(model[0].sub_modules[{first!r}])).save_pretrained(FOLDER)",
+    )
 
 
 def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:

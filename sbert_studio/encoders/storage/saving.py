@@ -75,10 +75,10 @@ def write_modules(encoder: SentenceEncoder, part: Path) -> None:
     if encoder.prompts:
         default = next((key for key, value in encoder.prompts.items() if value and value == encoder.tokens.prompt), None)
         general |= {"prompts": encoder.prompts, "default_prompt_name": default}
-    if encoder.measure != "cosine":
-        general["similarity_fn_name"] = encoder.measure
-    if encoder.cut is not None:
-        general["truncate_dim"] = encoder.cut
+    if encoder.similarity_fn_name != "cosine":
+        general["similarity_fn_name"] = encoder.similarity_fn_name
+    if encoder.truncate_dim is not None:
+        general["truncate_dim"] = encoder.truncate_dim
     write_json(part / "config_sentence_transformers.json", general)
 
 

@@ -58,6 +58,11 @@ class Answers:
         return score if self.places is None else f"{score}, above {self.places[place]:.0%} of pairs"
 
 
+def what_of(similarity: str) -> What:
+    """Return what a pair's similarity by a measure is."""
+    return "cosine" if similarity == "cosine" else "score"
+
+
 def of_scores(scores: np.ndarray, gold: np.ndarray, what: What = "cosine") -> Answers:
     """(n,) scores of pairs beside those of people: the nearer a pair's rank is to the one that people gave it, the better."""
     places, people = ((average_ranks(np.asarray(one)) - 1) / max(1, len(gold) - 1) for one in (scores, gold))

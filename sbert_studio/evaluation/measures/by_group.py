@@ -15,15 +15,16 @@ from ..similarity import similarities
 from .sts import pearson, resampled_spearman, spearman
 
 
-def evaluate_by_group(left: np.ndarray, right: np.ndarray, gold: np.ndarray, groups: Sequence[str]) -> Report:
+def evaluate_by_group(left: np.ndarray, right: np.ndarray, gold: np.ndarray, groups: Sequence[str], by: str = "cosine") -> Report:
     """Pearson and Spearman of the cosine with the gold scores, by group; see :func:`correlations_by_group`.
 
     Args:
         left, right: (n, d) vectors of the two sides.
         gold: (n,) scores on any scale; larger means more alike.
         groups: the group of each of the n pairs.
+        by: the similarity in the cosine's place, for a model that compares by another.
     """
-    return correlations_by_group(similarities(left, right)["cosine"], gold, groups)
+    return correlations_by_group(similarities(left, right)[by], gold, groups)
 
 
 def correlations_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence[str]) -> Report:

@@ -7,33 +7,35 @@ from typing import Any
 
 import numpy as np
 
-from ..answers.answers import of_labels
+from ..answers.answers import of_labels, what_of
 from ..bootstrap import MOST_DRAWN, interval, resampled
-from ..report import Report
+from ..report import Report, compared_by
 from ..similarity import similarities
 
 
-def evaluate_pairs(left: np.ndarray, right: np.ndarray, labels: np.ndarray) -> Report:
+def evaluate_pairs(left: np.ndarray, right: np.ndarray, labels: np.ndarray, by: str = "cosine") -> Report:
     """Average precision, best accuracy and best F1 of four similarities.
 
     Args:
         left, right: (n, d) vectors of the two sides.
         labels: (n,) of 0 (different) and 1 (the same).
+        by: the main similarity, that by which the model compares.
 
     Returns:
         A report of ``pairs``: ``{average_precision, accuracy, threshold, f1, f1_threshold}`` for each similarity.
         A threshold is on the similarity, distances negated; pairs at or above it are called the same. It is chosen on the rows that it is
         judged by, which flatters accuracy and F1 a little, and average precision not at all. ``interval`` is
-        the 95% bootstrap interval of the cosine's average precision.
+        the 95% bootstrap interval of the main one's average precision.
     """
-    return evaluate_pairs_alike(similarities(left, right), labels)
+    return evaluate_pairs_alike(similarities(left, right), labels, by)
 
 
-def evaluate_pairs_alike(alike: Mapping[str, np.ndarray], labels: np.ndarray) -> Report:
+def evaluate_pairs_alike(alike: Mapping[str, np.ndarray], labels: np.ndarray, by: str = "cosine") -> Report:
     """:func:`evaluate_pairs` by the (n,) similarities of each measure, larger for more alike; of very many rows without the interval."""
     found: dict[str, Any] = {name: judge(values, labels) for name, values in alike.items()}
-    drawn = resampled_average_precision(alike["cosine"], labels) if len(labels) <= MOST_DRAWN else np.empty(0)
-    return Report("pairs", len(labels), {**found, "interval": interval(drawn)}, resampled=drawn, answers=of_labels(alike["cosine"], labels))
+    drawn = resampled_average_precision(alike[by], labels) if len(labels) <= MOST_DRAWN else np.empty(0)
+    scores = {**found, "interval": interval(drawn), **compared_by(by)}
+    return Report("pairs", len(labels), scores, resampled=drawn, answers=of_labels(alike[by], labels, what_of(by)))
 
 
 def judge(scores: np.ndarray, labels: np.ndarray) -> dict[str, float]:

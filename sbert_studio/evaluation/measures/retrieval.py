@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...data.splits.splitting import plain
+from ...encoders.similarity import similarity
 from ...encoders.unit import unit
 from ..answers.answers import of_ranks
 from ..bootstrap import interval, resampled_mean
@@ -26,8 +27,9 @@ def evaluate_retrieval(
     anchor_texts: Sequence[str],
     positive_texts: Sequence[str],
     classes: np.ndarray | None = None,
+    by: str = "cosine",
 ) -> Report:
-    """Mean reciprocal rank and nDCG within the first ten, and accuracy at 1, 3, 5 and 10, by cosine.
+    """Mean reciprocal rank and nDCG within the first ten, and accuracy at 1, 3, 5 and 10.
 
     The candidates are the distinct positives. Every positive of an equal anchor text counts as found, and so does a text whose own
     positive the query is; a candidate that repeats the query's own text is passed over unless it is its positive. Ties count against
@@ -37,6 +39,7 @@ def evaluate_retrieval(
         anchors, positives: (n, d) vectors of matching rows.
         anchor_texts, positive_texts: the n texts, by which repeats are known; those that differ in case or blanks only are repeats.
         classes: (n,) ids of classes of rows, where all positives of a class are right for all its anchors.
+        by: the similarity by which candidates are ranked.
 
     Returns:
         A report of ``retrieval``: ``mrr_at_10`` with its 95% bootstrap ``interval`` over the queries; ``accuracy_at_k``, the share of
@@ -45,11 +48,14 @@ def evaluate_retrieval(
         that could be gained.
     """
 
-    def by_cosine(queries: list[int], candidates: list[int]) -> Scored:
-        of_queries, of_candidates = unit(anchors[queries]), unit(positives[candidates])
-        return lambda part: of_queries[part] @ of_candidates.T
+    def scorer(queries: list[int], candidates: list[int]) -> Scored:
+        of_queries, of_candidates = anchors[queries], positives[candidates]
+        if by == "cosine":
+            of_queries, of_candidates = unit(of_queries), unit(of_candidates)
+            return lambda part: of_queries[part] @ of_candidates.T
+        return lambda part: similarity(of_queries[part], of_candidates, by)
 
-    return rank_all(by_cosine, anchor_texts, positive_texts, classes)
+    return rank_all(scorer, anchor_texts, positive_texts, classes)
 
 
 def rank_all(

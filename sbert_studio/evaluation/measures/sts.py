@@ -7,35 +7,37 @@ from typing import Any
 
 import numpy as np
 
-from ..answers.answers import of_scores
+from ..answers.answers import of_scores, what_of
 from ..bootstrap import MOST_DRAWN, interval, resampled
-from ..report import Report
+from ..report import Report, compared_by
 from ..similarity import similarities
 from .ranks import average_ranks
 
 
-def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray) -> Report:
+def evaluate_sts(left: np.ndarray, right: np.ndarray, gold: np.ndarray, by: str = "cosine") -> Report:
     """Spearman and Pearson of four similarities with the gold scores.
 
     Args:
         left, right: (n, d) vectors of the two sides.
         gold: (n,) scores on any scale, or class ids in ascending order of similarity; larger means more alike.
+        by: the main similarity, that by which the model compares.
 
     Returns:
         A report of ``sts``: ``{spearman, pearson}`` for each similarity, and ``interval``, the 95% bootstrap
-        interval of the cosine's Spearman.
+        interval of the main one's Spearman.
     """
-    return evaluate_sts_alike(similarities(left, right), gold)
+    return evaluate_sts_alike(similarities(left, right), gold, by)
 
 
-def evaluate_sts_alike(found: Mapping[str, np.ndarray], gold: np.ndarray) -> Report:
+def evaluate_sts_alike(found: Mapping[str, np.ndarray], gold: np.ndarray, by: str = "cosine") -> Report:
     """:func:`evaluate_sts` by the (n,) similarities of each measure, larger for more alike; of very many rows without the interval."""
     scores: dict[str, Any] = {
         name: {"spearman": spearman(values, gold), "pearson": pearson(values, gold)} for name, values in found.items()
     }
-    drawn = resampled_spearman(found["cosine"], gold) if len(gold) <= MOST_DRAWN else np.empty(0)
+    drawn = resampled_spearman(found[by], gold) if len(gold) <= MOST_DRAWN else np.empty(0)
     scores["interval"] = interval(drawn)
-    return Report("sts", len(gold), scores, resampled=drawn, answers=of_scores(found["cosine"], gold))
+    answers = of_scores(found[by], gold, what_of(by))
+    return Report("sts", len(gold), scores | compared_by(by), resampled=drawn, answers=answers)
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> float:

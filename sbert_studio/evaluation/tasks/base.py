@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from ...data.columns.roles import Kind
 from ...errors import StudioError
 from ...registry import Registry
+from ..report import COMPARED_BY
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,14 +120,16 @@ class Task(ABC):
         """Whether this is the task for such examples; no two tasks fit the same."""
 
     @abstractmethod
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """Judge a model by the (n, d) vectors of each text column.
 
         Args:
             known: of a task that is ``beside_known``, texts whose answers are known.
+            by: how the model compares (:attr:`~sbert_studio.encoders.base.Encoder.similarity_name`); tasks that compare no two texts, or
+                sort them into classes, go by the cosine.
         """
 
-    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray]) -> Report:
+    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
         """Of a task that judges ``by_similarity``: judge by (n,) targets and the four :func:`~..similarity.similarities` of each pair."""
         raise StudioError(f"{self.name} judges by more than how alike two texts are", "judge it on pairs with a score or a label")
 
@@ -148,7 +151,9 @@ class Task(ABC):
 
     def place_of_main(self, scores: Mapping[str, Any]) -> tuple[str, ...]:
         """Where the one number lies that counts, in the scores of a report of this task."""
-        return ("pair", self.main[-1]) if "pair" in scores else self.main
+        if "pair" in scores:
+            return ("pair", self.main[-1])
+        return (str(scores[COMPARED_BY]), self.main[-1]) if COMPARED_BY in scores else self.main
 
     def averaged(self, scores: Mapping[str, Any]) -> dict[str, Any]:
         """Those numbers of a report's scores of which a mean over several files is told, nested as they are there: the main one."""

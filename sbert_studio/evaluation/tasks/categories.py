@@ -52,7 +52,7 @@ class Categories(OfTexts):
             notes = (*notes, f"the only text of its category counts as wrong: {single:,} of {len(examples):,}")
         return replace(rows, examples=examples, notes=notes)
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.categories.evaluate_categories`."""
         from ..measures.categories import evaluate_categories
 

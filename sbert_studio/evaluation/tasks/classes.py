@@ -33,7 +33,7 @@ class Classes(Task):
             return False
         return shape.gives == "class" or (not shape.ordered and not (shape.gives == "score" and shape.labels == 2))
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.pair_classes.evaluate_pair_classes`."""
         from ..measures.pair_classes import evaluate_pair_classes
 

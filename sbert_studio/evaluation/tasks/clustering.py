@@ -29,7 +29,7 @@ class Clustering(OfTexts):
         """Nothing: it is chosen by name."""
         return False
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.clustering.evaluate_clustering`."""
         from ..measures.clustering import evaluate_clustering
 

@@ -53,7 +53,7 @@ class Geometry(Task):
         examples, findings = build_examples(table, roles)
         return Rows(examples, tuple(finding.in_words() for finding in findings), account_of(table, findings, examples.lines))
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.anisotropy.evaluate_geometry`: each distinct text, and the pairs that are alike."""
         import numpy as np
 

@@ -42,17 +42,17 @@ class Pairs(Task):
             )
         require_order(roles)
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.pairs.evaluate_pairs`."""
         from ..measures.pairs import evaluate_pairs
 
-        return evaluate_pairs(vectors[0], vectors[1], cast("np.ndarray", examples.targets))
+        return evaluate_pairs(vectors[0], vectors[1], cast("np.ndarray", examples.targets), by)
 
-    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray]) -> Report:
+    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.pairs.evaluate_pairs`."""
         from ..measures.pairs import evaluate_pairs_alike
 
-        return evaluate_pairs_alike(alike, targets)
+        return evaluate_pairs_alike(alike, targets, by)
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_labels`."""

@@ -47,12 +47,12 @@ class Retrieval(Task):
             raise StudioError(f"every row of {table.name} has the same second text", "partners are found among several: add rows")
         return rows
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.retrieval.evaluate_retrieval`."""
         from ...data.splits.siblings import siblings
         from ..measures.retrieval import evaluate_retrieval
 
-        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples))
+        return evaluate_retrieval(vectors[0], vectors[1], examples.texts[0], examples.texts[1], siblings(examples), by)
 
     def judge_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
         """Whether each first text finds its own second one among all, each text read once."""

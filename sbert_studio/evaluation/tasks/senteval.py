@@ -47,7 +47,7 @@ class SentEval(OfTexts):
             return Task.read(self, table, known)
         return super().read(table, known)
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.senteval.cross_validated`."""
         from ..measures.senteval import cross_validated
 

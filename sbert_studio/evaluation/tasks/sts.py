@@ -42,17 +42,17 @@ class Sts(Task):
         correlations = ("spearman", "pearson")
         return {name: {each: own[each] for each in correlations} for name, own in scores.items() if isinstance(own, Mapping)}
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.sts.evaluate_sts`."""
         from ..measures.sts import evaluate_sts
 
-        return evaluate_sts(vectors[0], vectors[1], cast("np.ndarray", examples.targets))
+        return evaluate_sts(vectors[0], vectors[1], cast("np.ndarray", examples.targets), by)
 
-    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray]) -> Report:
+    def judge_alike(self, targets: np.ndarray, alike: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.sts.evaluate_sts`."""
         from ..measures.sts import evaluate_sts_alike
 
-        return evaluate_sts_alike(alike, targets)
+        return evaluate_sts_alike(alike, targets, by)
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """See :func:`~sbert_studio.evaluation.measures.crossing.evaluate_scores`; classes stand at equal distances from 0 to 1."""

@@ -36,11 +36,11 @@ class Topics(Task):
         if roles.group is None:
             raise StudioError("no column says which topic a pair is of", "name it as the group: --group topic")
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.by_group.evaluate_by_group`."""
         from ..measures.by_group import evaluate_by_group
 
-        return evaluate_by_group(vectors[0], vectors[1], cast("np.ndarray", examples.targets), examples.groups)
+        return evaluate_by_group(vectors[0], vectors[1], cast("np.ndarray", examples.targets), examples.groups, by)
 
     def judge_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """See :func:`~sbert_studio.evaluation.measures.by_group.correlations_by_group`."""

@@ -29,7 +29,7 @@ class Transfer(OfTexts):
         """Texts beside classes of which nothing says that they should lie together."""
         return shape.classed and shape.kind == "sentences"
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.transfer.cross_validated`."""
         from ..measures.transfer import cross_validated
 

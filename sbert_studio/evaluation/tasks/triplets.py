@@ -29,11 +29,11 @@ class Triplets(Task):
         """Triplets."""
         return shape.kind == "triplets"
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None) -> Report:
+    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
         """See :func:`~sbert_studio.evaluation.measures.triplets.evaluate_triplets`."""
         from ..measures.triplets import evaluate_triplets
 
-        return evaluate_triplets(vectors[0], vectors[1], vectors[2:])
+        return evaluate_triplets(vectors[0], vectors[1], vectors[2:], by)
 
     def pairs(self, examples: Examples) -> list[tuple[str, str]]:
         """Each anchor with its positive, then each with its first negative, and so on."""

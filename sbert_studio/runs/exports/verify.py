@@ -43,17 +43,19 @@ TIE = 1e-6  # cosines that differ by no more are the same
 HERE = Path(__file__).resolve().parent
 
 
-def cosine(u, v):
-    return (u * v).sum(axis=1) / np.clip(np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1), 1e-12, None)
+def alike(u, v, by):
+    """How similar matching rows are by cosine, dot, euclidean or manhattan, larger for more."""
+    if by in ("euclidean", "manhattan"):
+        return -(np.linalg.norm(u - v, axis=1) if by == "euclidean" else np.abs(u - v).sum(axis=1))
+    return (u * v).sum(axis=1) / (1 if by == "dot" else np.clip(np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1), 1e-12, None))
 
 
-def mrr_at_10(texts, classes, vectors):
+def mrr_at_10(texts, classes, vectors, by="cosine"):
     """Each distinct first text looks for its second texts, and those of its class, among all distinct second texts."""
     anchors, positives = ([plain(text) for text in column] for column in texts[:2])
     place = [{text: row for row, text in reversed(list(enumerate(column)))} for column in (anchors, positives)]
     queries, candidates = list(dict.fromkeys(anchors)), list(dict.fromkeys(positives))
     u, v = (vectors[side][[place[side][text] for text in names]] for side, names in ((0, queries), (1, candidates)))
-    u, v = (x / np.clip(np.linalg.norm(x, axis=1, keepdims=True), 1e-12, None) for x in (u, v))
     wanted = {}
     for anchor, positive in zip(anchors, positives):
         wanted.setdefault(anchor, set()).add(candidates.index(positive))
@@ -63,7 +65,8 @@ def mrr_at_10(texts, classes, vectors):
         for anchor, mine in zip(anchors, classes):
             wanted[anchor] |= {candidates.index(p) for p, other in zip(positives, classes) if other == mine and p != anchor}
     total = 0.0
-    for query, scores in zip(queries, u @ v.T):
+    for query, one in zip(queries, u):
+        scores = alike(one[None], v, by)
         best = max(scores[list(wanted[query])])
         others = [s for row, s in enumerate(scores) if row not in wanted[query] and candidates[row] != query]
         rank = 1 + sum(s >= best - TIE for s in others)
@@ -106,21 +109,33 @@ def measure(metric, texts, targets, vectors, model):
     if metric == "nearest_neighbour_accuracy":
         known = [json.loads(line) for line in (HERE / "known.jsonl").read_text(encoding="utf-8").splitlines()]
         beside = [row["texts"][0] for row in known]
-        found = np.asarray(model.encode(beside), dtype=np.float64)
+        found = encoded(model, beside, "symmetric")
         return nearest(texts[0], targets, vectors[0], beside, [row["target"] for row in known], found)
     if metric == "accuracy":
         return sorted_by_regression(targets, vectors[0], vectors[1])
-    if metric == "cosine_spearman":
-        return float(spearmanr(cosine(vectors[0], vectors[1]), targets).statistic)
-    if metric == "cosine_average_precision":
-        return float(average_precision_score(np.asarray(targets) == 1, cosine(vectors[0], vectors[1])))
-    if metric == "cosine_accuracy":
-        near = cosine(vectors[0], vectors[1])
-        far = np.max([cosine(vectors[0], negative) for negative in vectors[2:]], axis=0)
-        return float(np.mean(near > far))
     if metric == "mrr_at_10":
-        return mrr_at_10(texts, targets, vectors)
+        return mrr_at_10(texts, targets, vectors, model.similarity_fn_name)
+    by, _, kind = metric.partition("_")
+    if kind == "spearman":
+        return float(spearmanr(alike(vectors[0], vectors[1], by), targets).statistic)
+    if kind == "average_precision":
+        return float(average_precision_score(np.asarray(targets) == 1, alike(vectors[0], vectors[1], by)))
+    if kind == "accuracy":
+        near = alike(vectors[0], vectors[1], by)
+        far = np.max([alike(vectors[0], negative, by) for negative in vectors[2:]], axis=0)
+        return float(np.mean(near > far))
     sys.exit(f"this script does not know the metric {metric}")
+
+
+def encoded(model, texts, role):
+    """Vectors of texts with the prompt that the model was trained with for their role."""
+    names = {"query": ["query"], "document": ["document", "passage", "corpus"], "symmetric": ["STS", "sts"]}[role]
+    prompts = {name: prompt for name, prompt in model.prompts.items() if prompt}
+    default = prompts.get(model.default_prompt_name, "")
+    found = next((prompts[name] for name in names if name in prompts), None)
+    if found is None and role == "symmetric" and not default and "passage" in prompts:
+        found = prompts.get("query", "")
+    return np.asarray(model.encode(texts, prompt=default if found is None else found), dtype=np.float64)
 
 
 def main():
@@ -129,7 +144,9 @@ def main():
     rows = [json.loads(line) for line in (HERE / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
     model = SentenceTransformer(str(HERE / "model"), device="cpu")
     texts = [list(column) for column in zip(*(row["texts"] for row in rows))]
-    vectors = [np.asarray(model.encode(column), dtype=np.float64) for column in texts]
+    asymmetric = scores["metric"] == "mrr_at_10" or len(texts) > 2  # the first text is a query, the others are documents
+    roles = ["query" if place == 0 else "document" for place in range(len(texts))] if asymmetric else ["symmetric"] * len(texts)
+    vectors = [encoded(model, column, role) for column, role in zip(texts, roles)]
     vectors = [np.where(np.isfinite(one), one, 0) for one in vectors]  # the maximum over the words of a text without a known one
     found = measure(scores["metric"], texts, [row["target"] for row in rows], vectors, model)
     same = abs(found - scores["score"]) <= TOLERANCE

@@ -37,9 +37,13 @@ class Poly:
         self.sharpness = json.loads((folder / "poly.json").read_text(encoding="utf-8"))["sharpness"]
         self.behind = [module for module in self.model if type(module).__name__ == "Dense"]
 
+    def prompt(self, *names):
+        prompts = {name: prompt for name, prompt in self.model.prompts.items() if prompt}
+        return next((prompts[name] for name in (*names, self.model.default_prompt_name) if name in prompts), "")
+
     def queries(self, texts):
         found = []
-        for tokens in self.model.encode(texts, output_value="token_embeddings"):
+        for tokens in self.model.encode(texts, prompt=self.prompt("query"), output_value="token_embeddings"):
             h = tokens.detach().numpy().astype(np.float64)
             y = torch.tensor(softmax(self.codes @ h.T, 1) @ h, dtype=torch.float32)
             for module in self.behind:
@@ -48,7 +52,8 @@ class Poly:
         return found
 
     def candidates(self, texts):
-        return unit(np.asarray(self.model.encode(texts), dtype=np.float64))
+        prompt = self.prompt("document", "passage", "corpus")
+        return unit(np.asarray(self.model.encode(texts, prompt=prompt), dtype=np.float64))
 
     def score(self, y, candidates):
         cosines = y @ candidates.T

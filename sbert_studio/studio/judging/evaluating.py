@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ...data.progress import Progress
     from ...data.tables import Table
     from ...encoders.base import Encoder
-    from ...encoders.scorers.cross import CrossEncoder
-    from ...encoders.scorers.poly import PolyEncoder
     from ...evaluation.judging import Judged
     from ...evaluation.remembered import Remembered
     from ...evaluation.report import Report
@@ -155,14 +153,7 @@ class Evaluating(Judging):
         return found
 
     def _encoders(self, first: str) -> _Encoders:
-        return _Encoders(self._alike, lambda: self._witness(first))
-
-    def _alike(self, name: str) -> Encoder | CrossEncoder | PolyEncoder:
-        """A model as it reads texts that are compared, with the prompt that it has for them."""
-        from ...encoders.base import Encoder
-
-        found = self.catalog.load_either(name)
-        return found.for_role("symmetric") if isinstance(found, Encoder) else found
+        return _Encoders(self.catalog.load_either, lambda: self._witness(first))
 
     def _witness(self, first: str) -> tuple[str, Encoder]:
         found = untuned(lambda: self.store, self.workspace, self.catalog, first)
@@ -273,7 +264,7 @@ class _Encoders:
         if self._shown is None:
             self._called, encoder = self._witness()
             self._shown = Remembered(encoder)
-        return SimilarBy(self._shown.encode, PurePath(self._called).name)
+        return SimilarBy(self._shown.for_role("symmetric").encode, PurePath(self._called).name)
 
     def of(self, name: str) -> Judged:
         """The model of that name."""

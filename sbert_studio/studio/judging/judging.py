@@ -113,11 +113,15 @@ class Judging(Part):
         was tuned on."""
         from ...data.corpus import text_columns
         from ...data.language import languages_in
+        from ...encoders.base import Encoder
+        from ...encoders.similarity import similarity_note
 
         columns = text_columns(table)[:3] if roles is None else roles.texts
         texts = [text for column in columns for text in table.column(column) if text.strip()]
-        unknown = unknown_notes(self.catalog.load_either(model).coverage(texts), len(texts))
-        return [*foreign_notes(self.catalog, model, languages_in(texts)), *unknown, *self._learned(model, table)]
+        found = self.catalog.load_either(model)
+        unknown = unknown_notes(found.coverage(texts), len(texts))
+        by = similarity_note(found.similarity_name) if isinstance(found, Encoder) else ()
+        return [*by, *foreign_notes(self.catalog, model, languages_in(texts)), *unknown, *self._learned(model, table)]
 
     def _roles_to_judge_by(
         self, table: Table, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]

@@ -22,6 +22,7 @@ class Similarity:
     Attributes:
         notes: what should be known beside the numbers.
         doubtful: whether the model hardly reads the texts, so that the numbers say little.
+        similarity_fn_name: by which of the four the model compares.
     """
 
     cosine: float
@@ -30,10 +31,19 @@ class Similarity:
     manhattan: float
     notes: tuple[str, ...] = field(default=(), kw_only=True)
     doubtful: bool = field(default=False, kw_only=True)
+    similarity_fn_name: str = field(default="cosine", kw_only=True)
+
+    @property
+    def score(self) -> float:
+        """The number by which the model compares, as ``SentenceTransformer.similarity`` gives it: distances are negative."""
+        value = float(getattr(self, self.similarity_fn_name))
+        return -value if self.similarity_fn_name in ("euclidean", "manhattan") else value
 
     def to_json(self) -> dict[str, Any]:
-        """The four numbers, and ``notes`` where there are any."""
-        notes = {"notes": list(self.notes)} if self.notes else {}
+        """The four numbers, ``similarity_fn_name`` and ``score`` of a model that does not go by the cosine, and ``notes`` if any."""
+        notes: dict[str, Any] = {"notes": list(self.notes)} if self.notes else {}
+        if self.similarity_fn_name != "cosine":
+            notes = {"similarity_fn_name": self.similarity_fn_name, "score": self.score, **notes}
         return {"cosine": self.cosine, "dot": self.dot, "euclidean": self.euclidean, "manhattan": self.manhattan, **notes}
 
 

@@ -96,6 +96,7 @@ class SearchResult:
     Attributes:
         milliseconds: the search alone, with the corpus encoded and indexed.
         recall: the share of the nearest texts that such a search by meaning finds, measured on the corpus; None: all, it was exact.
+        similarity_fn_name: how the model compares; the scores of a search by meaning are of it.
     """
 
     hits: tuple[TextHit, ...]
@@ -103,6 +104,7 @@ class SearchResult:
     account: RowAccount
     notes: tuple[str, ...] = ()
     recall: float | None = None
+    similarity_fn_name: str = "cosine"
 
     def to_json(self) -> dict[str, Any]:
         """``{hits, milliseconds, exact, recall, account, notes}``; the recall of an exact search is 1."""

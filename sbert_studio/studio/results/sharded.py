@@ -61,7 +61,9 @@ class ShardsMined:
     rows: int
     resumed: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """``{pairs, rows, resumed, seconds}``."""
-        return {"pairs": [pair.to_json() for pair in self.pairs], "rows": self.rows, "resumed": self.resumed, "seconds": self.seconds}
+        """``{pairs, rows, resumed, seconds, notes}``."""
+        found = {"rows": self.rows, "resumed": self.resumed, "seconds": self.seconds, "notes": list(self.notes)}
+        return {"pairs": [pair.to_json() for pair in self.pairs], **found}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...data.tables import Table
     from ...training.advisor import Advice
     from ...training.estimate import Estimate
+    from ...training.spec import TrainSpec
     from ..reading import Reading
     from ..services import Services
 
@@ -78,7 +79,8 @@ class Planning(Part):
         if request.dev is not None and judged is not None and held is not None and account is not None:
             dev = replace(_source(request.dev, judged, asked, diagnosis), examples=held, account=account)
         advice = self._advise(diagnosis.examples, model, own)
-        spec, reasons = advice.spec, (*_columns_in_words(diagnosis.roles), *advice.reasons)
+        own_settings = self._model_in_words(diagnosis.roles, model, advice.spec)
+        spec, reasons = advice.spec, (*_columns_in_words(diagnosis.roles), *own_settings, *advice.reasons)
         first = earlier = None
         if request.first is not None:
             first, earlier = self._first_stage(request.first, asked_first, chosen_first, model, before, reading)
@@ -159,6 +161,30 @@ class Planning(Part):
             diagnosis = self.read.diagnosed(table, asked, None, model, chosen.get("objective"))
             diagnosis = replace(diagnosis, questions=tuple(map(of_first_stage, diagnosis.questions)))
         return _source(given, table, asked, diagnosis), diagnosis
+
+    def _model_in_words(self, roles: Roles, model: str, spec: TrainSpec) -> tuple[str, ...]:
+        """Say which prompt is put before the texts of each column, and how the model compares where that is not by the cosine.
+
+        Raises:
+            StudioError: the model takes no prompts, and one was chosen.
+        """
+        from ...encoders.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
+        from ...encoders.similarity import NAMES
+        from ...training.fresh import require_no_prompt
+
+        if spec.architecture == "cross":
+            require_no_prompt(spec)
+            return ()
+        encoder = self.catalog.load_within(model)
+        prompts, default = encoder.prompts, encoder.default_prompt
+        if spec.prompt:
+            require_prompts(encoder)
+            prompts, default = parse_prompts(spec.prompt)
+        of_columns = column_roles("positive_pairs" if spec.architecture == "poly" else roles.kind, len(roles.texts))
+        told = describe_prompts(prompts, default, roles.texts, of_columns)
+        by = encoder.similarity_name
+        fits = f"The model compares by {NAMES[by]}, and is judged so; the objectives fit the cosine." if by != "cosine" else ""
+        return tuple(filter(None, (told, fits)))
 
     def _advise(self, examples: Examples, model: str, overrides: Mapping[str, Any]) -> Advice:
         from ...objectives import objectives_of

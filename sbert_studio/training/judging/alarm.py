@@ -66,7 +66,7 @@ def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence
         return _swapped(parts, scores)
     if first.kind not in ("scored_pairs", "labelled_pairs") or (first.kind == "labelled_pairs" and not first.ordered):
         return None
-    scored = [alike(encoder, *part.texts[:2]) for part in parts]
+    scored = [alike(encoder, part.texts[0], part.texts[1]) for part in parts]
     found, targets = np.concatenate(scored), np.concatenate([_targets(part) for part in parts])
     with drawn_together(*_texts(parts)):
         # A resample that shows no order shows no opposite one: where there are many such, the rows are too few to be sure of it.

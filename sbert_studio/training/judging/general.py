@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data.samples import ASSETS
+from ...encoders.base import Encoder
 from ...evaluation.bootstrap import interval
 from ...evaluation.measures.sts import resampled_spearman, spearman
 from ...evaluation.similarity import alike
@@ -25,7 +26,7 @@ PAIRS = ASSETS / "probe" / "general.csv"
 _KNOWN, _LEAST = 0.6, 0.2
 _MODELS = 32  # of which is remembered what they say untuned, some kilobytes each
 _LOCK = Lock()
-_SAID: dict[tuple[str, Path], Sequence[np.ndarray]] = {}
+_SAID: dict[tuple[str, str, Path], Sequence[np.ndarray]] = {}
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,14 @@ def _said_untuned(encoder: Trainable) -> Sequence[np.ndarray]:
     model = getattr(encoder, "fingerprint", None)
     if model is None:
         return [part.scored(encoder) for part in _pairs()]
-    if (said := _SAID.get((model, PAIRS))) is None:
+    # A run may replace the prompts of a model whose weights are the same.
+    key = (model, encoder.prompt_of("symmetric") if isinstance(encoder, Encoder) else "", PAIRS)
+    if (said := _SAID.get(key)) is None:
         said = [part.scored(encoder) for part in _pairs()]
         with _LOCK:
             while len(_SAID) >= _MODELS:
                 _SAID.pop(next(iter(_SAID)))
-            _SAID[model, PAIRS] = said
+            _SAID[key] = said
     return said
 
 

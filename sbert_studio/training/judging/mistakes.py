@@ -11,6 +11,7 @@ import numpy as np
 
 from ...data.splits.splitting import plain
 from ...encoders.scorers.pair_scorer import PairScorer
+from ...encoders.similarity import similarity
 from ...encoders.unit import unit
 from ...evaluation.similarity import TIE, alike, encode_columns
 from ...workspace import write_json
@@ -121,7 +122,7 @@ def _of_ranks(model: Trainable, held: Examples) -> list[Mistake]:
 
 def _of_triplets(model: Trainable, held: Examples) -> list[Mistake]:
     anchors, rest = held.texts[0], held.texts[1:]
-    scores = [alike(model, anchors, column) for column in rest]
+    scores = [alike(model, anchors, column, ("query", "document")) for column in rest]
     by = np.max(scores[1:], axis=0) - scores[0]
     misled = np.argmax(scores[1:], axis=0)
     return [
@@ -131,8 +132,9 @@ def _of_triplets(model: Trainable, held: Examples) -> list[Mistake]:
 
 
 def _of_partners(model: Trainable, held: Examples) -> list[Mistake]:
-    left, right = (unit(vectors) for vectors in encode_columns(cast("Encoder", model), list(held.texts[:2])))
-    cosines, names = left @ right.T, np.array([plain(text) for text in held.texts[1]])
+    encoder = cast("Encoder", model)
+    left, right = encode_columns(encoder, list(held.texts[:2]), roles=("query", "document"))
+    cosines, names = similarity(left, right, encoder.similarity_name), np.array([plain(text) for text in held.texts[1]])
     own = np.diagonal(cosines).copy()
     other = np.where(names[None, :] == names[:, None], -np.inf, cosines)
     misled = other.argmax(axis=1)

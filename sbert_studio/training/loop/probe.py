@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from ...encoders.base import Encoder
+from ...encoders.prompts import column_roles
 from ...encoders.trainable import Trainable
 from ...objectives.base import Objective
 from ..distributed import Processes
@@ -28,7 +29,8 @@ def fit_head(spec: TrainSpec, objective: Objective, encoder: Trainable, examples
     if not objective.probes or not isinstance(encoder, Encoder):
         return False
     some = examples.take(np.sort(np.random.default_rng(spec.seed).permutation(len(examples))[:_ROWS]))
-    columns = [torch.from_numpy(encoder.encode(column)).to(encoder.device) for column in some.texts]
+    readers = map(encoder.for_role, column_roles(some.kind, len(some.texts)))
+    columns = [torch.from_numpy(reader.encode(text)).to(encoder.device) for reader, text in zip(readers, some.texts, strict=True)]
     targets = None if some.targets is None else torch.from_numpy(some.targets).to(encoder.device)
     objective.begin(columns, targets)
     with torch.no_grad():

@@ -35,6 +35,8 @@ class Similarity(TypedDict):
     dot: Annotated[float, "larger is closer"]
     euclidean: Annotated[float, "smaller is closer"]
     manhattan: Annotated[float, "smaller is closer"]
+    similarity_fn_name: NotRequired[Annotated[str, "how the model compares, where that is not the cosine: dot, euclidean or manhattan"]]
+    score: NotRequired[Annotated[float, "the number by which it does, larger is closer: distances are negative"]]
     notes: NotRequired[Annotated[list[str], "where the model hardly reads the texts"]]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ...encoders.prompts import SearchSettings
 from .. import places
 from ..page import Page, is_ours
 from ..panels.basket.gather import SAID
@@ -50,6 +51,7 @@ def find(
     only: tuple[str, list[str]] | None = None,
     beside: str = "",
     chosen_there: Rows | None = None,
+    settings: SearchSettings | None = None,
 ) -> tuple[str, Value, Value | None]:
     """The corpus' key (the sample's, where nothing was chosen), the hits, and those of the other model, if there is one.
 
@@ -58,18 +60,20 @@ def find(
         only: a column and what it must say.
         beside: the other model.
         chosen_there: the texts that were chosen on the map, if only these count.
+        settings: prompts and a length of vectors in the place of those of the model in the header.
     """
     key, chosen = page.corpus_of(key)
     corpus, again = chosen.corpus, reranker or False
     among = filters.rows(corpus, *only) if only else None
     among = among if chosen_there is None else chosen_there.among(corpus, among)
 
-    def ask(name: str | None) -> SearchResult:
+    def ask(name: str | None, own: SearchSettings | None = None) -> SearchResult:
         label = "Counting the corpus' words" if mode == "lexical" else "Encoding the corpus"
         reading = told(progress, label) if progress is not None else None
-        return page.studio.explore.search(corpus, query, int(k), mode, rerank=again, model=name, progress=reading, among=among)  # type: ignore[arg-type]
+        asked: Any = {"rerank": again, "model": name, "progress": reading, "among": among, "settings": own}
+        return page.studio.explore.search(corpus, query, int(k), mode, **asked)  # type: ignore[arg-type]
 
-    result = ask(model)
+    result = ask(model, settings)
     of = len(corpus) if among is None else len(among)
     shown_by = "reranked" if again else mode
     where = filters.in_words(*only) if only and among is not None else ""
@@ -129,6 +133,25 @@ def build(studio: Studio, page: Page) -> None:
         remember(event)
 
 
+def _advanced() -> list[Any]:
+    """Draw the prompts and the length of vectors that a person may set in the place of the model's."""
+    own = {"placeholder": "The model's own", "elem_classes": ["sb-data"], "min_width": 160, "lines": 1}
+    with gr.Accordion("Advanced settings", open=False, elem_id="search-advanced"), gr.Row():
+        return [
+            gr.Textbox(label="Query prompt", info="Put before the query; none for no prompt.", elem_id="search-query-prompt", **own),
+            gr.Textbox(label="Document prompt", info="Put before each text; none for no prompt.", elem_id="search-document-prompt", **own),
+            gr.Number(
+                0,
+                label="Vector length",
+                info="Compare so many components (truncate_dim); 0 keeps the model's.",
+                elem_id="search-truncate-dim",
+                minimum=0,
+                precision=0,
+                min_width=160,
+            ),
+        ]
+
+
 def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None]]:
     """The handler of a search, its inputs and outputs, and what has an event's search stand in the address."""
     with gr.Column(elem_classes=["sb-panel"]):
@@ -157,6 +180,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
                 elem_classes=["sb-data"],
                 min_width=200,
             )
+        advanced = _advanced()
         everywhere = within.draw(page, TITLE)
         button = gr.Button("Search", variant="primary", elem_id="search-go")
         cancel_button("search")
@@ -177,11 +201,15 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         values: list[str],
         beside: str,
         there: Rows | None,
+        query_prompt: str | None,
+        document_prompt: str | None,
+        truncate_dim: float | None,
         progress: Any = PROGRESS,
     ) -> tuple[str, Value, Asked, Value | None]:
         VISITS.overtake()
-        only = (by, values)
-        key, shown, other = find(page, key, query, k, mode, model, reranker, progress, only=only, beside=beside, chosen_there=there)
+        given: Any = {"only": (by, values), "beside": beside, "chosen_there": there}
+        given["settings"] = SearchSettings(query_prompt or "", document_prompt or "", int(truncate_dim or 0))
+        key, shown, other = find(page, key, query, k, mode, model, reranker, progress, **given)
         return key, shown, Asked(key, query), other
 
     def on_row(key: str | None, k: int, model: str, asked: Asked | None, owner: Any, event: gr.SelectData) -> Any:
@@ -195,7 +223,7 @@ def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None
         return judge(page, asked, event.index, event.value, owner) if event.value in SAID else gr.skip()
 
     inputs, outputs = (
-        [page.corpus, query, k, mode, page.model, reranker, by, values, beside, page.within],
+        [page.corpus, query, k, mode, page.model, reranker, by, values, beside, page.within, *advanced],
         [page.corpus, hits, asked, others],
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ....encoders.similarity import score_note
 from ....errors import StudioError
 from ....explore.ordering import by_likeness
 from ...pieces.views import Value
@@ -25,7 +26,11 @@ def matrix(studio: Studio, lines: str, model: str | None) -> Value:
         raise StudioError(
             f"there {'is one sentence' if len(texts) == 1 else f'are {len(texts)} sentences'} here", f"write 2 to {MOST_TEXTS}, one a line"
         )
-    note = " ".join(studio.explore.reading_notes(texts, model))
+    encoder = studio.catalog.load(model or studio.settings.default_model)
+    note = " ".join((*score_note(encoder.name, encoder.similarity_name), *studio.explore.reading_notes(texts, model)))
     values = studio.explore.similarity_matrix(texts, model)
     shown = [[round(float(cell), 4) for cell in row] for row in values]
-    return {"labels": texts, "values": shown, "order": by_likeness(values), "note": note}
+    # A dot product or a distance has no scale of its own: the shades go from the least to the most similar.
+    low, high = (0.0, 1.0) if encoder.similarity_name == "cosine" else (float(values.min()), float(values.max()))
+    order = by_likeness((values - low) / ((high - low) or 1))
+    return {"labels": texts, "values": shown, "order": order, "low": low, "high": high, "note": note}

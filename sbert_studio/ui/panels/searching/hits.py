@@ -37,8 +37,11 @@ def hits_table(corpus: Corpus, result: SearchResult, mode: str, caption: str, as
     """
     names = list(corpus.fields)[:_FIELDS]
     best = max((hit.score for hit in result.hits), default=1.0)
-    bar = "number" if mode == "reranked" and any(hit.score < 0 for hit in result.hits) else "bar"  # a logit has no beginning
-    score = column(SCORES[mode], bar, low=0, high=1 if mode == "semantic" else max(best, 1e-9), digits=4 if mode == "hybrid" else 3)
+    unbounded = mode == "semantic" and result.similarity_fn_name != "cosine"
+    # A logit has no beginning, nor has a dot product.
+    bar = "number" if unbounded or (mode == "reranked" and any(hit.score < 0 for hit in result.hits)) else "bar"
+    name, high = "Score" if unbounded else SCORES[mode], 1 if mode == "semantic" else max(best, 1e-9)
+    score = column(name, bar, low=0, high=high, digits=4 if mode == "hybrid" else 3)
     texts: list[Any] = [marked(hit.text, asked) if words else hit.text for hit in result.hits]
     rows = [
         [hit.line, text, hit.score, *(hit.fields.get(name, "") for name in names)] for hit, text in zip(result.hits, texts, strict=True)
@@ -67,7 +70,8 @@ def side_table(result: SearchResult, others: SearchResult, mode: str, asked: str
     rows = [
         [place, marked(hit.text, asked) if words else hit.text, hit.score, places.get(hit.row)] for place, hit in enumerate(result.hits, 1)
     ]
-    score = column(SCORES[mode], "number", digits=4 if mode == "hybrid" else 3)
+    by_cosine = result.similarity_fn_name == "cosine"
+    score = column(SCORES[mode] if by_cosine or mode != "semantic" else "Score", "number", digits=4 if mode == "hybrid" else 3)
     shared = sum(hit.row in places for hit in result.hits)
     return table(
         [column("#", "row"), column("Text", "marked" if words else "text", main=True), score, column("There", "place")],

@@ -36,7 +36,9 @@ def find(page: Page, folder: str, query: str, k: int, progress: Any = None) -> V
 
 def _table(found: SearchResult) -> Value:
     rows = [[hit.fields["id"], hit.text, hit.score] for hit in found.hits]
-    columns = [column("Id", theirs=True), column("Text", "text", main=True), column("Cosine", "bar", low=0, high=1, digits=3)]
+    by_cosine = found.similarity_fn_name == "cosine"
+    score = column("Cosine", "bar", low=0, high=1, digits=3) if by_cosine else column("Score", "number", digits=3)
+    columns = [column("Id", theirs=True), column("Text", "text", main=True), score]
     caption = f"{len(found.hits)} of {found.account.read:,} texts · {found.milliseconds:.0f} ms"
     return table(columns, rows, caption=caption, note=" ".join(found.notes), empty="Nothing was found.")
 

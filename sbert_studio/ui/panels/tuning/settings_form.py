@@ -15,7 +15,7 @@ _BASIC = ("epochs", "batch_size", "learning_rate")
 _LORA = ("lora_r", "lora_alpha", "lora_dropout")
 _AUTO = ("Chosen for your data", "auto")
 _MINIMISED = "What is minimised."
-_OF_VECTORS = ("pooling", "projection", "activation", "matryoshka")
+_OF_VECTORS = ("prompt", "pooling", "projection", "activation", "matryoshka")
 # What is meant with another architecture only.
 _FOREIGN = {"siamese": ("head", "codes"), "cross": (*_OF_VECTORS, "codes"), "poly": ("head", "matryoshka")}
 _CHOICES = {
