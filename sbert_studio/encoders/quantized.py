@@ -44,6 +44,7 @@ class QuantizedEmbedding(nn.Module):
     blocks: Tensor
     trained_ids: Tensor
     _place: Tensor
+    _precision: Tensor
 
     def __init__(self, blocks: Tensor) -> None:
         super().__init__()
@@ -52,6 +53,8 @@ class QuantizedEmbedding(nn.Module):
         self.trained: nn.Embedding | None = None
         self.register_buffer("blocks", blocks)
         self.register_buffer("trained_ids", torch.empty(0, dtype=torch.int64))
+        # Tells by its type in which precision the network is: blocks of bytes are not converted with it.
+        self.register_buffer("_precision", torch.empty(0), persistent=False)
 
     @property
     def parameters_count(self) -> int:
@@ -77,7 +80,7 @@ class QuantizedEmbedding(nn.Module):
         """Look up ``ids``."""
         flat = ids.reshape(-1)
         if self.trained is None:
-            return dequantize(self.blocks[flat]).view(*ids.shape, -1)
+            return dequantize(self.blocks[flat]).to(self._precision.dtype).view(*ids.shape, -1)
         place = self._place[flat].long()
         found: Tensor = self.trained(place.clamp(min=0))
         fixed = place < 0

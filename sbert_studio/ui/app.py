@@ -31,6 +31,7 @@ from .pieces.plots import plotly_folder
 from .pieces.views import view
 from .pieces.wiring import hide_hidden_progress, join_events, long_works
 from .tray import panel as tray
+from .visitors.callers import InnerCalls
 from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
 from .visitors.session import is_owner, new_owner
@@ -149,7 +150,7 @@ def launch(
     blocks.queue(max_size=128, default_concurrency_limit=_AT_ONCE)
     blocks._queue.sleep_when_free = _EVENT_POLL
     blocks._queue.progress_update_sleep_when_free = _PROGRESS_POLL
-    streams = keep_streams(blocks)
+    streams, ledger = keep_streams(blocks), _ledger(studio)
     _, url, _ = blocks.launch(
         server_name=host,
         server_port=port or None,
@@ -170,14 +171,16 @@ def launch(
             "routes": gradio_patches.routes(),
             "middleware": [
                 Middleware(OwnHostsOnly, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
-                Middleware(UploadBudget, ledger=_ledger(studio), max_file=studio.settings.max_upload_mb << 20),
+                Middleware(InnerCalls),
+                Middleware(UploadBudget, ledger=ledger, max_file=studio.settings.max_upload_mb << 20),
                 Middleware(OpenStreams, streams=streams),
                 Middleware(GradioInEnglish),
             ],
         },
         blocked_paths=[str(studio.workspace.home)],
     )
-    serve_in_words(blocks.mcp_server_obj, takes_paths=not page.shared)
+    blocks.fetches = not page.shared
+    serve_in_words(blocks.mcp_server_obj, takes_paths=not page.shared, ledger=ledger, max_file=studio.settings.max_upload_mb << 20)
     page.sessions.set_blocks(blocks)
     blocks.app.state_holder = page.sessions
     ready()

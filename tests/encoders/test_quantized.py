@@ -241,3 +241,10 @@ def test_texts_are_cut_as_the_tokenizers_own_truncation_does(catalog: Catalog, s
         assert shared.ids(TEXTS) == [encoding.ids for encoding in bound.encode_batch([f"query: {text}" for text in TEXTS])]
         assert shared.counts(["karte weg " * 40]) == [83]
         assert len(shared.spans(TEXTS[4]) or ()) == length
+
+
+@pytest.mark.parametrize(("precision", "least"), [("bfloat16", 0.999), ("int8", 0.97), ("auto", 0.97)])
+def test_every_precision_gives_about_the_same_vectors(catalog: Catalog, precision: str, least: float) -> None:
+    wanted, found = catalog.load(NAME).encode(TEXTS), catalog.load(NAME, precision).encode(TEXTS)
+    assert found.dtype == np.float32
+    assert (wanted * found).sum(axis=1).min() > least

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from tiny_studio import studio_at, write_pairs
+from waiting import wait_until
 
 from sbert_studio.errors import StudioError
 from sbert_studio.settings import Limits, Settings
@@ -136,3 +138,29 @@ def test_proxies_are_named_by_address_or_network() -> None:
             Settings.from_env({"SBERT_STUDIO_HOME": "x", "SBERT_STUDIO_TRUSTED_PROXIES": wrong})
     assert not Settings.from_env({"SBERT_STUDIO_HOME": "x"}).shared
     assert Settings.from_env({"SPACE_ID": "a/b", "SBERT_STUDIO_HOME": "x"}).trusted_proxies, "a Space lies behind its own network"
+
+
+def test_what_is_refused_does_not_count(opened: Any, tmp_path: Path) -> None:
+    _, client = opened(max_upload_mb=1)
+    for _ in range(3):
+        refused = send(client, 3 * MIB)
+        assert refused.status_code == 413 and "larger than the 1 MiB" in refused.text
+    pieces = [b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.csv"\r\n\r\n', os.urandom(2 * MIB), b"\r\n--x--\r\n"]
+    for _ in range(3):
+        answer = client.post("/upload", content=iter(pieces), headers={"Content-Type": "multipart/form-data; boundary=x"})
+        assert answer.status_code == 413
+    assert send(client, MIB // 2).status_code == 200
+    assert on_disk(tmp_path / "sent") < 2 * MIB
+
+
+def test_an_upload_that_is_cut_leaves_nothing_and_does_not_count(opened: Any, tmp_path: Path) -> None:
+    _, client = opened()
+    for _ in range(3):
+        with socket.create_connection((client.base_url.host, client.base_url.port)) as cut:
+            head = f"POST {client.base_url.path}upload HTTP/1.1\r\nHost: {client.base_url.host}:{client.base_url.port}\r\n"
+            head += f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {5 * MIB // 2}\r\n\r\n"
+            cut.sendall(
+                head.encode() + b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.csv"\r\n\r\n' + os.urandom(2 * MIB)
+            )
+    wait_until(lambda: on_disk(tmp_path / "sent") == 0, 30, "the end of the uploads that were cut")
+    wait_until(lambda: send(client, 2 * MIB).status_code == 200, 30, "an upload of as much as is allowed")

@@ -16,10 +16,12 @@ from gradio_client import handle_file
 
 from ...data.readers.content import SUFFIXES
 from ...errors import StudioError
+from ..visitors.callers import OF_SERVER, SELF, signed
+from ..visitors.uploads import Ledger, largest_message
 
-_GIVEN = "A file is given as its text (CSV, TSV, JSON lines, or a text a line), as a data: URL in base64, or as a web address"
+_GIVEN = "A file is given as its text (CSV, TSV, JSON lines, or a text a line), or as a data: URL in base64"
 _TAKEN = f" {_GIVEN}."
-_TAKEN_HERE = f" {_GIVEN}, or as the path of a file on this machine."
+_TAKEN_HERE = f" {_GIVEN}, as a web address, or as the path of a file on this machine."
 _LONGEST_PATH = 4_096
 
 
@@ -31,6 +33,13 @@ class Server(GradioMCPServer):  # type: ignore[misc]
     """
 
     takes_paths = False
+    ledger: Ledger
+
+    def _get_or_create_client(self) -> Any:
+        """Gradio's client of this page, which says that files come from this server."""
+        client = super()._get_or_create_client()
+        client.headers[OF_SERVER] = signed(SELF)
+        return client
 
     @property
     def _file_data_tool_description(self) -> str:
@@ -44,9 +53,22 @@ class Server(GradioMCPServer):  # type: ignore[misc]
                 return {key: taken(one, [*place, key]) for key, one in node.items()}
             if isinstance(node, list):
                 return [taken(one, [*place, number]) for number, one in enumerate(node)]
-            return file_of(node, self.takes_paths) if isinstance(node, str) and node and place in filedata_positions else node
+            return self._file(node) if isinstance(node, str) and node and place in filedata_positions else node
 
         return taken(value, [])
+
+    def _file(self, given: str) -> Any:
+        """Return the file that an argument stands for, once its bytes are counted as the caller's.
+
+        Raises:
+            StudioError: it stands for none, or the caller has sent too much.
+        """
+        request = self.mcp_server.request_context.request
+        address, size = str(getattr(getattr(request, "client", None), "host", "")), len(given)
+        if words := self.ledger.refusal(address, size):
+            raise StudioError(words)
+        self.ledger.add(address, size)
+        return file_of(given, self.takes_paths)
 
     def postprocess_output_data(self, data: Any, root_url: str) -> Any:
         """The answers, as JSON."""
@@ -55,11 +77,17 @@ class Server(GradioMCPServer):  # type: ignore[misc]
         )
 
 
-def serve_in_words(server: Any, *, takes_paths: bool) -> None:
-    """Have Gradio's MCP server (``Blocks.mcp_server_obj``; ``None`` where MCP is off) be a :class:`Server`."""
+def serve_in_words(server: Any, *, takes_paths: bool, ledger: Ledger, max_file: int) -> None:
+    """Have Gradio's MCP server (``Blocks.mcp_server_obj``; ``None`` where MCP is off) be a :class:`Server`.
+
+    Args:
+        ledger: counts what callers send.
+        max_file: bytes of the largest file; the server itself reads 4 MiB of a message.
+    """
     if server is not None:
         server.__class__ = Server
-        server.takes_paths = takes_paths
+        server.takes_paths, server.ledger = takes_paths, ledger
+        server.manager.asgi_app.max_body_size = largest_message(max_file)
 
 
 def file_of(given: str, takes_paths: bool) -> Any:
@@ -72,13 +100,15 @@ def file_of(given: str, takes_paths: bool) -> Any:
     if given.startswith("data:"):
         return handle_file(save_base64_to_cache(given, folder))
     if given.startswith(("http://", "https://")):
-        return handle_file(given)
+        if takes_paths:
+            return handle_file(given)
+        raise StudioError("files are not fetched from web addresses here", "give the text of the file, or a data: URL in base64")
     if takes_paths and (path := _path(given.removeprefix("file://"))) is not None:
         return handle_file(save_file_to_cache(path, folder))
     if "\n" in given.strip():
         return handle_file(save_bytes_to_cache(given.encode("utf-8"), f"table{_suffix(given)}", folder))
-    how = "give its text, a data: URL in base64, or a web address"
-    raise StudioError("this stands for no file", f"{how}, or the path of a table here" if takes_paths else how)
+    how = "give its text, or a data: URL in base64"
+    raise StudioError("this stands for no file", f"{how}, a web address, or the path of a table here" if takes_paths else how)
 
 
 def _path(given: str) -> Path | None:

@@ -14,6 +14,7 @@ from ...errors import in_brief
 
 log = logging.getLogger(__name__)
 _NOT_SENT = "this file was not sent to the page. hint: upload it first (gradio_client: handle_file), and pass what the upload returned."
+_NOT_FETCHED = "files are not fetched from web addresses here. hint: upload the file (gradio_client: handle_file of a path)."
 _NOT_READ = "the arguments could not be read: {}. hint: see the page's API documentation for their number and their kinds."
 _SIMPLE = (str, int, float, bool)
 _CONSEQUENCES = {"change", "load", "then", "success", "failure", "tick"}
@@ -21,7 +22,13 @@ _NO_EVENT = "this event was sent without what was chosen. hint: it is sent by th
 
 
 class PlainBlocks(gr.Blocks):  # type: ignore[misc]
-    """``gr.Blocks`` that says why it refuses the arguments of a call, and starts nothing where nothing has changed."""
+    """``gr.Blocks`` that says why it refuses the arguments of a call, and starts nothing where nothing has changed.
+
+    Attributes:
+        fetches: whether a file may be a web address, which Gradio fetches whole whatever its size.
+    """
+
+    fetches = True
 
     def get_config_file(self) -> Any:
         """The configuration of the page, with ``None`` for what a ``gr.State`` holds, as in each answer that fills one.
@@ -43,6 +50,8 @@ class PlainBlocks(gr.Blocks):  # type: ignore[misc]
             gr.Error: they are refused, and why.
         """
         try:
+            if not self.fetches and any(_is_web_address(value) for value in inputs):
+                raise gr.Error(_NOT_FETCHED, print_exception=False)
             values = _fitting(block_fn.inputs, inputs)
             if _is_consequence(block_fn):
                 values = [_offered(component, value, state) for component, value in zip(block_fn.inputs, values, strict=False)]
@@ -84,6 +93,16 @@ class PlainBlocks(gr.Blocks):  # type: ignore[misc]
             except Exception:
                 raise gr.Error(_NOT_SENT, print_exception=False) from None
         return await super().call_function(block_fn, processed_input, iterator, requests, event_id, event_data, *args, **named)
+
+
+def _is_web_address(value: Any) -> bool:
+    """Tell if a file, or one of several, in an argument is a web address."""
+    if isinstance(value, list):
+        return any(_is_web_address(one) for one in value)
+    if not isinstance(value, Mapping):
+        return False
+    path = value.get("path")
+    return (isinstance(path, str) and path.lower().startswith(("http:", "https:"))) or any(_is_web_address(one) for one in value.values())
 
 
 def _fitting(components: list[Any], given: list[Any]) -> list[Any]:

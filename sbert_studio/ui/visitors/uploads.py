@@ -10,12 +10,15 @@ from typing import Any
 
 from starlette.formparsers import MultiPartException
 
+from .callers import MCP_PATH, SELF
+
 _MIB = 1 << 20
 _UPLOAD = "/gradio_api/upload"
-# Files reach callers of MCP in the text of a message, written in base64, which takes a third more.
-_MCP = "/gradio_api/mcp"
 _LARGEST_BODY = 64 * _MIB
 _TOGETHER = 60.0  # seconds of which the bytes are counted as one
+_AROUND = _MIB  # bytes of a request around the file that it brings
+_OK = 200
+_CUT = "The upload was cut."
 
 
 class Ledger:
@@ -45,6 +48,16 @@ class Ledger:
             return f"All visitors' files have the maximum allowed size of {most} MiB together; try again later."
         return None
 
+    def give_back(self, address: str, size: int) -> None:
+        """Take back what was added for a file that was not kept."""
+        with self._lock:
+            for place in range(len(self._sent) - 1, -1, -1):
+                began, other, taken = self._sent[place]
+                if other == address and size > 0:
+                    back = min(size, taken)
+                    self._sent[place] = (began, other, taken - back)
+                    size -= back
+
     def add(self, address: str, size: int) -> None:
         """It has sent so many bytes more."""
         now = self._clock()
@@ -56,6 +69,11 @@ class Ledger:
                 self._sent.append((now, address, size))
 
 
+def largest_message(max_file: int) -> int:
+    """Return the bytes of the largest message to the MCP server: a file in base64, which takes a third more, and what stands around it."""
+    return 4 * max_file // 3 + _LARGEST_BODY
+
+
 class UploadBudget:
     """ASGI middleware: 413 with a reason for what is more than a visitor may send, before it is on disk.
 
@@ -64,8 +82,8 @@ class UploadBudget:
     """
 
     def __init__(self, app: Any, ledger: Ledger, max_file: int) -> None:
-        self.app, self._ledger = app, ledger
-        self._largest_message = 4 * max_file // 3 + _LARGEST_BODY
+        self.app, self._ledger, self._max_file = app, ledger, max_file
+        self._largest_message = largest_message(max_file)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer, or pass on."""
@@ -76,23 +94,44 @@ class UploadBudget:
         if path.rstrip("/").endswith(_UPLOAD):
             await self._upload(scope, receive, send)
         else:
-            await self._message(scope, receive, send, self._largest_message if _MCP in path else _LARGEST_BODY)
+            await self._message(scope, receive, send, self._largest_message if MCP_PATH in path else _LARGEST_BODY)
 
     async def _upload(self, scope: Any, receive: Any, send: Any) -> None:
         address = str((scope.get("client") or ("",))[0])
-        if words := self._ledger.refusal(address, _length(scope)):
+        if address == SELF:  # the file was counted when it came as the text of a message
+            await self.app(scope, receive, send)
+            return
+        declared = _length(scope)
+        words = self._ledger.refusal(address, declared)
+        if declared > self._max_file + _AROUND:
+            words = f"The file is larger than the {self._max_file / _MIB:,.0f} MiB that are taken."
+        if words:
             await _refuse(send, words)
             return
+        taken, kept = 0, False
 
         async def counted() -> Any:
+            nonlocal taken
             message = await receive()
+            if message["type"] == "http.disconnect":
+                raise MultiPartException(_CUT)
             if size := len(message.get("body", b"")):
                 if words := self._ledger.refusal(address, size):
                     raise MultiPartException(words)  # Gradio answers it, and removes what it has written of the file
                 self._ledger.add(address, size)
+                taken += size
             return message
 
-        await self.app(scope, counted, send)
+        async def told(message: Any) -> None:
+            nonlocal kept
+            kept |= message["type"] == "http.response.start" and message["status"] == _OK
+            await send(message)
+
+        try:
+            await self.app(scope, counted, told)
+        finally:
+            if not kept:
+                self._ledger.give_back(address, taken)
 
     async def _message(self, scope: Any, receive: Any, send: Any, most: int) -> None:
         words = f"The request is larger than the {most / _MIB:,.0f} MiB that are read; send the texts as a file."
