@@ -117,7 +117,7 @@ class Judging(Part):
         columns = text_columns(table)[:3] if roles is None else roles.texts
         texts = [text for column in columns for text in table.column(column) if text.strip()]
         unknown = unknown_notes(self.catalog.load_either(model).coverage(texts), len(texts))
-        return [*foreign_notes(self.catalog, model, languages_in(texts)), *unknown, *self._learned(model, table)]
+        return [*foreign_notes(self.catalog, model, languages_in(texts), at_hand=self.multilingual), *unknown, *self._learned(model, table)]
 
     def _roles_to_judge_by(
         self, table: Table, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]

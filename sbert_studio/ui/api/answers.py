@@ -36,6 +36,7 @@ class Similarity(TypedDict):
     euclidean: Annotated[float, "smaller is closer"]
     manhattan: Annotated[float, "smaller is closer"]
     notes: NotRequired[Annotated[list[str], "where the model hardly reads the texts"]]
+    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
 
 
 class Hit(TypedDict):
@@ -56,6 +57,7 @@ class Search(TypedDict):
     recall: Annotated[float, "the share of the nearest by meaning that such a search finds, measured on the corpus; 1 where it is exact"]
     account: Account
     notes: list[str]
+    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
 
 
 class Pair(TypedDict):
@@ -77,6 +79,7 @@ class Mined(TypedDict):
     recall: Annotated[float, "the share of the closest pairs that such a comparison finds, measured on the corpus; 1 where it is exact"]
     account: Account
     notes: list[str]
+    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
 
 
 class Cluster(TypedDict):
@@ -95,6 +98,7 @@ class Map(TypedDict):
     clusters: Annotated[list[Cluster], "the largest first"]
     account: Account
     notes: list[str]
+    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
     ids: Annotated[list[int], "the cluster of each text"]
     coordinates: Annotated[list[list[float]], "(texts, dimensions)"]
 
