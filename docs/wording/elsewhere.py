@@ -36,7 +36,7 @@ PARTS = (
     ),
 )
 
-# Keys, classes, columns of public sets, the examples in the boxes of Similarity.
+# Keys, classes, columns of public sets.
 NAMES = {
     *(
         "use strict",
@@ -56,8 +56,4 @@ NAMES = {
     *("première", "deuxième", "schlagwörter", "título", "Wqkv", "tf_*", "flax_*", "torch.nn.modules.linear.Identity"),
     *("torch.nn.modules.activation.Sigmoid", "MSRpar", "MSRvid", "SMTeuroparl", "SMTnews", "SICK_test_annotated", "SICK_trial"),
     *("model name", "cpu family", "A kitten naps on the warm stones of the yard.", "It rains."),
-    "How do I get my money back for a parcel that never came?",
-    "I'd like a refund, the package was not delivered.",
-    "The cat sleeps on the warm windowsill. A kitten is napping in the sun. Our quarterly revenue grew by eight percent. "
-    "Sales were up this quarter. How do I bake bread without yeast?",
 }
