@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def multilingual_at_hand(catalog: Catalog, settings: Settings) -> str:
-    """Return the name of a multilingual model that needs no download: the one that was set, else the bundled one; or ``""``."""
+    """Return the name of a multilingual model: the one that was set, else the bundled one; ``""`` where neither can be used here."""
     names = (settings.multilingual, MULTILINGUAL_MODEL)
     return next((name for name in names if name and _is_here(catalog, name)), "")
 
@@ -38,12 +38,13 @@ def usual_model(catalog: Catalog, settings: Settings, found: Counter[str]) -> st
 
 
 def _is_here(catalog: Catalog, name: str) -> bool:
-    if name == MULTILINGUAL_MODEL and name not in catalog.bundled():
-        return False
+    if name == MULTILINGUAL_MODEL:
+        return name in catalog.bundled()
     try:
-        return catalog.resolve(name).kind != "hub"
+        catalog.resolve(name)
     except StudioError:
         return False
+    return True
 
 
 def foreign_notes(catalog: Catalog, model: str, found: Counter[str], what: str = "The texts", at_hand: str = "") -> tuple[str, ...]:
