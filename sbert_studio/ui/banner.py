@@ -35,7 +35,8 @@ def said(
     if about is None:
         about = _hardly_read(page, owner, chosen, model) or _brought(page, owner, brought, model)
     notes = [note for note in (_forgotten(page), about) if note is not None]
-    return {"notes": notes} if notes else None
+    theirs = [*page.corpus_names(chosen), *([brought.name] if brought is not None and brought.name else [])]
+    return {"notes": notes, "theirs": theirs} if notes else None
 
 
 def _selected(page: Page, owner: Any, chosen: Chosen, model: str | None, brought: Brought | None, language: str) -> Value | None:
