@@ -15,7 +15,7 @@ from sbert_studio.data.samples import examples, sample
 from sbert_studio.ui import banner, opening, places
 from sbert_studio.ui.page import Brought, Page
 from sbert_studio.ui.panels.judging.form import FILE, Form
-from sbert_studio.ui.panels.judging.panel import JudgingPanel
+from sbert_studio.ui.panels.judging.panel import JudgingPanel, joined_models
 from sbert_studio.ui.panels.judging.work import Judged
 from sbert_studio.ui.panels.tuning import data_panel
 
@@ -134,12 +134,24 @@ def test_an_evaluation_takes_the_model_of_the_language_where_nobody_chose_anothe
     assert panel.chosen(FILE, None, None, None).path == sample("scored_pairs").path
 
 
+@pytest.mark.parametrize(
+    ("chosen", "by_hand", "now"),
+    [(["a"], False, ["b"]), (["a"], True, ["a", "b"]), (["a", "c"], False, ["a", "c", "b"]), ([], False, ["b"]), (["b"], False, ["b"])],
+)
+def test_a_model_that_was_selected_takes_the_place_of_the_one_before_in_a_comparison(
+    chosen: list[str], by_hand: bool, now: list[str]
+) -> None:
+    assert joined_models(chosen, "b", "a", "", chosen_by_hand=by_hand) == now
+    assert joined_models(chosen, "a", "a", "", chosen_by_hand=by_hand) == chosen, "nothing joined"
+    assert joined_models(["typed", "c"], "b", "a", "typed", chosen_by_hand=by_hand) == ["c", "b"]
+
+
 def test_a_line_says_which_model_was_selected_and_leads_back(page: Page, static: str) -> None:
     default, zh = page.studio.settings.default_model, page.open_corpus(None, ZH)
     value = banner.said(page, None, zh, static)
     assert value is not None
     (note,) = value["notes"]
-    assert note["quiet"] and note["text"] == f"Most texts of Customer messages in Chinese look like Chinese: {static} is selected."
+    assert note["quiet"] and note["text"] == f"Most texts of Chinese messages look like Chinese: {static} is selected."
     assert [one["name"] for one in note["models"]] == [default]
     for kept, language in ((static, "en"), ("", "zh")):  # the visitor chose it; the page is Chinese as well
         value = banner.said(page, None, zh, static, kept, None, language)

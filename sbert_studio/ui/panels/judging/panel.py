@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -266,12 +267,8 @@ class JudgingPanel:
             # The model in the header joins the comparison once; what is gone leaves it, and so does a name that was typed there before.
             choices = page.model_choices(owner, "texts", "pairs")
             known = {name for _, name in choices}
-            new = [model] if model != joined else []
-            # Of two models that were selected for the visitor the later one takes the place of the other.
-            gone = {typed, joined} if new and not kept and chosen == [joined] else {typed}
-            asked = [name for name in [*(name for name in chosen or () if name not in gone), *new] if name]
-            kept = [name for name in asked if name in known or not is_ours(name)]
-            now = list(dict.fromkeys(kept))[:MOST_MODELS]
+            asked = joined_models(chosen or [], model or "", joined, typed, chosen_by_hand=bool(kept))
+            now = [name for name in asked if name in known or not is_ours(name)][:MOST_MODELS]
             # What need not change is left: a reload may have filled it meanwhile.
             shown = gr.update(choices=choices) if now == chosen else gr.update(choices=choices, value=now)
             return shown, "" if model in known else model or "", model or ""
@@ -298,6 +295,20 @@ class JudgingPanel:
             return "Sets of the literature that lie on this machine."
         where = "" if self.page.shared else f": {self.page.studio.workspace.home / 'suites'}"
         return f"None lies on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{where}"
+
+
+def joined_models(chosen: Sequence[str], model: str, joined: str, typed: str, *, chosen_by_hand: bool) -> list[str]:
+    """Return the models of a comparison, which the model in the header joins.
+
+    Args:
+        chosen: the models until now.
+        model: that in the header, and ``joined`` the one that was there before; the later one takes the earlier one's place where
+            nothing else was chosen, and neither of them ``chosen_by_hand``.
+        typed: a name that was typed in the header and makes way for the next.
+    """
+    new = [model] if model != joined else []
+    gone = {typed, joined} if new and not chosen_by_hand and list(chosen) == [joined] else {typed}
+    return list(dict.fromkeys(name for name in [*(name for name in chosen if name not in gone), *new] if name))
 
 
 def form_value(*said: Any) -> Value:
