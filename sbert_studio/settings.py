@@ -15,6 +15,8 @@ from pathlib import Path
 from .errors import StudioError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
+MULTILINGUAL_MODEL = "multilingual-e5-small"
+MULTILINGUAL_HUB_ID = "intfloat/multilingual-e5-small"
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 _PERSISTENT = Path("/data")  # what a Space keeps
 SENT = "sbert-studio-sent-"
@@ -96,6 +98,8 @@ class Settings:
         sign_in: whether visitors can sign in with Hugging Face there (``hf_oauth`` of the README's head).
         zero_gpu: whether the Space is on ZeroGPU, which lends a GPU a slice of time at a time, and may be used (``device`` is not ``cpu``).
         default_model: the name chosen where none is given.
+        multilingual_model: the name chosen where none is given and the texts are mostly not English; empty for ``default_model``.
+            Where it is not given, multilingual-e5-small, unless ``default_model`` was changed (see :attr:`multilingual`).
         reranker: the cross- or poly-encoder that ranks search hits again: a folder or a hub id.
         max_upload_mb: the largest accepted upload, in MiB.
         max_model_mb: the largest model that is fetched from the Hugging Face Hub, in MiB; 0 for no limit. Where it is not given, 5,000 on
@@ -121,6 +125,7 @@ class Settings:
     sign_in: bool = False
     zero_gpu: bool = False
     default_model: str = DEFAULT_MODEL
+    multilingual_model: str | None = None
     reranker: str = DEFAULT_RERANKER
     max_upload_mb: int = 512
     max_model_mb: int | None = None
@@ -137,6 +142,13 @@ class Settings:
     def shared(self) -> bool:
         """Whether strangers can reach the page, so that visitors must not see each other's runs."""
         return self.space or self.share or self.host not in _LOOPBACK or bool(self.trusted_proxies)
+
+    @property
+    def multilingual(self) -> str:
+        """Return the name of the model for texts that are mostly not English; empty where ``default_model`` is meant for all texts."""
+        if self.multilingual_model is not None:
+            return self.multilingual_model
+        return MULTILINGUAL_MODEL if self.default_model == DEFAULT_MODEL else ""
 
     @property
     def largest_model_mb(self) -> int:
@@ -182,6 +194,7 @@ class Settings:
             and all(env.get(name) for name in ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")),
             zero_gpu=(env.get("SPACES_ZERO_GPU") or "").lower() in ("t", *_YES) and env.get("SBERT_STUDIO_DEVICE") != "cpu",
             default_model=env.get("SBERT_STUDIO_MODEL") or DEFAULT_MODEL,
+            multilingual_model=env.get("SBERT_STUDIO_MULTILINGUAL_MODEL"),
             reranker=env.get("SBERT_STUDIO_RERANKER") or DEFAULT_RERANKER,
             max_upload_mb=_whole_number(env, "SBERT_STUDIO_MAX_UPLOAD_MB", 512),
             max_model_mb=_whole_number(env, "SBERT_STUDIO_MAX_MODEL_MB", 0) if env.get("SBERT_STUDIO_MAX_MODEL_MB") else None,

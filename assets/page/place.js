@@ -102,6 +102,17 @@
     };
   };
 
+  // The language that the page opens in, and whether its address names a corpus, in whose place no sample is opened.
+  const opening = () => window.SB.language.now() + (read().corpus ? " linked" : "");
+  views.language = (_root, chooser) => {
+    let spoken = window.SB.language.now();
+    window.SB.language.on(() => {
+      const now = window.SB.language.now();
+      if (now !== spoken) select(chooser, "language", spoken = now);
+    });
+    return () => undefined;
+  };
+
   // A file of one's own: to where it is taken in, the map's settings where the map is looked at, and its dialog is opened.
   let brought = 0;
   function bring() {
@@ -127,5 +138,5 @@
     if (Date.now() < going) again = true;
     else go(true);
   });
-  Object.assign(window.SB, { place, made, bring });
+  Object.assign(window.SB, { place, made, bring, opening });
 })();

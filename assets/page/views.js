@@ -40,7 +40,7 @@
   // What stands above every tab, with what to do about it.
   const hidden = new Set();  // what was read and put away, until the page is opened again
   views.banner = (root, host) => function draw(value) {
-    root.replaceChildren(...value.notes.filter((note) => !hidden.has(note.text)).map((note) => el("div", { class: "sb-banner", role: "status" },
+    root.replaceChildren(...value.notes.filter((note) => !hidden.has(note.text)).map((note) => el("div", { class: note.quiet ? "sb-banner sb-banner-quiet" : "sb-banner", role: "status" },
       el("p", {}, el("strong", {}, note.text), ...note.advice.map((words) => ` ${words}`)),
       el("div", { class: "sb-banner-ways" },
         note.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, `Use ${one.title}`)),

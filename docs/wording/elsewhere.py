@@ -36,7 +36,7 @@ PARTS = (
     ),
 )
 
-# Keys, classes, columns of public sets, the examples in the boxes of Similarity.
+# Keys, classes, columns of public sets.
 NAMES = {
     *(
         "use strict",

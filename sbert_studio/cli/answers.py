@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout; words and progress go to stderr.")]
 Model = Annotated[
-    str | None, typer.Option("--model", help="A bundled name, a run id, a folder or a hub id.", show_default="all-MiniLM-L6-v2")
+    str | None,
+    typer.Option(
+        "--model",
+        help="A bundled name, a run id, a folder or a hub id.",
+        show_default="all-MiniLM-L6-v2; multilingual-e5-small for texts that are mostly not English",
+    ),
 ]
 Column = Annotated[str | None, typer.Option("--column", help="The column of texts.", show_default="the one that looks like text")]
 

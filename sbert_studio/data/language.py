@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..settings import MULTILINGUAL_HUB_ID, MULTILINGUAL_MODEL
+
 _SAMPLE = 1_000
 _MANY = 20
 _FOREIGN = 0.2
 _NAMED = 4
-_ADVICE = "Choose a multilingual model by its hub id, such as paraphrase-multilingual-MiniLM-L12-v2."
+_MOSTLY = 0.3
 NAMES = {
     "en": "English", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ru": "Russian or another Cyrillic language", "ar": "Arabic",
     "he": "Hebrew", "hi": "Hindi", "th": "Thai", "el": "Greek", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian",
@@ -112,13 +114,41 @@ def languages_in(texts: Sequence[str]) -> Counter[str]:
     return Counter(guess_language(text, least) for text in texts[::step])
 
 
-def foreign_note(found: Counter[str], known: Sequence[str] | None, what: str = "The texts") -> str:
+def mostly_foreign(found: Counter[str], known: Sequence[str] = ("en",)) -> str:
+    """Return the ISO 639-1 code of the commonest language where most texts are in other languages than ``known``; else ``""``.
+
+    Most are more than half of the texts whose language is told, and at least three in ten of all: of short texts in Latin script
+    many do not tell.
+
+    Args:
+        found: what :func:`languages_in` counted.
+    """
+    foreign = Counter({code: times for code, times in found.items() if code and code not in known})
+    told = found.total() - found[""]
+    if not foreign or 2 * foreign.total() <= told or foreign.total() < _MOSTLY * found.total():
+        return ""
+    return foreign.most_common(1)[0][0]
+
+
+def multilingual_advice(at_hand: str = "") -> str:
+    """Return what to do about texts that a model does not read, as a hint without a full stop.
+
+    Args:
+        at_hand: a multilingual model that needs no download; empty where there is none.
+    """
+    if at_hand:
+        return f"choose {at_hand}, which reads many languages"
+    return f"choose {MULTILINGUAL_HUB_ID} from the Hugging Face Hub; on Linux and macOS, make setup installs it as {MULTILINGUAL_MODEL}"
+
+
+def foreign_note(found: Counter[str], known: Sequence[str] | None, what: str = "The texts", at_hand: str = "") -> str:
     """A sentence where a fifth or more of the texts are in languages that the model was not trained on; else ``""``.
 
     Args:
         found: what :func:`languages_in` counted.
         known: ISO 639-1 codes of the model's languages; None or none: unknown, nothing is said.
         what: what the sentence is about, in the plural.
+        at_hand: see :func:`multilingual_advice`.
     """
     foreign = Counter({code: times for code, times in found.items() if code and code not in (known or ())})
     if not known or foreign.total() < _FOREIGN * found.total() or not foreign:
@@ -126,4 +156,6 @@ def foreign_note(found: Counter[str], known: Sequence[str] | None, what: str = "
     looks = what if 2 * foreign.total() > found.total() - found[""] else f"Some of {what[0].lower()}{what[1:]}"
     language = NAMES.get(foreign.most_common(1)[0][0], "another language")
     names = " and ".join(NAMES.get(code, code) for code in known) if len(known) <= _NAMED else f"{len(known)} other languages"
-    return f"{looks} look like {language}, but the model was trained on {names}: its scores say little about them. {_ADVICE}"
+    advice = multilingual_advice(at_hand)
+    advice = f"{advice[0].upper()}{advice[1:]}."
+    return f"{looks} look like {language}, but the model was trained on {names}: its scores say little about them. {advice}"

@@ -65,6 +65,42 @@ def sample(sample_id: str) -> Sample:
     raise StudioError(f"there is no sample called {sample_id!r}", f"the samples are: {', '.join(found.id for found in known) or 'none'}")
 
 
+def first_sample(language: str, *kinds: str) -> Sample | None:
+    """Return the sample with which a page in ``language`` begins: the first of these kinds in it, else the first of any language."""
+    fitting = [found for found in samples() if found.kind in kinds]
+    return min(fitting, key=lambda found: found.language != language, default=None)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The texts in the boxes of a page that was just opened.
+
+    Attributes:
+        first, second: two texts to compare.
+        several: texts to compare all with all.
+        query: what is looked for in the first sample corpus.
+    """
+
+    first: str
+    second: str
+    several: tuple[str, ...]
+    query: str
+
+
+def examples(language: str) -> Examples:
+    """Return the example texts in a language; in English where there are none in it.
+
+    Raises:
+        StudioError: the assets were not installed.
+    """
+    path = ASSETS / "samples" / "examples.json"
+    if not path.is_file():
+        raise StudioError("the example texts of the page are not installed", "install the program again")
+    held = json.loads(path.read_text(encoding="utf-8"))
+    found = held.get(language, held["en"])
+    return Examples(found["first"], found["second"], tuple(found["several"]), found["query"])
+
+
 def sample_lines(each: int = 16, whole: int = 12) -> list[str]:
     """Lines of the files of all sample sets, as they stand there: texts of many kinds in two languages, and a long one of each set.
 

@@ -147,7 +147,7 @@ class Comparing(Part):
         from ..data.language import languages_in
 
         found = languages_in(texts) if isinstance(texts, Sequence) else texts.languages
-        return foreign_notes(self.catalog, model or self.settings.default_model, found, what)
+        return foreign_notes(self.catalog, model or self.settings.default_model, found, what, self.multilingual)
 
     def hardly_reads(self, corpus: Corpus, at_hand: Sequence[str], model: str | None = None) -> HardlyRead | None:
         """What is to be known before the model is asked anything about the corpus; ``None`` where it reads it.
@@ -160,7 +160,7 @@ class Comparing(Part):
         """
         name = model or self.settings.default_model
         here = self.catalog.resolve(name).path is not None
-        return hardly_read(self.catalog, name, corpus, at_hand, self.catalog.load(name) if here else None)
+        return hardly_read(self.catalog, name, corpus, at_hand, self.catalog.load(name) if here else None, self.multilingual)
 
     def reading_notes(self, texts: Sequence[str] | Corpus, model: str | None = None) -> tuple[str, ...]:
         """:meth:`language_notes`, and a sentence where the model is a table that does not know all their words."""

@@ -7,24 +7,56 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..errors import StudioError
+from ..settings import MULTILINGUAL_MODEL
 from .cards import languages_of
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..encoders.base import Encoder
     from ..encoders.catalog import Catalog
+    from ..settings import Settings
     from ..wordvectors.tokens import Coverage
 
 
-def foreign_notes(catalog: Catalog, model: str, found: Counter[str], what: str = "The texts") -> tuple[str, ...]:
-    """One sentence, or none; see :func:`sbert_studio.data.language.foreign_note`.
+def multilingual_at_hand(catalog: Catalog, settings: Settings) -> str:
+    """Return the name of a multilingual model: the one that was set, else the bundled one; ``""`` where neither can be used here."""
+    names = (settings.multilingual, MULTILINGUAL_MODEL)
+    return next((name for name in names if name and _is_here(catalog, name)), "")
+
+
+def usual_model(catalog: Catalog, settings: Settings, found: Counter[str]) -> str:
+    """Return the model that is used where none is chosen: another one than the default for texts that are mostly not English.
 
     Args:
         found: how many texts are in each language (:func:`sbert_studio.data.language.languages_in`).
     """
+    from ..data.language import mostly_foreign
+
+    other = settings.multilingual
+    return other if other and mostly_foreign(found) and _is_here(catalog, other) else settings.default_model
+
+
+def _is_here(catalog: Catalog, name: str) -> bool:
+    if name == MULTILINGUAL_MODEL:
+        return name in catalog.bundled()
+    try:
+        catalog.resolve(name)
+    except StudioError:
+        return False
+    return True
+
+
+def foreign_notes(catalog: Catalog, model: str, found: Counter[str], what: str = "The texts", at_hand: str = "") -> tuple[str, ...]:
+    """One sentence, or none; see :func:`sbert_studio.data.language.foreign_note`.
+
+    Args:
+        found: how many texts are in each language (:func:`sbert_studio.data.language.languages_in`).
+        at_hand: the model that the sentence proposes (:func:`multilingual_at_hand`).
+    """
     from ..data.language import foreign_note
 
-    note = foreign_note(found, languages_of(catalog, model), what)
+    note = foreign_note(found, languages_of(catalog, model), what, at_hand)
     return (note,) if note else ()
 
 
@@ -73,25 +105,27 @@ class HardlyRead:
     spaced: bool = True
 
 
-def hardly_read(catalog: Catalog, model: str, corpus: Corpus, at_hand: Iterable[str], encoder: Encoder | None = None) -> HardlyRead | None:
+def hardly_read(
+    catalog: Catalog, model: str, corpus: Corpus, at_hand: Iterable[str], encoder: Encoder | None = None, first: str = ""
+) -> HardlyRead | None:
     """What is to be said above everything that the model makes of the corpus, or ``None``.
 
     Args:
         at_hand: names of models that could be chosen instead.
         encoder: the model where it may be asked for its tokens; where not, its card alone is.
+        first: the one of them that is proposed first, whichever the language is; empty for none.
     """
-    from ..data.language import NAMES
+    from ..data.language import NAMES, mostly_foreign
 
     told = Counter({code: times for code, times in corpus.languages.items() if code})
-    code, times = told.most_common(1)[0] if told else ("", 0)
+    code = told.most_common(1)[0][0] if told else ""
     known = languages_of(catalog, model)
-    foreign = sum(many for one, many in told.items() if known and one not in known)
-    others = [name for name in at_hand if name != model]
-    readers = tuple(name for name in others if code and code in (languages_of(catalog, name) or ()))[:_AT_MOST]
+    others = sorted((name for name in at_hand if name != model), key=lambda name: name != first)
+    readers = tuple(name for name in others if name == first or (code and code in (languages_of(catalog, name) or ())))[:_AT_MOST]
     spaced = code not in _UNSPACED
-    if known and times and 2 * foreign > corpus.languages.total():
+    if known and (foreign := mostly_foreign(corpus.languages, known)):
         return HardlyRead(
-            f"Most texts of {corpus.name} look like {NAMES.get(code, code)}, which this model was not trained on: "
+            f"Most texts of {corpus.name} look like {NAMES.get(foreign, foreign)}, which this model was not trained on: "
             "its scores say little about them.",
             readers,
             spaced,

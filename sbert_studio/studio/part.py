@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from ..encoders.catalog import Catalog
     from ..runs.records.store import Store
     from ..runs.running.runner import Runner
@@ -37,6 +39,19 @@ class Part:
     def catalog(self) -> Catalog:
         """Names → encoders."""
         return self._services.catalog
+
+    @property
+    def multilingual(self) -> str:
+        """Return the multilingual model that needs no download, which warnings name first; empty where there is none."""
+        from .languages import multilingual_at_hand
+
+        return multilingual_at_hand(self.catalog, self.settings)
+
+    def usual_model(self, found: Counter[str]) -> str:
+        """Return the model that is used where none is chosen, for texts in the languages that were ``found``."""
+        from .languages import usual_model
+
+        return usual_model(self.catalog, self.settings, found)
 
     @property
     def store(self) -> Store:

@@ -15,6 +15,8 @@ from .part import Part
 from .tuning.questions import Unanswered
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from ..data.choices.column_choices import ColumnChoices
     from ..data.columns.detection import Reading as Read
     from ..data.corpus import Corpus
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from ..data.tables import Table
     from ..encoders.base import Encoder
 
+_COLUMNS = 3
 NO_MODEL = "none"
 """What is given for a model where a file is to be checked without one."""
 
@@ -116,6 +119,13 @@ class Reading(Part):
 
         return texts_of_table(self.table(path), column)
 
+    def languages(self, table: Table) -> Counter[str]:
+        """Return how many texts of a table are in each language; see :func:`sbert_studio.data.language.languages_in`."""
+        from ..data.corpus import text_columns
+        from ..data.language import languages_in
+
+        return languages_in([text for column in text_columns(table)[:_COLUMNS] for text in table.column(column) if text.strip()])
+
     def known_corpus(self, path: Path, column: str | None = None) -> Corpus:
         """:meth:`corpus` of a file that is asked for again and again, as callers of the API do; it is read anew once it changes."""
         path = existing_file(path)
@@ -190,7 +200,9 @@ class Reading(Part):
         similar, note = self._witness(table, model, encoder)
         read: Roles | Read = roles if isinstance(roles, Roles) else read_roles(table, roles, kinds, similar)
         languages = languages_of(self.catalog, model)
-        found = diagnose(table, read, dev, tokens, most, languages=languages, similar=similar, progress=progress)
+        found = diagnose(
+            table, read, dev, tokens, most, languages=languages, multilingual=self.multilingual, similar=similar, progress=progress
+        )
         return found.noting("info", note) if note else found
 
     def _witness(self, table: Table, model: str, encoder: Encoder | None) -> tuple[Similar, str]:

@@ -78,7 +78,7 @@ class Services:
                 elsewhere=Elsewhere if lent() else None,
                 max_model_bytes=self.settings.largest_model_mb << 20,
                 max_cache_bytes=self._disk(_HUB),
-                chosen=(self.settings.default_model, self.settings.reranker),
+                chosen=(self.settings.default_model, self.settings.multilingual, self.settings.reranker),
             ),
         )
 

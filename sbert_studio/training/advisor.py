@@ -11,7 +11,7 @@ from ..data.language import main_script
 from ..errors import StudioError
 from ..objectives import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
-from ..settings import DEFAULT_MODEL
+from ..settings import DEFAULT_MODEL, MULTILINGUAL_HUB_ID
 from .objective_choice import SMALL, default_objective, default_pair_objective, default_poly_objective, require_learnable
 from .sampling.batches import SMALLEST_OF_CLASSES, require_two_classes
 from .spec import TrainSpec
@@ -45,6 +45,7 @@ def advise(
     device: str = "cpu",
     lengths: Sequence[int] | None = None,
     overrides: Mapping[str, Any] | None = None,
+    multilingual: str = "",
 ) -> Advice:
     """Settings for tuning on ``examples``.
 
@@ -54,6 +55,7 @@ def advise(
         lengths: tokens of the texts when nothing is cut, or of a sample of them.
         overrides: settings of :class:`TrainSpec`, or of the objective's ``Params``, that the user chose: they are kept, and
             what depends on them follows.
+        multilingual: the model that is proposed for texts in another script; empty where none is at hand.
 
     Raises:
         StudioError: an override is unknown or refused, or its objective does not learn from this kind of examples.
@@ -64,7 +66,7 @@ def advise(
     # Checked before anything is made of them: a batch size of 0 would be divided by.
     settings = {item.name: item for item in TrainSpec.settings()}
     chosen = {name: settings[name].parse(value) if name in settings else value for name, value in chosen.items()}
-    advisor = _Advisor(examples, info, device.partition(":")[0], lengths, chosen)
+    advisor = _Advisor(examples, info, device.partition(":")[0], lengths, chosen, multilingual)
     spec_names = set(settings) | ({"objective_params"} if isinstance(chosen.get("objective_params"), Mapping) else set())
     own = {name: value for name, value in chosen.items() if name not in spec_names}
     spec = TrainSpec.from_json({**advisor.settings(), **{name: value for name, value in chosen.items() if name in spec_names}})
@@ -85,7 +87,13 @@ class _Advisor:
     """Makes one choice after another, each with its reason; a later choice sees the earlier ones and the user's own."""
 
     def __init__(
-        self, examples: Examples, info: Mapping[str, Any], device: str, lengths: Sequence[int] | None, chosen: Mapping[str, Any]
+        self,
+        examples: Examples,
+        info: Mapping[str, Any],
+        device: str,
+        lengths: Sequence[int] | None,
+        chosen: Mapping[str, Any],
+        multilingual: str,
     ) -> None:
         self.examples, self.rows = examples, len(examples)
         self.parameters = int(info.get("parameters") or 0)
@@ -97,6 +105,7 @@ class _Advisor:
         self.words = info.get("kind") == "words"
         self.recurrent = self.words and bool(chosen.get("recurrent") or info.get("backbone") != "word vectors")
         self.values: dict[str, Any] = {"model": self.name}
+        self.multilingual = multilingual
         self.chosen = chosen
         self.reasons: list[str] = []
 
@@ -286,6 +295,5 @@ class _Advisor:
         sample = islice(chain.from_iterable(zip(*self.examples.texts, strict=True)), 2_000)
         script = main_script(sample)
         if script and not any(word in self.backbone for word in _MULTILINGUAL):
-            self.reasons.append(
-                f"Most texts are in {script} script, which {self.name} hardly knows: a multilingual model would start far better."
-            )
+            better = self.multilingual or MULTILINGUAL_HUB_ID
+            self.reasons.append(f"Most texts are in {script} script, which {self.name} hardly knows: {better} would start far better.")

@@ -19,7 +19,7 @@ from ..data.samples import samples
 from ..errors import StudioError
 from ..settings import summarise_events_seldom, trust_proxies
 from ..studio.keeping import Keeper
-from . import banner, places, tabs
+from . import banner, opening, places, tabs
 from .api.build import build as build_api
 from .api.for_mcp import serve_in_words
 from .look import gradio_patches, theme
@@ -34,7 +34,6 @@ from .tray import panel as tray
 from .visitors.callers import InnerCalls
 from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
-from .visitors.session import is_owner, new_owner
 from .visitors.streams import OpenStreams, keep_streams
 from .visitors.uploads import Ledger, UploadBudget
 
@@ -72,6 +71,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.corpus = gr.State(None)
         page.arrived = gr.State(None)
         page.compare = gr.State(None)
+        page.brought = gr.State(None)
         page.runs_changed = gr.State(0)
         page.pair = gr.State(None)
         page.basket_changed = gr.State(0)
@@ -86,6 +86,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         page.kept_form = gr.BrowserState({"file": ""}, storage_key=f"{_BROWSER_KEY}-form", secret=_BROWSER_KEY)
         page.kept_alike = gr.BrowserState({"corpus": ""}, storage_key=f"{_BROWSER_KEY}-alike", secret=_BROWSER_KEY)
         page.kept_model = gr.BrowserState("", storage_key=f"{_BROWSER_KEY}-model", secret=_BROWSER_KEY)
+        page.language = gr.Textbox(opening.ENGLISH, visible="hidden", label="language", elem_id="language")
         with gr.Row(elem_classes=["sb-header"]):
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
             in_tray = tray.draw(page, NAME)
@@ -112,7 +113,7 @@ def _drawn(studio: Studio, page: Page) -> Any:
         build_api(page)
         blocks.unload(page.leave)
         blocks.load(page.come, None, None, queue=False, api_visibility="private", show_progress="hidden")
-        named = blocks.load(_named, page.owner, page.owner, api_visibility="private", show_progress="hidden")
+        named = opening.listen(page, blocks)
         tray.listen(page, in_tray, NAME, named)
         _keep_model(page, named)
         places.listen(page, {word: module.TITLE for word, module in modules.items()}, named)
@@ -217,13 +218,6 @@ def _models(page: Page, owner: Any, chosen: str) -> Any:
     gone = is_ours(chosen) and chosen not in {name for _, name in choices}
     # Only what is gone is replaced: the visitor may have chosen another one while this was on its way.
     return gr.update(choices=choices, value=page.studio.settings.default_model) if gone else gr.update(choices=choices)
-
-
-def _named(owner: Any) -> dict[str, str]:
-    """The visitor's name, given on their first visit."""
-    known = owner if isinstance(owner, dict) else {}
-    name = known.get("owner")
-    return {"owner": str(name) if is_owner(name) else new_owner(), "job": str(known.get("job") or "")}
 
 
 def _tabs() -> list[Any]:

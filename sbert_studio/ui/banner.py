@@ -2,24 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import gradio as gr
 
+from ..data.language import NAMES, mostly_foreign
 from ..errors import StudioError
-from .page import Page
+from ..settings import MULTILINGUAL_HUB_ID
+from ..studio.cards import languages_of
+from .page import Brought, Page
 from .pieces.handlers import guarded
 from .pieces.views import Value, view
+from .visitors.session import Chosen
 
-_ELSEWHERE = "Type the hub id of a model for it above, such as paraphrase-multilingual-MiniLM-L12-v2, where the machine can reach the hub."
+_ELSEWHERE = f"Type {MULTILINGUAL_HUB_ID} above, a model of the Hugging Face Hub for many languages, where the machine can reach the Hub."
 _OWN = "Word vectors made from these texts themselves know their words: a minute in the Models tab."
 
 
-def said(page: Page, owner: Any, key: str | None, model: str | None) -> Value | None:
-    """The value of the ``banner`` view; ``None`` where there is nothing to say."""
-    notes = [note for note in (_forgotten(page), _hardly_read(page, owner, key, model)) if note is not None]
-    return {"notes": notes} if notes else None
+def said(
+    page: Page, owner: Any, key: str | None, model: str | None, kept: Any = "", brought: Brought | None = None, language: str = "en"
+) -> Value | None:
+    """The value of the ``banner`` view; ``None`` where there is nothing to say.
+
+    Args:
+        key: of the corpus; model: that in the header; kept: the one that the visitor chose, if any.
+        brought: texts outside the corpus; language: of the page.
+    """
+    chosen = page.corpora.get(key) if key is not None and key in page.corpora else page.sample_corpus()
+    about = _selected(page, owner, chosen, model, brought, language) if not kept and model == page.studio.settings.multilingual else None
+    if about is None:
+        about = _hardly_read(page, owner, chosen, model) or _brought(page, owner, brought, model)
+    notes = [note for note in (_forgotten(page), about) if note is not None]
+    theirs = [*page.corpus_names(chosen), *([brought.name] if brought is not None and brought.name else [])]
+    return {"notes": notes, "theirs": theirs} if notes else None
+
+
+def _selected(page: Page, owner: Any, chosen: Chosen, model: str | None, brought: Brought | None, language: str) -> Value | None:
+    """That the model was selected because of the language of the texts, and the way back; nothing where the page speaks it as well."""
+    code, name = mostly_foreign(chosen.corpus.languages), chosen.corpus.name
+    if not code and brought is not None:
+        code, name = brought.language, brought.name
+    if code in ("", language):
+        return None
+    titles, default = _titles(page, owner), page.studio.settings.default_model
+    title = titles.get(str(model), model)
+    text = (
+        f"Most texts of {name} look like {NAMES[code]}: {title} is selected."
+        if name
+        else f"Your texts look like {NAMES[code]}: {title} is selected."
+    )
+    return {"text": text, "advice": [], "models": [_button(titles, default)], "quiet": True, "hide": True}
+
+
+def _brought(page: Page, owner: Any, brought: Brought | None, model: str | None) -> Value | None:
+    """That the model was not trained on the language of texts outside the corpus."""
+    name, other = model or page.studio.settings.default_model, page.studio.read.multilingual
+    try:
+        known = languages_of(page.studio.catalog, name)
+    except StudioError:
+        return None  # The model that is typed there is none; the verb that needs it says so.
+    if brought is None or not known or brought.language in known:
+        return None
+    language = NAMES[brought.language]
+    text = (
+        f"Most texts of {brought.name} look like {language}, which this model was not trained on: its scores say little about them."
+        if brought.name
+        else f"Your texts look like {language}, which this model was not trained on: its scores say little about them."
+    )
+    return {"text": text, "advice": [] if other else [_ELSEWHERE], "models": [_button(_titles(page, owner), other)] if other else []}
+
+
+def _button(titles: Mapping[str, str], name: str) -> Value:
+    return {"name": name, "title": titles.get(name, name)}
+
+
+def _titles(page: Page, owner: Any) -> dict[str, str]:
+    return {name: title for title, name in page.model_choices(owner)}
 
 
 def _forgotten(page: Page) -> Value | None:
@@ -37,21 +97,20 @@ def _forgotten(page: Page) -> Value | None:
     }
 
 
-def _hardly_read(page: Page, owner: Any, key: str | None, model: str | None) -> Value | None:
+def _hardly_read(page: Page, owner: Any, chosen: Chosen, model: str | None) -> Value | None:
     """That most of the chosen corpus is in a language or script that the chosen model hardly reads."""
-    chosen = page.corpora.get(key) if key is not None and key in page.corpora else page.sample_corpus()
-    choices = page.model_choices(owner)
+    titles = _titles(page, owner)
+    at_hand = list(dict.fromkeys(name for name in (*titles, page.studio.read.multilingual) if name))
     try:
-        found = page.studio.explore.hardly_reads(chosen.corpus, [name for _, name in choices], model or None)
+        found = page.studio.explore.hardly_reads(chosen.corpus, at_hand, model or None)
     except StudioError:
         return None  # The model that is typed there is none; the verb that needs it says so.
     if found is None:
         return None
-    titles = {name: title for title, name in choices}
     return {
         "text": found.words,
         "advice": [*([] if found.readers else [_ELSEWHERE]), *([_OWN] if found.spaced else [])],
-        "models": [{"name": name, "title": titles[name]} for name in found.readers],
+        "models": [_button(titles, name) for name in found.readers],
         "tab": found.spaced,
     }
 
@@ -72,12 +131,14 @@ def listen(page: Page, shown: Any, named: Any) -> None:
 
     def on_use(owner: Any, event: gr.SelectData) -> Any:
         choices = page.model_choices(owner)
-        if event.index not in {name for _, name in choices}:
+        usual = (page.studio.settings.default_model, page.studio.read.multilingual)
+        if event.index not in {*usual, *(name for _, name in choices)}:
             raise StudioError("this model is no longer there", "choose another one in the header")
         return gr.update(choices=choices, value=event.index), event.index
 
-    for event in (page.corpus.change, page.model.change, named.then):
+    inputs = [page.owner, page.corpus, page.model, page.kept_model, page.brought, page.language]
+    for event in (page.corpus.change, page.model.change, page.brought.change, named.then):
         # One after the other: what is said of the first sample, as the page opens, must not come after what is said of a file.
         in_turn = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "banner"}
-        event(guarded(partial(said, page)), [page.owner, page.corpus, page.model], shown, **in_turn, **quiet)
+        event(guarded(partial(said, page)), inputs, shown, **in_turn, **quiet)
     shown.select(guarded(on_use), page.owner, [page.model, page.kept_model], trigger_mode="multiple", **quiet)

@@ -21,6 +21,7 @@ from .visitors.shelves import Shelf, Shelves
 from .visitors.visits import VISITS, address, session
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..data.progress import Progress
     from ..studio import Studio
     from ..studio.results import Changes, Duplicates, PairScores
@@ -36,6 +37,19 @@ _OURS = ("run-", "words-")
 SAMPLE, FILE = "sample:", "file:"
 
 
+@dataclass(frozen=True)
+class Brought:
+    """Texts outside the corpus that are mostly not English, such as a file to train on.
+
+    Attributes:
+        name: of the file; empty of texts that were typed.
+        language: the ISO 639-1 code of the commonest one.
+    """
+
+    name: str
+    language: str
+
+
 @dataclass
 class Page:
     """The parts that several tabs touch.
@@ -47,6 +61,10 @@ class Page:
         corpus_name: the chooser of it in the header; its value is the corpus' id.
         tabs: the ``gr.Tabs``; arrived: a ``gr.State`` with the :class:`~sbert_studio.ui.places.Place` that a link or Back led to.
         compare: a ``gr.State`` with the two models of which is to be shown what changed (see :mod:`sbert_studio.ui.changing.handover`).
+        language: a hidden ``gr.Textbox`` with the code of the language that the page speaks.
+        examples: the boxes that begin with example texts, each with the name of its text (see :mod:`sbert_studio.ui.opening`).
+        brought: a ``gr.State`` with the texts outside the corpus that the visitor has brought (:class:`Brought`), if they are mostly not
+            English.
         kept_model: a ``gr.BrowserState`` with the model that was chosen, for a reload; kept_form: one with what stands in Fine-tune;
             kept_alike: one with what was decided on near-duplicates.
         owner: a ``gr.BrowserState`` with the visitor's name and the run they follow.
@@ -67,6 +85,9 @@ class Page:
     shared: bool = False
     model: Any = None
     kept_model: Any = None
+    language: Any = None
+    examples: list[tuple[str, Any]] = field(default_factory=list)
+    brought: Any = None
     kept_form: Any = None
     kept_alike: Any = None
     corpus: Any = None
@@ -169,14 +190,55 @@ class Page:
         corpus = self.studio.read.corpus(read, column)
         return Chosen(corpus, path, columns or read.columns, column or (columns or read.columns)[0])
 
-    def sample_corpus(self, sample_id: str | None = None) -> Chosen:
-        """A sample corpus, the first one where none is named; read once."""
-        from ..data.samples import samples
+    def sample_corpus(self, sample_id: str | None = None, *, language: str = "en") -> Chosen:
+        """A sample corpus, where none is named the one that the page opens with in ``language``; read once."""
+        from ..data.samples import first_sample, sample
 
-        found = next(item for item in samples() if item.kind == "corpus" and sample_id in (None, item.id))
+        found = first_sample(language, CORPUS) if sample_id is None else sample(sample_id)
+        if found is None:
+            raise StudioError("there is no sample corpus", "install the program again")
         if found.id not in self._samples:
             self._samples[found.id] = replace(self.choose(found.path, name=found.title), id=f"{SAMPLE}{found.id}")
         return self._samples[found.id]
+
+    def bring(self, key: str | None, model: str | None, kept: Any, brought: Brought | None) -> tuple[str | None, Any]:
+        """Return the key of a corpus that was just chosen, and an update of the model's chooser to one that fits its language.
+
+        Args:
+            model: that in the chooser; kept: the one that the visitor chose, if any; brought: other texts of theirs.
+        """
+        if key is None or kept or model not in (None, *self._usual_models()):
+            return key, gr.skip()
+        fitting = self.usual_model(self.corpora.get(key).corpus, brought)
+        return key, gr.skip() if fitting == model else gr.update(value=fitting)
+
+    def usual_model(self, corpus: Corpus, brought: Brought | None = None) -> str:
+        """Return the model that is selected for a visitor who has chosen none."""
+        return self.studio.read.usual_model(Counter({brought.language: 1}) if brought else corpus.languages)
+
+    def fit_model(self, model: str | None, kept: Any, name: str, found: Counter[str]) -> tuple[str, Any, Any]:
+        """Return the model for texts outside the corpus, and what its chooser and ``brought`` become.
+
+        Where they are mostly not English, a model that nobody chose makes way; where they are English, it stays: the corpus decides.
+
+        Args:
+            model, kept: as :meth:`bring`.
+            name: of their file.
+            found: how many texts are in each language.
+        """
+        from ..data.language import mostly_foreign
+
+        model = model or self.studio.settings.default_model
+        code = mostly_foreign(found)
+        if not code:
+            return model, gr.skip(), gr.skip()
+        chosen = kept or model not in self._usual_models()
+        fitting = model if chosen else self.studio.read.usual_model(found)
+        return fitting, gr.skip() if fitting == model else gr.update(value=fitting), Brought(name, code)
+
+    def _usual_models(self) -> tuple[str, str]:
+        """Return the models that may be selected for a visitor who has chosen none."""
+        return self.studio.settings.default_model, self.studio.settings.multilingual
 
     def corpus_choices(self, owner: Any) -> list[tuple[str, str]]:
         """What the corpus chooser offers: (title, id) of the visitor's files, those used last first, and of the samples."""

@@ -72,7 +72,7 @@ _NAMES |= {"q": "query", "from": "before", "to": "after"}
 
 
 def go(
-    page: Page, titles: Mapping[str, str], owner: Any, now: tuple[str | None, str | None], sent: Any
+    page: Page, titles: Mapping[str, str], owner: Any, now: tuple[str | None, str | None], sent: Any, kept: Any = "", brought: Any = None
 ) -> tuple[Any, Any, Any, Any, Value, Place]:
     """Updates of the tabs, the model, the corpus and its chooser, what is here then, and the place, for an address.
 
@@ -80,6 +80,7 @@ def go(
         titles: of the tabs, by the word of an address.
         now: the key of the corpus and the model as they are.
         sent: what the browser says that the address holds.
+        kept: the model that the visitor chose, if any; brought: texts of theirs outside the corpus.
 
     What a link names and is not at hand (any more) is told, and the rest is gone to all the same.
     """
@@ -88,9 +89,16 @@ def go(
     missing: list[str] = []
     model, named = gr.skip(), gr.skip()
     found, corpus_key = False, None
-    wanted = place.model or (page.studio.settings.default_model if place.whole else "")
-    named_models = [name for name in dict.fromkeys((wanted, place.before, place.after)) if name]
-    if named_models:
+    corpus = place.corpus or (page.sample_corpus().id if place.whole else "")
+    if corpus:
+        try:
+            corpus_key = page.open_corpus(owner, corpus)
+            named = gr.update(choices=[*page.corpus_choices(owner), _OWN], value=corpus)
+        except StudioError as error:
+            missing.append(f"{error.message[:1].upper()}{error.message[1:]}.")
+    wanted = place.model or _usual(page, now[0] if corpus_key is None else corpus_key, now[1], kept, brought, place.whole)
+    named_models = [name for name in dict.fromkeys((place.model, place.before, place.after)) if name]
+    if named_models or wanted:
         choices = page.model_choices(owner)
         gone = [name for name in named_models if name not in {known for _, known in choices}]
         if wanted and wanted not in gone:
@@ -100,29 +108,42 @@ def go(
         elif gone:
             names = ", ".join(repr(name[:80]) for name in gone)
             missing.append(f"The models {names} are not at hand here.")
-    corpus = place.corpus or (page.sample_corpus().id if place.whole else "")
-    if corpus:
-        try:
-            corpus_key = page.open_corpus(owner, corpus)
-            named = gr.update(choices=[*page.corpus_choices(owner), _OWN], value=corpus)
-        except StudioError as error:
-            missing.append(f"{error.message[:1].upper()}{error.message[1:]}.")
     if missing:
         gr.Warning(" ".join(missing), duration=10, title="Not all of this address is here")
-    arrived = here(page, now[0] if corpus_key is None else corpus_key, wanted if found else now[1]) | {"visit": place.visit}
+    arrived = here(page, now[0] if corpus_key is None else corpus_key, wanted if found else now[1], kept) | {"visit": place.visit}
     return tab, model, gr.skip() if corpus_key is None else corpus_key, named, arrived, place
 
 
-def here(page: Page, key: str | None, model: str | None) -> Value:
-    """What the header's choosers stand at, for the address and for results that were made with others."""
+def _usual(page: Page, key: str | None, model: str | None, kept: Any, brought: Any, whole: bool) -> str:
+    """Return the model of an address that names none; empty where it leaves the model as it is.
+
+    Args:
+        key: of the corpus that it leads to.
+        whole: see :class:`Place`.
+    """
+    default = page.studio.settings.default_model
+    if kept:
+        return default if whole else ""
+    chosen = page.sample_corpus() if key is None or key not in page.corpora else page.corpora.get(key)
+    fitting = page.usual_model(chosen.corpus, brought)
+    return fitting if whole or (model in (default, page.studio.settings.multilingual) and model != fitting) else ""
+
+
+def here(page: Page, key: str | None, model: str | None, kept: Any = "") -> Value:
+    """What the header's choosers stand at, for the address and for results that were made with others.
+
+    Args:
+        kept: the model that the visitor chose, if any. The address names a model only if it is not the one that is there by itself.
+    """
     chosen = page.sample_corpus() if key is None or key not in page.corpora else page.corpora.get(key)
     first = page.sample_corpus().id
+    usual = page.studio.settings.default_model if kept else page.usual_model(chosen.corpus)
     return {
         "model": model or "",
         "corpus": chosen.corpus.digest,
         "corpus_name": chosen.corpus.name,
         "address": {
-            "model": "" if model == page.studio.settings.default_model else model or "",
+            "model": "" if model == usual else model or "",
             "corpus": "" if chosen.id == first else chosen.id,
         },
     }
@@ -204,16 +225,21 @@ def listen(page: Page, titles: Mapping[str, str], named: Any) -> None:
         named: the event after which the visitor has a name.
     """
     address = view("place", elem_id="place")
+    models = [page.model, page.kept_model, page.brought]
 
-    def on_go(owner: Any, key: str | None, model: str, event: gr.SelectData) -> Any:
-        return go(page, titles, owner, (key, model), event.index)
+    def on_go(owner: Any, key: str | None, model: str, kept: Any, brought: Any, event: gr.SelectData) -> Any:
+        return go(page, titles, owner, (key, model), event.index, kept, brought)
+
+    def on_choose(owner: Any, corpus_id: str, key: str | None, *models: Any) -> Any:
+        chosen, shown = choose(page, owner, corpus_id, key)
+        return *(page.bring(chosen, *models) if isinstance(chosen, str) else (chosen, gr.skip())), shown
 
     arrive = {"outputs": [page.tabs, page.model, page.corpus, page.corpus_name, address, page.arrived], **_QUIET}
-    address.select(guarded(on_go), [page.owner, page.corpus, page.model], trigger_mode="multiple", **arrive)
+    address.select(guarded(on_go), [page.owner, page.corpus, *models], trigger_mode="multiple", **arrive)
     page.corpus_name.input(None, page.corpus_name, js=f"(name) => {{ if (name === '{OWN}') SB.bring(); }}")
-    there = [page.owner, page.corpus_name, page.corpus]
-    page.corpus_name.input(guarded(partial(choose, page)), there, [page.corpus, page.corpus_name], **_QUIET)
+    there = [page.owner, page.corpus_name, page.corpus, *models]
+    page.corpus_name.input(guarded(on_choose), there, [page.corpus, page.model, page.corpus_name], **_QUIET)
     for event in (page.corpus.change, page.model.change, named.then):
-        event(guarded(partial(here, page)), [page.corpus, page.model], address, **_QUIET)
+        event(guarded(partial(here, page)), [page.corpus, page.model, page.kept_model], address, **_QUIET)
     for event in (page.corpus.change, named.then):
         event(guarded(partial(chooser, page)), [page.owner, page.corpus], page.corpus_name, **_QUIET)

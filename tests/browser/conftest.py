@@ -18,7 +18,7 @@ from waiting import wait_until
 from .chromium import FLAGS, find_chromium
 from .pages import App
 from .serve import serve
-from .tiny import MODEL_NAME, write_package
+from .tiny import MODEL_NAME, MULTILINGUAL_NAME, write_package
 
 _WAIT = 90_000  # milliseconds for anything to appear; a busy machine is slow, a broken page never shows it
 _START = 120  # seconds
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an app with a fresh home and a small random model as its default; one for each worker.
+    """The address of an app with a fresh home and two small random models as its usual ones; one for each worker.
 
     It ends with the last browser test (which come before all others), since an app takes processor time even while nobody uses it.
     """
@@ -51,6 +51,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "SBERT_STUDIO_HOME": str(home / "data"),
         "SBERT_STUDIO_DEVICE": "cpu",
         "SBERT_STUDIO_MODEL": MODEL_NAME,
+        "SBERT_STUDIO_MULTILINGUAL_MODEL": MULTILINGUAL_NAME,
         "SBERT_STUDIO_POLL_SECONDS": _POLL,
     }
     url = f"http://127.0.0.1:{port}"

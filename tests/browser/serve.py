@@ -1,6 +1,6 @@
 """The app of the browser tests: the real one, with two additions.
 
-The random model in the folder PACKAGES is one of the bundled models, under its own name. And a search for "hold FILE" waits until FILE
+The random models in the folder PACKAGES are bundled models, under their own names. And a search for "hold FILE" waits until FILE
 exists, so that a test has a search under way for as long as it wants, on a machine of any speed.
 """
 
@@ -19,7 +19,7 @@ from sbert_studio.data.progress import checkpoint
 from sbert_studio.encoders.storage.bundled import BUNDLED, Bundled
 from sbert_studio.studio.exploring import Exploring
 
-from .tiny import MODEL_NAME, PACKAGE
+from .tiny import MODEL_NAME, MULTILINGUAL_NAME, PACKAGE
 
 HOLD = "hold "
 BEGUN = ".begun"  # added to the name of the file that tells the test that its search is under way
@@ -41,18 +41,20 @@ def hold_searches() -> None:
     Exploring.search = hold  # type: ignore[method-assign]
 
 
-def bundle_the_small_model(packages: str) -> None:
-    """List the model that :func:`~tests.browser.tiny.write_package` wrote first among the bundled ones."""
+def bundle_the_small_models(packages: str) -> None:
+    """List the models that :func:`~tests.browser.tiny.write_package` wrote among the bundled ones, the usual one first."""
     sys.path.insert(0, packages)
-    weights = Path(packages) / PACKAGE / MODEL_NAME / "model.safetensors"
+    small = {}
+    for name in (MODEL_NAME, MULTILINGUAL_NAME):
+        weights = Path(packages) / PACKAGE / name / "model.safetensors"
+        small[name] = Bundled(PACKAGE, name, hashlib.sha256(weights.read_bytes()).hexdigest(), f"tests/{name}")
     others = dict(BUNDLED)
     BUNDLED.clear()
-    BUNDLED[MODEL_NAME] = Bundled(PACKAGE, MODEL_NAME, hashlib.sha256(weights.read_bytes()).hexdigest(), f"tests/{MODEL_NAME}")
-    BUNDLED.update(others)
+    BUNDLED.update({MODEL_NAME: small[MODEL_NAME], **others, MULTILINGUAL_NAME: small[MULTILINGUAL_NAME]})
 
 
 def serve(packages: str, port: int) -> None:
     """Run ``sbert-studio app`` until a signal ends it."""
-    bundle_the_small_model(packages)
+    bundle_the_small_models(packages)
     hold_searches()
     main(["app", "--port", str(port)])

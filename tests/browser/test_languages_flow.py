@@ -26,7 +26,7 @@ ENGLISH = r"""() => {
 }"""
 # Names stay as they are in every language.
 NAMES = re.compile(
-    r"SBERT Studio|tiny-minilm|all-MiniLM-L6-v2|glove-6B-50d|Hugging Face( Hub)?|poly-encoder|universal-sentence-encoder"
+    r"SBERT Studio|tiny-minilm|tiny-multilingual|all-MiniLM-L6-v2|glove-6B-50d|Hugging Face( Hub)?|poly-encoder|universal-sentence-encoder"
     r"|paraphrase-multilingual-MiniLM-L12-v2|"
     + "|".join(MODEL_NAMES)
     + r"|scored_pairs|[\w -]+\.csv|^(编辑|移除)：.*|Support requests|STS Benchmark|SemEval STS|skip-gram|n-gram|/\S+|sts12|stsb"

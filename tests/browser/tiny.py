@@ -1,23 +1,25 @@
-"""The small model of the browser tests: fast, with the real tokenizer, so that texts that share words are similar."""
+"""The small models of the browser tests: fast, with the real tokenizer, so that texts that share words are similar."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 MODEL_NAME = "tiny-minilm"
+MULTILINGUAL_NAME = "tiny-multilingual"
 PACKAGE = "small_model_of_the_browser_tests"
 
 
 def write_package(packages: Path) -> Path:
-    """Write a Python package with the model into a folder, as bundled models come, and return the folder."""
+    """Write a Python package with the models into a folder, as bundled models come, and return the folder."""
     folder = packages / PACKAGE
     folder.mkdir(parents=True)
     (folder / "__init__.py").touch()
     write_model(folder / MODEL_NAME)
+    write_model(folder / MULTILINGUAL_NAME, seed=1)
     return packages
 
 
-def write_model(folder: Path) -> None:
+def write_model(folder: Path, seed: int = 0) -> None:
     """Write a random three-layer BERT of 48 dimensions with the vocabulary of all-MiniLM-L6-v2."""
     import torch
     from transformers import AutoTokenizer, BertConfig, BertModel
@@ -30,7 +32,7 @@ def write_model(folder: Path) -> None:
 
     bundled = Catalog(Workspace(folder.parent.parent / "catalog"), device="cpu").resolve("all-MiniLM-L6-v2").path
     tokenizer = AutoTokenizer.from_pretrained(bundled)
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=48,
@@ -39,5 +41,5 @@ def write_model(folder: Path) -> None:
         intermediate_size=96,
         max_position_embeddings=256,
     )
-    encoder = TransformerEncoder(BertModel(config), tokenizer, EncoderConfig(max_length=256), name=MODEL_NAME, base="tiny/minilm")
+    encoder = TransformerEncoder(BertModel(config), tokenizer, EncoderConfig(max_length=256), name=folder.name, base="tiny/minilm")
     encoder.save(folder, card=model_card(encoder))

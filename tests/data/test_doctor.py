@@ -238,7 +238,10 @@ def test_a_few_rows_in_another_language_can_be_left_out_and_a_whole_file_cannot(
     assert "multilingual" in finding.message and len(finding.rows) == 36
     assert not any("language" in other.message for other in diagnose(healed(some, finding), languages=["en"]).findings)
     every = the(diagnose(pairs(sentence1=first(10), sentence2=first(10)[::-1]), languages=["en"]), "look like Chinese")
-    assert every.mend is None and "by its hub id" in every.message and "train anyway" in every.message
+    assert every.mend is None and "choose intfloat/multilingual-e5-small from the Hugging Face Hub" in every.message
+    assert "train anyway" in every.message
+    bundled = diagnose(pairs(sentence1=first(10)), languages=["en"], multilingual="multilingual-e5-small")
+    assert "choose multilingual-e5-small, which reads many languages, or train anyway" in the(bundled, "look like Chinese").message
 
 
 def test_lost_characters_and_what_the_reader_noted_are_mended_too(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.language import foreign_note, guess_language, languages_in, main_language
+from sbert_studio.data.language import foreign_note, guess_language, languages_in, main_language, mostly_foreign
+from sbert_studio.data.samples import sample
 from sbert_studio.data.tables import read_table
 
 
@@ -61,3 +62,40 @@ def test_a_language_that_the_model_does_not_know_is_said_and_nothing_else(
 ) -> None:
     found = foreign_note(languages_in(texts), known)
     assert found.startswith(said) and bool(found) == bool(said)
+
+
+def test_the_warning_names_the_bundled_model_first_and_the_hub_where_it_is_not_installed() -> None:
+    found = languages_in(["我的银行卡什么时候到"])
+    assert foreign_note(found, ("en",), at_hand="multilingual-e5-small").endswith(
+        "Choose multilingual-e5-small, which reads many languages."
+    )
+    assert "Choose intfloat/multilingual-e5-small from the Hugging Face Hub; on Linux and macOS" in foreign_note(found, ("en",))
+
+
+ENGLISH = "Where is the card that I ordered?"
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        (["我的银行卡什么时候到", "今天天气很好", ENGLISH], "zh"),
+        (["Где моя карта?", "متى تصل بطاقتي", ENGLISH], "ru"),
+        (["Ich weiß nicht, wann der Brief kommt", "PIN vergessen", "Karte gesperrt"], "de"),
+        (["我的银行卡什么时候到", ENGLISH], ""),
+        (["我的银行卡什么时候到", *["A-17"] * 9], ""),
+        ([ENGLISH] * 5, ""),
+        (["12345"], ""),
+        ([], ""),
+    ],
+)
+def test_most_texts_are_in_another_language_than_english(texts: list[str], code: str) -> None:
+    assert mostly_foreign(languages_in(texts)) == code
+    assert mostly_foreign(languages_in(texts), ("en", "zh", "ru", "ar", "de")) == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["support_requests", "questions", "scored_pairs", "triplets", "nli_pairs", "labelled_texts", "bank_messages"]
+)
+def test_english_samples_are_english(name: str) -> None:
+    table = read_table(sample(name).path)
+    assert mostly_foreign(languages_in([text for column in table.columns for text in table.column(column)])) == ""

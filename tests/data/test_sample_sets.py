@@ -17,6 +17,7 @@ COLUMNS = {
     "triplets.csv": ["anchor", "positive", "negative"],
     "nli_pairs.csv": ["premise", "hypothesis", "label"],
     "chinese_pairs.csv": ["sentence1", "sentence2", "score"],
+    "chinese_messages.csv": ["text", "topic"],
     "labelled_texts.csv": ["text", "category"],
     "bank_messages.csv": ["text", "category"],
 }
@@ -26,11 +27,12 @@ AT_LEAST = {
     "triplets.csv": 220,
     "nli_pairs.csv": 220,
     "chinese_pairs.csv": 220,
+    "chinese_messages.csv": 72,
     "labelled_texts.csv": 200,
     "bank_messages.csv": 240,
 }
 TEXT_COLUMNS = {
-    name: 1 if name in ("support_requests.csv", "labelled_texts.csv", "bank_messages.csv") else 3 if name == "triplets.csv" else 2
+    name: 3 if name == "triplets.csv" else 2 if name in ("scored_pairs.csv", "nli_pairs.csv", "chinese_pairs.csv") else 1
     for name in COLUMNS
 }
 
@@ -74,7 +76,7 @@ def test_the_question_corpus_is_plain_distinct_lines() -> None:
     assert all(line and line == line.strip() for line in lines)
 
 
-@pytest.mark.parametrize("name", [*COLUMNS, "questions.txt", "index.json", "README.md"])
+@pytest.mark.parametrize("name", [*COLUMNS, "questions.txt", "index.json", "examples.json", "README.md"])
 def test_files_are_utf8_without_bom_and_end_lines_with_lf(name: str) -> None:
     raw = (SAMPLES / name).read_bytes()
     assert not raw.startswith(b"\xef\xbb\xbf")
@@ -91,6 +93,22 @@ def test_no_cell_starts_like_a_spreadsheet_formula(name: str) -> None:
 def test_no_support_request_appears_twice() -> None:
     counts = Counter(row[0].casefold() for row in rows_of("support_requests.csv"))
     assert max(counts.values()) == 1
+
+
+def test_chinese_messages_are_distinct_and_cover_their_topics_evenly() -> None:
+    rows = rows_of("chinese_messages.csv")
+    assert len({row[0] for row in rows}) == len(rows)
+    assert set(Counter(row[1] for row in rows).values()) == {12} and len({row[1] for row in rows}) == 6
+
+
+def test_the_page_opens_with_examples_in_each_of_its_languages() -> None:
+    held = json.loads((SAMPLES / "examples.json").read_text(encoding="utf-8"))
+    assert set(held) == {"en", "zh"}
+    for language, found in held.items():
+        assert set(found) == {"first", "second", "several", "query"} and len(found["several"]) == 5
+        texts = [found["first"], found["second"], found["query"], *found["several"]]
+        assert len(set(texts)) == len(texts)
+        assert all(bool(re.search(r"[\u4e00-\u9fff]", text)) == (language == "zh") for text in texts)
 
 
 def test_support_requests_cover_many_topics_and_three_channels() -> None:
@@ -145,8 +163,9 @@ def test_labels_of_the_entailment_pairs_are_balanced() -> None:
     assert max(labels.values()) - min(labels.values()) <= 3
 
 
-def test_chinese_pairs_are_simplified_chinese_in_chinese_punctuation() -> None:
-    for text in texts_of("chinese_pairs.csv"):
+@pytest.mark.parametrize("name", ["chinese_pairs.csv", "chinese_messages.csv"])
+def test_chinese_sets_are_simplified_chinese_in_chinese_punctuation(name: str) -> None:
+    for text in texts_of(name):
         assert re.search(r"[\u4e00-\u9fff]", text)
         assert not re.search(r"[,;:!?()]", text)
         assert not set(text) & set("這個們說時來過還沒會對開問間長車東買賣錢學書電話氣點讓請與為國")
@@ -155,7 +174,7 @@ def test_chinese_pairs_are_simplified_chinese_in_chinese_punctuation() -> None:
 @pytest.mark.parametrize("name", [*COLUMNS, "questions.txt"])
 def test_no_opening_and_no_phrase_recurs_as_in_a_template(name: str) -> None:
     # Chinese is counted by characters, of which a word takes about one and a half.
-    opening, phrase = (8, 10) if name == "chinese_pairs.csv" else (5, 6)
+    opening, phrase = (8, 10) if name.startswith("chinese") else (5, 6)
     openings: Counter[tuple[str, ...]] = Counter()
     phrases: Counter[tuple[str, ...]] = Counter()
     for text in texts_of(name):

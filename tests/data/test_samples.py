@@ -12,7 +12,7 @@ from sbert_studio.data import samples as module
 from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.language import main_language
-from sbert_studio.data.samples import Sample, sample, samples
+from sbert_studio.data.samples import Sample, examples, first_sample, sample, samples
 from sbert_studio.data.splits.splitting import split
 from sbert_studio.data.tables import read_table
 from sbert_studio.errors import StudioError
@@ -42,6 +42,14 @@ def test_samples_are_found_by_id_and_an_unknown_one_is_refused() -> None:
     assert sample(known[0].id) == known[0]
     with pytest.raises(StudioError, match="no sample called"):
         sample("../../etc/passwd")
+
+
+def test_a_page_in_chinese_begins_with_samples_in_chinese_and_any_other_with_the_first() -> None:
+    known = {kind: first_sample("zh", kind) for kind in ("corpus", "scored_pairs", "triplets")}
+    assert [found and found.id for found in known.values()] == ["chinese_messages", "chinese_pairs", "triplets"]
+    assert [found and found.id for found in (first_sample("en", "corpus"), first_sample("fr", "corpus"))] == ["support_requests"] * 2
+    assert first_sample("zh", "no such kind") is None
+    assert main_language([examples("zh").first, examples("zh").query]).code == "zh" and examples("fr") == examples("en")
 
 
 def test_a_list_of_samples_never_points_out_of_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

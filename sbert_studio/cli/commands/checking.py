@@ -13,6 +13,7 @@ from ...errors import StudioError, describe_rows
 from ...workspace import require_room
 from ..answers import Answer, Json, progress
 from ..columns import asked, asks
+from ..models import model_for
 from ..studio import open_studio
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ CheckModel = Annotated[
     typer.Option(
         "--model",
         help="The model that is to be tuned, whose similarity is looked at; none: names and values only.",
-        show_default="all-MiniLM-L6-v2",
+        show_default="all-MiniLM-L6-v2; multilingual-e5-small for texts that are mostly not English",
     ),
 ]
 
@@ -60,6 +61,7 @@ def check(
     with open_studio() as studio:
         with progress("reading", "bytes") as show:
             table = studio.read.table(file, progress=show, asked=said)
+        model = model_for(studio, model, table)
         if mend:
             table, said, mended = studio.read.fix_all(table, dev=dev, asked=said, model=model)
         if convert:
@@ -71,7 +73,7 @@ def check(
                 table.to_parquet(out)
             else:
                 table.to_csv(out, guarded=False)
-    data: dict[str, Any] = found.to_json()
+    data: dict[str, Any] = {**found.to_json(), "model": model}
     lines = [f"mended: {finding.message}" for finding in mended]
     if mend:
         data["mended"] = [finding.message for finding in mended]

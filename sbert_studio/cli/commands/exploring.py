@@ -11,6 +11,7 @@ from ...errors import StudioError
 from ...scale.job import ROWS
 from ...workspace import require_room
 from ..answers import Answer, Column, Json, Model, number, one_line, progress, progress_in_turn, say, tell
+from ..models import model_for
 from ..sharded import (
     Address,
     Engine,
@@ -50,15 +51,20 @@ def similarity(
                 raise StudioError("two texts are needed", 'write sbert-studio similarity "one text" "another", or give --pairs FILE')
             if out is not None:
                 raise StudioError("--out goes with --pairs", "leave it out, or give a file of pairs")
+            model = model_for(studio, model, [a, b])
             found = studio.explore.similarity(a, b, model)
             tell(None, "", found.notes)
-            return Answer(found.to_json(), [[name, value] for name, value in found.to_json().items() if name != "notes"])
+            return Answer(
+                {**found.to_json(), "model": model}, [[name, value] for name, value in found.to_json().items() if name != "notes"]
+            )
         if a is not None:
             raise StudioError("both texts and --pairs were given", "give the one or the other")
         if out is not None:
             require_room(out, pairs)
+        table = studio.read.table(pairs)
+        model = model_for(studio, model, table)
         with progress("encoding") as show:
-            scores = studio.explore.similarity_pairs(pairs, model, show)
+            scores = studio.explore.similarity_pairs(table, model, show)
     if out is not None:
         scores.to_csv(out)
     tell(scores.account, "compared", scores.notes)
@@ -66,7 +72,7 @@ def similarity(
     more = [f"… and {len(scores.rows) - 20:,} rows more" + ("" if out else "; --out FILE writes them all")] if len(scores.rows) > 20 else []
     more += [scores.agreement.in_words()] if scores.agreement else []
     written = [f"written to {out}"] if out else []
-    return Answer(scores.to_json(), [["row", "cosine", *scores.columns], *rows, *more, *written])
+    return Answer({**scores.to_json(), "model": model}, [["row", "cosine", *scores.columns], *rows, *more, *written])
 
 
 def encode(
@@ -106,6 +112,7 @@ def encode(
     with open_studio() as studio:
         texts = studio.read.texts(file, column)
         require_room(out, file)
+        model = model_for(studio, model, texts.texts)
         with progress("encoding", "rows") as show:
             found = studio.explore.encode_to(texts, out, model, precision, show, say, role=role)
     from ...data.findings import count
@@ -118,7 +125,7 @@ def encode(
         words.append(f"precision {found.precision}: {found.why}")
     if found.account.left_out:
         words.append(f"{count(found.account.left_out, 'row')} without text {'are' if found.account.left_out > 1 else 'is'} NaN there")
-    return Answer(found.to_json(), words)
+    return Answer({**found.to_json(), "model": model}, words)
 
 
 def _role(prompt: str | None) -> Role:
@@ -167,12 +174,14 @@ def search(
         return Answer(near.to_json(), [[f"{hit.score:.4f}", hit.fields["id"], one_line(hit.text)] for hit in near.hits])
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
+        if mode != "lexical":
+            model = model_for(studio, model, corpus)
         with progress("encoding") as show:
             again: bool | str = reranker or rerank
             found = studio.explore.search(corpus, query, k, mode, rerank=again, model=model, progress=show, settings=settings)  # type: ignore[arg-type]
     tell(found.account, "searched", found.notes)
     hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
-    return Answer(found.to_json(), hits or ["nothing was found"])
+    return Answer({**found.to_json(), "model": model}, hits or ["nothing was found"])
 
 
 def mine(
@@ -204,13 +213,14 @@ def mine(
     require_alone(address, workers, threads=threads)
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
+        model = model_for(studio, model, corpus)
         with progress_in_turn(("encoding", "texts"), ("comparing", "pairs")) as (show, comparing):
             found = studio.explore.mine(corpus, k, model, show, comparing=comparing, exact=exact)
     tell(found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:
         lines += [f"{pair.score:.4f}  rows {pair.line_a} and {pair.line_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
-    return Answer(found.to_json(), lines)
+    return Answer({**found.to_json(), "model": model}, lines)
 
 
 def map(
@@ -233,12 +243,13 @@ def map(
     with open_studio() as studio:
         corpus = studio.read.corpus(file, column)
         require_room(out, file)
+        model = model_for(studio, model, corpus)
         with progress("drawing", "steps") as show:
             view = studio.explore.map(corpus, params, grouping, model, show)
     map_html(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
     tell(view.account, "drawn", view.notes)
     found = [[number(cluster.size), cluster.label] for cluster in view.clusters]
-    return Answer(view.to_json(), [*found, f"written to {out}"])
+    return Answer({**view.to_json(), "model": model}, [*found, f"written to {out}"])
 
 
 def _cluster_params(clusters: str, seed: int | None) -> ClusterParams:

@@ -15,11 +15,13 @@ from ...training.loop.throughput import rate_in_words
 from ..answers import Answer, Json, Model, duration, say
 from ..columns import asks
 from ..following import Follower, stopping_politely
+from ..models import say_model
 from ..studio import open_studio
 from .checking import Dev
 
 if TYPE_CHECKING:
     from ...data.choices.column_choices import ColumnChoices
+    from ...runs.records.record import Run
     from ...studio.results import Forecast
 
 
@@ -68,7 +70,13 @@ def train(
         with open_studio() as studio:
             return _planned(studio.tune.estimate(request))
     with open_studio() as studio, Follower() as follower, stopping_politely() as should_stop:
-        told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": lambda run: say(f"run {run.id} ({run.name})")}
+
+        def began(run: Run) -> None:
+            say(f"run {run.id} ({run.name})")
+            if model is None and resume is None:
+                say_model(studio, run.model)
+
+        told: Any = {"out": out, "emit": follower.emit, "should_stop": should_stop, "began": began}
         run = studio.tune.train(request, **told) if resume is None else studio.tune.go_on(resume, request, **told)
         if not is_main():
             return None
@@ -79,6 +87,7 @@ def train(
         "run": run.id,
         "status": run.status,
         "model": tuned,
+        "base": run.model,
         "steps": run.step,
         "seconds": run.seconds,
         "pairs_per_second": run.pairs_per_second,

@@ -128,6 +128,7 @@ def diagnose(
     max_tokens: int | None = None,
     *,
     languages: Sequence[str] | None = None,
+    multilingual: str = "",
     similar: Similar | None = None,
     progress: Progress | None = None,
 ) -> Diagnosis:
@@ -141,6 +142,7 @@ def diagnose(
         max_tokens: the most tokens that the model reads.
         similar: the cosines of a model, where the columns' parts are to be found out; None: without a model.
         languages: ISO 639-1 codes of the model's languages, such as ``("en",)``; None: unknown, nothing is said.
+        multilingual: the model that a finding about the language proposes; empty where none is at hand.
         progress: told how many rows' worth of the checks is done, and the number of rows.
 
     Raises:
@@ -153,7 +155,8 @@ def diagnose(
     roles = reading.roles
     examples, left_out = build_examples(table, roles)
     held_out, dev_findings, held_account = _held_out(dev, roles, examples, similar)
-    patient = CheckContext(table, roles, examples, held_out, tokenize, max_tokens, tuple(languages) if languages else None)
+    known = tuple(languages) if languages else None
+    patient = CheckContext(table, roles, examples, held_out, tokenize, max_tokens, known, multilingual)
     found = [*table.notes, *left_out, *dev_findings, *([Finding("info", reading.known)] if reading.known else [])]
     if progress is not None:
         progress(0, len(table))

@@ -121,7 +121,12 @@ class Judging(Part):
         found = self.catalog.load_either(model)
         unknown = unknown_notes(found.coverage(texts), len(texts))
         by = similarity_note(found.similarity_name) if isinstance(found, Encoder) else ()
-        return [*by, *foreign_notes(self.catalog, model, languages_in(texts)), *unknown, *self._learned(model, table)]
+        return [
+            *by,
+            *foreign_notes(self.catalog, model, languages_in(texts), at_hand=self.multilingual),
+            *unknown,
+            *self._learned(model, table),
+        ]
 
     def _roles_to_judge_by(
         self, table: Table, task: str, asked: ColumnChoices | None, evidence: Callable[[], Similar]

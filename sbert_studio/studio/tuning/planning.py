@@ -66,21 +66,23 @@ class Planning(Part):
             named = ", ".join([*chosen_first, *asked_first])
             raise StudioError(f"there is no first stage to set {named} of", "name the file of the first stage")
         asked = _said(request.choices)
-        model = request.model or self.settings.default_model
-        if request.data is None:
+        given = request.data
+        if given is None:
             raise StudioError("there is no file to train on", "name a file, or a run to resume")
         if table is None:
-            table = self._read_again(request.data, asked, None if before is None else before.data, reading)
+            table = self._read_again(given, asked, None if before is None else before.data, reading)
+        model, chosen = self._model(request, table)
+        request = replace(request, model=model) if chosen else request
         judged = None if request.dev is None else self._read_again(request.dev, asked, None if before is None else before.dev, reading)
         diagnosis = before.diagnosis if before is not None and self._same_rows(before, table, judged, asked, model, own) else None
         diagnosis = diagnosis or self.read.diagnosed(table, asked, judged, model, own.get("objective"), checking)
-        data = _source(request.data, table, asked, diagnosis)
+        data = _source(given, table, asked, diagnosis)
         dev, held, account = None, diagnosis.held_out, diagnosis.held_account
         if request.dev is not None and judged is not None and held is not None and account is not None:
             dev = replace(_source(request.dev, judged, asked, diagnosis), examples=held, account=account)
         advice = self._advise(diagnosis.examples, model, own)
         own_settings = self._model_in_words(diagnosis.roles, model, advice.spec)
-        spec, reasons = advice.spec, (*_columns_in_words(diagnosis.roles), *own_settings, *advice.reasons)
+        spec, reasons = advice.spec, (*_columns_in_words(diagnosis.roles), *chosen, *own_settings, *advice.reasons)
         first = earlier = None
         if request.first is not None:
             first, earlier = self._first_stage(request.first, asked_first, chosen_first, model, before, reading)
@@ -89,6 +91,20 @@ class Planning(Part):
             spec = spec.replace(first=stage.spec.to_json())
             reasons = (*(f"First stage: {reason}" for reason in stage.reasons), *reasons)
         return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons)
+
+    def _model(self, request: TrainRequest, table: Table) -> tuple[str, tuple[str, ...]]:
+        """Return the model to start from, and why where the language of the texts decided."""
+        from ...data.language import NAMES, mostly_foreign
+
+        default = self.settings.default_model
+        if request.model:
+            return request.model, ()
+        found = self.read.languages(table)
+        model = self.usual_model(found)
+        if model == default:
+            return model, ()
+        language = NAMES[mostly_foreign(found)]
+        return model, (f"Model {model}: most texts look like {language}, which {default} was not trained on.",)
 
     def estimate(self, plan: TrainPlan | TrainRequest) -> Forecast:
         """What a run would take, by a rehearsal of a few seconds; nothing is trained and nothing kept.
@@ -198,7 +214,9 @@ class Planning(Part):
             encoder = self.catalog.load_within(model) if overrides.get("architecture") == "poly" else self.catalog.load(model)
             sample = [text for column in examples.texts for text in column[:_SAMPLE]]
             info, lengths = encoder.describe(), None if encoder.tokens is None else encoder.tokens.counts(sample)
-        advice = advise(examples, info=info, device=str(self.catalog.device), lengths=lengths, overrides=chosen)
+        advice = advise(
+            examples, info=info, device=str(self.catalog.device), lengths=lengths, overrides=chosen, multilingual=self.multilingual
+        )
         # The objective's own settings are checked here as well, before a run is made of them.
         given = advice.spec.objective_params
         checked = asdict(parse_params(objectives_of(advice.spec.architecture)[advice.spec.objective].Params, given))

@@ -38,6 +38,7 @@ class Similarity(TypedDict):
     similarity_fn_name: NotRequired[Annotated[str, "how the model compares, where that is not the cosine: dot, euclidean or manhattan"]]
     score: NotRequired[Annotated[float, "the number by which it does, larger is closer: distances are negative"]]
     notes: NotRequired[Annotated[list[str], "where the model hardly reads the texts"]]
+    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
 
 
 class Hit(TypedDict):
@@ -58,6 +59,7 @@ class Search(TypedDict):
     recall: Annotated[float, "the share of the nearest by meaning that such a search finds, measured on the corpus; 1 where it is exact"]
     account: Account
     notes: list[str]
+    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
 
 
 class Pair(TypedDict):
@@ -79,6 +81,7 @@ class Mined(TypedDict):
     recall: Annotated[float, "the share of the closest pairs that such a comparison finds, measured on the corpus; 1 where it is exact"]
     account: Account
     notes: list[str]
+    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
 
 
 class Cluster(TypedDict):
@@ -97,6 +100,7 @@ class Map(TypedDict):
     clusters: Annotated[list[Cluster], "the largest first"]
     account: Account
     notes: list[str]
+    model: Annotated[str, "that was used: the one asked for, or the default for the language of the texts"]
     ids: Annotated[list[int], "the cluster of each text"]
     coordinates: Annotated[list[list[float]], "(texts, dimensions)"]
 

@@ -20,13 +20,16 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
     Args:
         a: the first text.
         b: the second text.
-        model: a bundled model's name, a run's id or a hub id; empty for the default.
+        model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
 
     Returns:
         cosine and dot product (larger is closer), Euclidean and Manhattan distance (smaller is closer); notes where the
-        model was not trained on the language of the texts.
+        model was not trained on the language of the texts; the model that was used.
     """
-    return studio.explore.similarity(a, b, model or None).to_json()
+    from ...data.language import languages_in
+
+    model = model or studio.read.usual_model(languages_in([a, b]))
+    return {**studio.explore.similarity(a, b, model).to_json(), "model": model}
 
 
 def search(studio: Studio, file: str, query: str, k: float, mode: str, model: str, column: str) -> dict[str, Any]:
@@ -37,14 +40,16 @@ def search(studio: Studio, file: str, query: str, k: float, mode: str, model: st
         query: what is looked for.
         k: how many hits.
         mode: semantic, lexical or hybrid.
-        model: a bundled model's name, a run's id or a hub id; empty for the default.
+        model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
         column: the column of texts; empty to find it.
 
     Returns:
         hits, best first, each with row, text, score and the row's other columns; the milliseconds that the search took; account: what
-        became of every row of the file (read, used, held_out, left_out, reasons with row numbers); and notes.
+        became of every row of the file (read, used, held_out, left_out, reasons with row numbers); notes; and the model that was used.
     """
-    return studio.explore.search(studio.read.known_corpus(sent(file), column or None), query, int(k), mode, model=model or None).to_json()  # type: ignore[arg-type]
+    corpus = studio.read.known_corpus(sent(file), column or None)
+    model = model or studio.read.usual_model(corpus.languages)
+    return {**studio.explore.search(corpus, query, int(k), mode, model=model).to_json(), "model": model}  # type: ignore[arg-type]
 
 
 def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict[str, Any]:
@@ -53,14 +58,16 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> dict
     Args:
         file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
         top: how many pairs.
-        model: a bundled model's name, a run's id or a hub id; empty for the default.
+        model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
         column: the column of texts; empty to find it.
 
     Returns:
-        pairs, closest first, each with both texts, both rows and the cosine; the seconds that the comparison took; account and
-        notes as /search.
+        pairs, closest first, each with both texts, both rows and the cosine; the seconds that the comparison took; account,
+        notes and model as /search.
     """
-    return studio.explore.mine(studio.read.known_corpus(sent(file), column or None), int(top), model or None).to_json()
+    corpus = studio.read.known_corpus(sent(file), column or None)
+    model = model or studio.read.usual_model(corpus.languages)
+    return {**studio.explore.mine(corpus, int(top), model).to_json(), "model": model}
 
 
 def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> dict[str, Any]:
@@ -70,12 +77,12 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
         file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
         clusters: auto, or how many there should be.
         dimensions: 2 or 3.
-        model: a bundled model's name, a run's id or a hub id; empty for the default.
+        model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
         column: the column of texts; empty to find it.
 
     Returns:
-        points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account and notes
-        as /search.
+        points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account, notes
+        and model as /search.
     """
     from ...explore.groups.clustering import ClusterParams
     from ...explore.maps.projection import ProjectionParams
@@ -86,7 +93,7 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
     params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
-    drawn = studio.explore.map(
-        studio.read.known_corpus(sent(file), column or None), ProjectionParams(dimensions=int(dimensions), seed=12), params, model or None
-    )
-    return {**drawn.to_json(), "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
+    corpus = studio.read.known_corpus(sent(file), column or None)
+    model = model or studio.read.usual_model(corpus.languages)
+    drawn = studio.explore.map(corpus, ProjectionParams(dimensions=int(dimensions), seed=12), params, model)
+    return {**drawn.to_json(), "model": model, "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}

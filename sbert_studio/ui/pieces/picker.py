@@ -51,7 +51,10 @@ def sample_buttons(chosen: list[Sample], elem_id: str, label: str = "Or try one 
     with gr.Column(elem_classes=["sb-tight"]):
         caption(label)
         with gr.Row(elem_classes=["sb-samples"]):
-            return [gr.Button(item.title, size="sm", elem_id=f"{elem_id}-{item.id}") for item in chosen]
+            # On a page in their language they come first.
+            return [
+                gr.Button(item.title, size="sm", elem_id=f"{elem_id}-{item.id}", elem_classes=[f"sb-in-{item.language}"]) for item in chosen
+            ]
 
 
 def samples_of(*kinds: str) -> list[Sample]:
@@ -83,7 +86,7 @@ def take_column(page: Page, key: str | None, column: str, owner: Any = None) -> 
     return page.other_column(owner, chosen, column)
 
 
-def forget(page: Page, key: str | None, owner: Any) -> str:
+def forget(page: Page, key: str | None, owner: Any, language: str = "en") -> str:
     """Delete the visitor's file that is kept here; the key of the first sample, which takes its place.
 
     Raises:
@@ -94,7 +97,7 @@ def forget(page: Page, key: str | None, owner: Any) -> str:
     if key is not None:
         page.corpora.remove(key)
     gr.Info("Your file is deleted here.", duration=6, title=html.escape(chosen.corpus.name))
-    return page.corpora.put(page.sample_corpus())
+    return page.corpora.put(page.sample_corpus(language=language))
 
 
 def is_kept(page: Page, key: str | None) -> Any:
@@ -132,19 +135,27 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
     summary = view("facts", elem_id=f"{elem_id}-summary")
     away = gr.Button("Delete this file here", size="sm", visible=False, elem_id=f"{elem_id}-forget")
 
-    def on_file(path: str | None, owner: Any, progress: Any = PROGRESS) -> str | None:
-        return take_file(page, path, owner, progress)
+    # A corpus in another language brings a model along, before anything is asked of both.
+    models, both = [page.model, page.kept_model, page.brought], [page.corpus, page.model]
 
-    events = [long_work(file.upload, elem_id, on_file, [file, page.owner], page.corpus, stop=True)]
+    def on_file(path: str | None, owner: Any, model: str, kept: Any, brought: Any, progress: Any = PROGRESS) -> Any:
+        return page.bring(take_file(page, path, owner, progress), model, kept, brought)
+
+    def on_sample(sample_id: str, owner: Any, *models: Any) -> Any:
+        return page.bring(take_sample(page, sample_id, owner), *models)
+
+    def on_column(key: str | None, column: str, owner: Any, *models: Any) -> Any:
+        return page.bring(take_column(page, key, column, owner), *models)
+
+    def on_forget(key: str | None, owner: Any, language: str, *models: Any) -> Any:
+        return page.bring(forget(page, key, owner, language), *models)
+
+    events = [long_work(file.upload, elem_id, on_file, [file, page.owner, *models], both, stop=True)]
     for item, button in zip(samples, buttons, strict=True):
-        events.append(
-            button.click(guarded(partial(take_sample, page, item.id), stop=True), page.owner, page.corpus, api_visibility="private")
-        )
-    events.append(
-        column.input(
-            guarded(partial(take_column, page), stop=True), [page.corpus, column, page.owner], page.corpus, api_visibility="private"
-        )
-    )
+        taken = guarded(partial(on_sample, item.id), stop=True)
+        events.append(button.click(taken, [page.owner, *models], both, api_visibility="private"))
+    there = [page.corpus, column, page.owner, *models]
+    events.append(column.input(guarded(on_column, stop=True), there, both, api_visibility="private"))
     for event in (page.corpus.change, page.model.change):
         event(
             guarded(partial(describe, page)),
@@ -153,6 +164,6 @@ def corpus_picker(page: Page, elem_id: str) -> Picked:
             api_visibility="private",
             show_progress="hidden",
         )
-    away.click(guarded(partial(forget, page)), [page.corpus, page.owner], page.corpus, api_visibility="private")
+    away.click(guarded(on_forget), [page.corpus, page.owner, page.language, *models], both, api_visibility="private")
     page.corpus.change(guarded(partial(is_kept, page)), page.corpus, away, api_visibility="private", show_progress="hidden")
     return Picked(tuple(events), file)

@@ -9,6 +9,7 @@ import gradio as gr
 
 from ...encoders.prompts import SearchSettings
 from .. import places
+from ..opening import box
 from ..page import Page, is_ours
 from ..panels.basket.gather import SAID
 from ..panels.clearing.panel import NEAR
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 TITLE = "Search"
 ORDER = 2
-_QUERY = "I still have not got my money back"
 _MODES = [("By meaning", "semantic"), ("By words", "lexical"), ("Both", "hybrid")]
 _NOT_AGAIN = ("Not again", "")
 _ALONE = ("None", "")
@@ -155,7 +155,7 @@ def _advanced() -> list[Any]:
 def _search(page: Page) -> tuple[Any, list[Any], list[Any], Callable[[Any], None]]:
     """The handler of a search, its inputs and outputs, and what has an event's search stand in the address."""
     with gr.Column(elem_classes=["sb-panel"]):
-        query = gr.Textbox(_QUERY, label="What are you looking for?", elem_id="search-query", lines=1)
+        query = box(page, "query", label="What are you looking for?", elem_id="search-query", lines=1)
         with gr.Row():
             mode = gr.Radio(_MODES, value="semantic", label="Search", elem_id="search-mode", scale=3, min_width=240)
             k = gr.Slider(1, 100, 10, step=1, label="Results", elem_id="search-k", scale=2, min_width=160)

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ...data.language import languages_in
 from ...errors import StudioError
 from .. import places
+from ..opening import box
 from ..page import Page
 from ..panels.basket.gather import SAID, mark
 from ..panels.basket.pairs import Pair
@@ -24,13 +26,6 @@ if TYPE_CHECKING:
 
 TITLE = "Similarity"
 ORDER = 1
-_FIRST = "How do I get my money back for a parcel that never came?"
-_SECOND = "I'd like a refund, the package was not delivered."
-_SEVERAL = """The cat sleeps on the warm windowsill.
-A kitten is napping in the sun.
-Our quarterly revenue grew by eight percent.
-Sales were up this quarter.
-How do I bake bread without yeast?"""
 
 
 def build(studio: Studio, page: Page) -> None:
@@ -88,8 +83,8 @@ def beside(page: Page, owner: Any, by: str, model: str, others: list[str]) -> An
 def _two(studio: Studio, page: Page) -> None:
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300):
-            a = gr.Textbox(_FIRST, label="First text", lines=3, max_lines=10, elem_id="similarity-a")
-            b = gr.Textbox(_SECOND, label="Second text", lines=3, max_lines=10, elem_id="similarity-b")
+            a = box(page, "first", label="First text", lines=3, max_lines=10, elem_id="similarity-a")
+            b = box(page, "second", label="Second text", lines=3, max_lines=10, elem_id="similarity-b")
             others = gr.Dropdown(
                 page.model_choices(None),
                 value=[],
@@ -106,8 +101,9 @@ def _two(studio: Studio, page: Page) -> None:
             hint = view("empty", {"text": "The score appears here."})
     table = view("table", elem_id="similarity-table")
 
-    def on_compare(a: str, b: str, model: str, others: list[str], key: str | None) -> Any:
-        return *two(page, a, b, model, others, key), None, (a, b)
+    def on_compare(a: str, b: str, model: str, kept: Any, others: list[str], key: str | None) -> Any:
+        fitting, *updates = page.fit_model(model, kept, "", languages_in([a, b]))
+        return *two(page, a, b, fitting, others, key), None, (a, b), *updates
 
     def on_thumb(texts: tuple[str, str] | None, owner: Any, event: gr.SelectData) -> Any:
         return gr.skip() if texts is None or event.value not in SAID else mark(page, owner, Pair(*texts, SAID[event.value], TITLE))
@@ -122,7 +118,12 @@ def _two(studio: Studio, page: Page) -> None:
     # What another tab wants compared, such as a mistake of a tuned model.
     filled = page.pair.change(guarded(on_pair, stop=True), [page.pair, page.owner, page.model, others], [a, b, others], **quiet)
     for event in (button.click, a.submit, b.submit, filled.success):
-        event(guarded(on_compare), [a, b, page.model, others, page.corpus], [gauge, words, table, hint, shown], api_visibility="private")
+        event(
+            guarded(on_compare),
+            [a, b, page.model, page.kept_model, others, page.corpus],
+            [gauge, words, table, hint, shown, page.model, page.brought],
+            api_visibility="private",
+        )
     gauge.select(guarded(on_thumb), [shown, page.owner], page.basket_changed, trigger_mode="multiple", **quiet)
     offer_models(page, others, models)
 
@@ -130,13 +131,15 @@ def _two(studio: Studio, page: Page) -> None:
 def _several(studio: Studio, page: Page) -> None:
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=2):
-            lines = gr.Textbox(_SEVERAL, label=f"2 to {MOST_TEXTS} sentences, one a line", lines=8, max_lines=24, elem_id="matrix-lines")
+            lines = box(page, "several", label=f"2 to {MOST_TEXTS} sentences, one a line", lines=8, max_lines=24, elem_id="matrix-lines")
             button = gr.Button("Compare all", variant="primary", elem_id="matrix-compare")
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=4):
             grid = view("matrix", elem_id="matrix-view")
             hint = view("empty", {"text": "A grid of scores appears here: darker is closer."})
 
-    def on_matrix(lines: str, model: str) -> tuple[Value, None]:
-        return matrix(studio, lines, model) | {"made": page.made(model, again="matrix-compare")}, None
+    def on_matrix(lines: str, model: str, kept: Any) -> tuple[Value, None, Any, Any]:
+        fitting, *updates = page.fit_model(model, kept, "", languages_in((lines or "").splitlines()))
+        return matrix(studio, lines, fitting) | {"made": page.made(fitting, again="matrix-compare")}, None, *updates
 
-    button.click(guarded(on_matrix), [lines, page.model], [grid, hint], api_visibility="private")
+    outputs = [grid, hint, page.model, page.brought]
+    button.click(guarded(on_matrix), [lines, page.model, page.kept_model], outputs, api_visibility="private")

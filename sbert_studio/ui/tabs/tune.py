@@ -37,13 +37,21 @@ _REFUSED = 100  # drafts of which it is known what was said last
 
 
 def start(
-    page: Page, key: str | None, raw: Sequence[Any], model: str | None, owner: Any, name: str, pinned: Sequence[Any] = ()
+    page: Page,
+    key: str | None,
+    raw: Sequence[Any],
+    model: str | None,
+    owner: Any,
+    name: str,
+    pinned: Sequence[Any] = (),
+    language: str = "en",
 ) -> tuple[Draft, str]:
     """Start training with the settings as the controls hold them; on the first sample, where no file was chosen.
 
     Args:
         raw: the controls' values, in the order of ``SettingsForm.inputs``.
         pinned: the values of ``PinsForm.inputs``.
+        language: of the page, and of the sample.
 
     Returns:
         the draft and the run's id.
@@ -51,18 +59,18 @@ def start(
     Raises:
         StudioError: the file cannot be trained on, or a setting is refused.
     """
-    pins, draft = pinning.typed(pinned), _chosen(page, key, raw, model)
+    pins, draft = pinning.typed(pinned), _chosen(page, key, raw, model, language)
     return draft, drafts.start(page.studio, draft, page.visitor(owner), name, pins).id
 
 
-def estimate(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> tuple[Draft, Value]:
+def estimate(page: Page, key: str | None, raw: Sequence[Any], model: str | None, language: str = "en") -> tuple[Draft, Value]:
     """What :func:`start` would take, as a ``reasons`` view, and the draft; nothing is trained."""
-    draft = _chosen(page, key, raw, model)
+    draft = _chosen(page, key, raw, model, language)
     return draft, drafts.estimate(page.studio, draft)
 
 
-def _chosen(page: Page, key: str | None, raw: Sequence[Any], model: str | None) -> Draft:
-    draft = page.drafts.get(key) if key else data_panel.take(page, data_panel.samples()[0].path, model)
+def _chosen(page: Page, key: str | None, raw: Sequence[Any], model: str | None, language: str) -> Draft:
+    draft = page.drafts.get(key) if key else data_panel.take(page, data_panel.samples(language)[0].path, model)
     before = shown_of(draft) if key else settings_form.defaults_shown()
     return drafts.planned(page.studio, draft, model, settings_form.overrides(raw, before, draft.overrides))
 
@@ -147,14 +155,14 @@ def build(studio: Studio, page: Page) -> None:
         # Another file may have been chosen meanwhile, and its answer come first.
         return [*data.show(page.drafts.put(again, key), again), *plan(again, model)] if page.drafts.last() == key else gr.skip()
 
-    def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, *values: Any) -> Any:
-        planned, run_id = start(page, key, values[len(pins.inputs) :], model, owner, name, values[: len(pins.inputs)])
+    def on_start(key: str | None, model: str, owner: Any, name: str, changes: int, language: str, *values: Any) -> Any:
+        planned, run_id = start(page, key, values[len(pins.inputs) :], model, owner, name, values[: len(pins.inputs)], language)
         browser = {**(owner if isinstance(owner, dict) else {}), "job": run_id}
         _tell_name(drafts.called(planned, name), page.studio.tune.run(run_id).run.name)
         return [*data.show(page.drafts.put(planned), planned), *plan(planned, model), *run.show(Follow(run_id)), browser, changes + 1]
 
-    def on_ask(key: str | None, model: str, *raw: Any) -> Any:
-        planned, found = estimate(page, key, raw, model)
+    def on_ask(key: str | None, model: str, language: str, *raw: Any) -> Any:
+        planned, found = estimate(page, key, raw, model, language)
         return [*data.show(page.drafts.put(planned), planned), *plan(planned, model)[:-1], found]
 
     data.listen(plan, plan_outputs)
@@ -167,7 +175,7 @@ def build(studio: Studio, page: Page) -> None:
     )
     go.click(
         guarded(on_start),
-        [draft, page.model, page.owner, name, page.runs_changed, *pins.inputs, *form.inputs],
+        [draft, page.model, page.owner, name, page.runs_changed, page.language, *pins.inputs, *form.inputs],
         [*data.outputs, *plan_outputs, *run.outputs, page.owner, page.runs_changed],
         api_visibility="private",
         show_progress_on=run.panel,
@@ -175,7 +183,7 @@ def build(studio: Studio, page: Page) -> None:
     # One at a time: two would measure each other. Searches and the like have places of their own.
     ask.click(
         guarded(on_ask),
-        [draft, page.model, *form.inputs],
+        [draft, page.model, page.language, *form.inputs],
         [*data.outputs, *plan_outputs],
         api_visibility="private",
         show_progress_on=ask,

@@ -32,6 +32,7 @@ class CheckContext:
         tokenize: gives the number of tokens of each text, special tokens included.
         max_tokens: the most tokens that the model reads.
         languages: the ISO 639-1 codes that the model was trained on; None: unknown or all.
+        multilingual: a multilingual model that needs no download; empty where there is none.
     """
 
     table: Table
@@ -41,6 +42,7 @@ class CheckContext:
     tokenize: Callable[[Sequence[str]], list[int]] | None = None
     max_tokens: int | None = None
     languages: tuple[str, ...] | None = None
+    multilingual: str = ""
 
     @property
     def directed(self) -> bool:

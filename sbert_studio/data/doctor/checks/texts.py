@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...findings import Finding, Mend, count, drop_rows
-from ...language import NAMES, guess_language, main_language
+from ...language import NAMES, guess_language, main_language, multilingual_advice
 from ..mends import repaired
 from .context import CheckContext
 
@@ -17,7 +17,6 @@ _MOJIBAKE = re.compile(
     "[\u00c2-\u00f4][\u0080-\u00bf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
 )
 _FOREIGN = 0.2
-_ADVICE = "choose a multilingual model by its hub id, such as paraphrase-multilingual-MiniLM-L12-v2, or train anyway"
 
 
 def truncated(patient: CheckContext) -> list[Finding]:
@@ -52,11 +51,12 @@ def wrong_language(patient: CheckContext) -> list[Finding]:
     if foreign.mean() < _FOREIGN:
         return []
     known = " and ".join(NAMES.get(code, code) for code in patient.languages)
-    message = f"the texts look like {language.name}, but the model was trained on {known}; {_ADVICE}"
+    advice = f"{multilingual_advice(patient.multilingual)}, or train anyway"
+    message = f"the texts look like {language.name}, but the model was trained on {known}: {advice}"
     rows = patient.rows(np.flatnonzero(foreign))
     if foreign.mean() > 0.5:
         return [Finding("warning", message, rows)]
-    message = f"{count(len(rows), 'row')} in another language than {known}, on which the model was trained; {_ADVICE}"
+    message = f"{count(len(rows), 'row')} in another language than {known}, on which the model was trained: {advice}"
     return [Finding("warning", message, rows, drop_rows(rows))]
 
 

@@ -20,6 +20,7 @@ from ..basket.pairs import Pair
 
 if TYPE_CHECKING:
     from ....data.samples import Sample
+    from ....data.tables import Table
     from ....studio import Studio
     from ....studio.results import PairScores
     from ...places import Place
@@ -32,7 +33,7 @@ _EITHER = "Either may be wrong. Say by a thumb what is right, and it gathers in 
 _REMEMBER = "(file) => SB.place({ tab: 'similarity', view: 'pairs', file })"
 
 
-def pairs(studio: Studio, path: Path, model: str | None, progress: Any = None) -> PairScores:
+def pairs(studio: Studio, path: Path | Table, model: str | None, progress: Any = None) -> PairScores:
     """A file of pairs, scored."""
     return studio.explore.similarity_pairs(path, model, told(progress, "Encoding") if progress is not None else None)
 
@@ -95,9 +96,13 @@ def made_of(page: Page, model: str, name: str) -> Value:
     return {"made": {**made, "words": f"{made['words']} · {name}", "theirs": [*made["theirs"], name]}}
 
 
-def scores_of(page: Page, path: Path, model: str, progress: Any = None) -> tuple[str, Value, Any, Value | None]:
-    """A file of pairs on the page: the key of its scores, all of them, the button to save them, and the rows that disagree most."""
-    found = pairs(page.studio, path, model, progress)
+def scores_of(page: Page, path: Path, model: str, progress: Any = None, table: Table | None = None) -> tuple[str, Value, Any, Value | None]:
+    """A file of pairs on the page: the key of its scores, all of them, the button to save them, and the rows that disagree most.
+
+    Args:
+        table: the rows of the file, where they were read already.
+    """
+    found = pairs(page.studio, path if table is None else table, model, progress)
     made, worst = made_of(page, model, path.name), worst_table(found)
     return page.pair_scores.put(found), pairs_table(found) | made, gr.update(visible=True), None if worst is None else worst | made
 
@@ -122,10 +127,17 @@ def build(studio: Studio, page: Page) -> None:
             worst = view("table", elem_id="pairs-worst")
             shown = view("table", nothing("Each row of the file appears here with its score."), elem_id="pairs-table")
 
-    def on_pairs(path: str | None, model: str, owner: Any, progress: Any = PROGRESS) -> Any:
+    def scored_by_fitting(path: Path, known: Any, model: str, kept: Any, progress: Any) -> tuple[Any, ...]:
+        """The values of ``outputs``; ``known`` is the one of the box of that name."""
+        read = page.studio.read.table(path)
+        fitting, *updates = page.fit_model(model, kept, path.name, page.studio.read.languages(read))
+        return *scores_of(page, path, fitting, progress, read), known, *updates
+
+    def on_pairs(path: str | None, owner: Any, model: str, kept: Any, progress: Any = PROGRESS) -> Any:
         if path is None:
-            return None, nothing("Each row of the file appears here with its score."), gr.update(visible=False), None, gr.skip()
-        return (*scores_of(page, Path(path), model, progress), given.keep(page, owner, path, VIEW))
+            empty = nothing("Each row of the file appears here with its score.")
+            return None, empty, gr.update(visible=False), None, gr.skip(), gr.skip(), gr.skip()
+        return scored_by_fitting(Path(path), given.keep(page, owner, path, VIEW), model, kept, progress)
 
     def on_thumb(key: str | None, owner: Any, event: gr.SelectData) -> Any:
         rows = page.pair_scores.get(key).rows
@@ -138,11 +150,12 @@ def build(studio: Studio, page: Page) -> None:
         update, sample = arrived(page, owner, place)
         return update, gr.skip() if sample is None else place
 
-    def on_arrived(place: Place | None, owner: Any, model: str, progress: Any = PROGRESS) -> Any:
+    def on_arrived(place: Place | None, owner: Any, model: str, kept: Any, progress: Any = PROGRESS) -> Any:
         sample = arrived(page, owner, place)[1]
-        return (gr.skip(),) * 5 if sample is None else (*scores_of(page, sample.path, model, progress), gr.skip())
+        return (gr.skip(),) * 7 if sample is None else scored_by_fitting(sample.path, gr.skip(), model, kept, progress)
 
-    outputs = [scored, shown, save, worst, known]
+    outputs = [scored, shown, save, worst, known, page.model, page.brought]
+    models = [page.model, page.kept_model]
     worst.select(
         guarded(on_thumb),
         [scored, page.owner],
@@ -151,16 +164,16 @@ def build(studio: Studio, page: Page) -> None:
         api_visibility="private",
         show_progress="hidden",
     )
-    read = [long_work(file.change, "pairs", on_pairs, [file, page.model, page.owner], outputs, show_progress_on=shown)]
+    read = [long_work(file.change, "pairs", on_pairs, [file, page.owner, *models], outputs, show_progress_on=shown)]
     # A file that is put into the box is read as one that is chosen.
     to_read = arriving(page, on_arrive, [page.arrived, page.owner], [file])
-    long_work(to_read, "pairs", on_arrived, [page.arrived, page.owner, page.model], outputs, show_progress_on=shown)
+    long_work(to_read, "pairs", on_arrived, [page.arrived, page.owner, *models], outputs, show_progress_on=shown)
     for item, button in zip(samples, buttons, strict=True):
 
-        def on_sample(model: str, progress: Any = PROGRESS, item: Sample = item) -> Any:
-            return (*scores_of(page, item.path, model, progress), f"{_SAMPLE}{item.id}")
+        def on_sample(model: str, kept: Any, progress: Any = PROGRESS, item: Sample = item) -> Any:
+            return scored_by_fitting(item.path, f"{_SAMPLE}{item.id}", model, kept, progress)
 
-        read.append(long_work(button.click, "pairs", on_sample, page.model, outputs, show_progress_on=shown))
+        read.append(long_work(button.click, "pairs", on_sample, models, outputs, show_progress_on=shown))
     for event in read:
         event.success(None, known, None, js=_REMEMBER)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from ....data.samples import first_sample
 from ....errors import StudioError
 from ....evaluation.tasks import SCORED_KINDS, all_tasks
 from ....studio.tuning.questions import Unanswered
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 TASKS = [("Found from the columns", "auto"), *((task.title, task.name) for task in all_tasks())]
 _SOURCES = [("A file", FILE), ("A suite", SUITE), ("A public set", PUBLIC)]
+_LOOKED_AT = 64 << 20  # bytes of a file whose language is looked at before it is judged on
 _PUBLIC_HELP = "The id of a set on huggingface.co with Parquet files; its test split is taken, or the file that you name behind the id."
 
 
@@ -100,7 +103,7 @@ class JudgingPanel:
         shown = [mark(job), job.id if job else "", job_value(job), gr.update(visible=stop), gr.Timer(active=live)]
         return [*shown, *results_of(job)]
 
-    def chosen(self, source: str, path: str | None, suite: str | None, address: str | None) -> Judged:
+    def chosen(self, source: str, path: str | None, suite: str | None, address: str | None, language: str = "en") -> Judged:
         """What the form says is to be judged on; the first sample where no file is given.
 
         Raises:
@@ -112,15 +115,40 @@ class JudgingPanel:
             if suite not in {name for _, name in self._suites()}:
                 raise StudioError("no suite is chosen", self._suite_help())
             return Judged("", suite or "", suite=suite or "")
-        return Judged(Path(path), Path(path).name) if path else Judged(self.samples[0].path, self.samples[0].title)
+        if path:
+            return Judged(Path(path), Path(path).name)
+        sample = first_sample(language, *SCORED_KINDS) or self.samples[0]
+        return Judged(sample.path, sample.title)
 
-    def begin(self, owner: Any, model: str, form: Form) -> JobView:
+    def fitting(self, form: Form, judged: Judged, model: str, kept: Any) -> tuple[Form, list[Any]]:
+        """Return the form with the model that fits the language of a file where nobody chose one, and updates of what depends on it.
+
+        Args:
+            model: that in the header; kept: the one that the visitor chose, if any.
+
+        Returns:
+            the form; updates of the model in the header, the models of the form, the one that joined them, and ``page.brought``.
+        """
+        unchanged = form, [gr.skip()] * 4
+        if judged.suite or not isinstance(judged.path, Path) or judged.path.stat().st_size > _LOOKED_AT:
+            return unchanged
+        try:
+            table = self.page.studio.read.table(judged.path, asked=judged.asked)
+        except StudioError:
+            return unchanged  # the evaluation says so
+        fitting, update, brought = self.page.fit_model(model, kept, judged.name, self.page.studio.read.languages(table))
+        if fitting == model or tuple(form.models or ()) != (model,):
+            return form, [*unchanged[1][:3], brought]
+        return replace(form, models=(fitting,)), [update, [fitting], fitting, brought]
+
+    def begin(self, owner: Any, model: str, form: Form, language: str = "en") -> JobView:
         """Judge on what the form says; what was said of a file before holds while it is this one.
 
         Args:
             model: that in the header.
+            language: of the page, and of the sample where no file is given.
         """
-        judged, before = self.chosen(form.source, form.path, form.suite, form.address), self._asked(owner)
+        judged, before = self.chosen(form.source, form.path, form.suite, form.address, language), self._asked(owner)
         if before is not None and judged.path and given.known_by(before.judged.path) == given.known_by(judged.path):
             judged = replace(before.judged, path=judged.path)
         task = form.task if form.source == FILE else "auto"
@@ -170,19 +198,23 @@ class JudgingPanel:
                 gr.update(choices=choices, info=self._suite_help()),
             ]
 
-        def on_go(owner: Any, model: str, *said: Any) -> list[Any]:
-            self.begin(owner, model, Form(*said))
-            return self.look(owner)
+        def on_go(owner: Any, model: str, kept: Any, language: str, *said: Any) -> list[Any]:
+            form = Form(*said)
+            judged = self.chosen(form.source, form.path, form.suite, form.address, language)
+            form, updates = self.fitting(form, judged, model, kept)
+            self.begin(owner, model, form, language)
+            return [*self.look(owner), *updates]
 
         def on_again(owner: Any, model: str, *said: Any) -> list[Any]:
             self.again(owner, model, Form(*said))
             return self.look(owner)
 
-        def on_sample(item: Sample, owner: Any, model: str, *said: Any) -> list[Any]:
+        def on_sample(item: Sample, owner: Any, model: str, kept: Any, language: str, *said: Any) -> list[Any]:
             form = Form(*said)
             judged = Judged(item.path, item.title, known=known_rows(form.task, form.known))
+            form, updates = self.fitting(form, judged, model, kept)
             start(page, owner, form.models, judged, form.task, form=form.kept(page, owner, model), again=f"evaluate-{item.id}")
-            return self.look(owner)
+            return [*self.look(owner), *updates]
 
         def on_answer(owner: Any, event: gr.SelectData) -> list[Any]:
             job = page.studio.evaluations.latest(page.visitor(owner))
@@ -209,10 +241,12 @@ class JudgingPanel:
         self.task.input(guarded(self.known.look), self.task, self.known.outputs, **quiet)
         form = [self.models, self.source, self.file, self.suite, self.public, self.task, self.known.file]
         asked = [page.owner, page.model, *form]
-        self.go.click(guarded(on_go), asked, self.outputs, **private, show_progress_on=self.job)
+        fitted = [page.owner, page.model, page.kept_model, page.language, *form]
+        outputs = [*self.outputs, page.model, self.models, self.joined, page.brought]
+        self.go.click(guarded(on_go), fitted, outputs, **private, show_progress_on=self.job)
         self.redo.click(guarded(on_again), asked, self.outputs, **private, show_progress_on=self.job)
         for item, button in zip(self.samples, self.buttons, strict=True):
-            button.click(guarded(partial(on_sample, item)), asked, self.outputs, **quiet)
+            button.click(guarded(partial(on_sample, item)), fitted, outputs, **quiet)
         # One work for all parts: of several the answer to an earlier state of the form could come last.
         gr.on([part.change for part in form], guarded(form_value), form, self.form, trigger_mode="always_last", **quiet)
         self.asking.select(guarded(on_answer), page.owner, self.outputs, **quiet)
@@ -229,14 +263,12 @@ class JudgingPanel:
     def _listen_to_models(self, loaded: Any, quiet: dict[str, Any]) -> None:
         page = self.page
 
-        def on_models(owner: Any, model: str | None, chosen: list[str] | None, typed: str, joined: str) -> Any:
+        def on_models(owner: Any, model: str | None, kept: Any, chosen: list[str] | None, typed: str, joined: str) -> Any:
             # The model in the header joins the comparison once; what is gone leaves it, and so does a name that was typed there before.
             choices = page.model_choices(owner, "texts", "pairs")
             known = {name for _, name in choices}
-            new = [model] if model != joined else []
-            asked = [name for name in [*(name for name in chosen or () if name != typed), *new] if name]
-            kept = [name for name in asked if name in known or not is_ours(name)]
-            now = list(dict.fromkeys(kept))[:MOST_MODELS]
+            asked = joined_models(chosen or [], model or "", joined, typed, chosen_by_hand=bool(kept))
+            now = [name for name in asked if name in known or not is_ours(name)][:MOST_MODELS]
             # What need not change is left: a reload may have filled it meanwhile.
             shown = gr.update(choices=choices) if now == chosen else gr.update(choices=choices, value=now)
             return shown, "" if model in known else model or "", model or ""
@@ -244,7 +276,7 @@ class JudgingPanel:
         def on_focus(owner: Any) -> Any:
             return gr.update(choices=page.model_choices(owner, "texts", "pairs"))
 
-        inputs = [page.owner, page.model, self.models, self.typed, self.joined]
+        inputs = [page.owner, page.model, page.kept_model, self.models, self.typed, self.joined]
         # The page begins with the usual model; one that the browser kept is told by its change. Were it asked here as well, that answer
         # could come last and take the kept one out again.
         for event in (self.models.focus, loaded.then):
@@ -263,6 +295,20 @@ class JudgingPanel:
             return "Sets of the literature that lie on this machine."
         where = "" if self.page.shared else f": {self.page.studio.workspace.home / 'suites'}"
         return f"None lies on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{where}"
+
+
+def joined_models(chosen: Sequence[str], model: str, joined: str, typed: str, *, chosen_by_hand: bool) -> list[str]:
+    """Return the models of a comparison, which the model in the header joins.
+
+    Args:
+        chosen: the models until now.
+        model: that in the header, and ``joined`` the one that was there before; the later one takes the earlier one's place where
+            nothing else was chosen, and neither of them ``chosen_by_hand``.
+        typed: a name that was typed in the header and makes way for the next.
+    """
+    new = [model] if model != joined else []
+    gone = {typed, joined} if new and not chosen_by_hand and list(chosen) == [joined] else {typed}
+    return list(dict.fromkeys(name for name in [*(name for name in chosen if name not in gone), *new] if name))
 
 
 def form_value(*said: Any) -> Value:

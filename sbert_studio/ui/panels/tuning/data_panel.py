@@ -33,15 +33,33 @@ _NO_GROUP = [("none", "")]
 _WITH_TARGET = ("scored_pairs", "labelled_pairs", "labelled_texts")
 
 
-def samples() -> list[Sample]:
-    """The sample sets that can be trained on; the one first by which a short training shows what it can do."""
-    return sorted(samples_of(*KIND_WORDS), key=lambda item: item.id != _TELLING)
+def samples(language: str = "en") -> list[Sample]:
+    """The sample sets that can be trained on, those in another language than English first where the page speaks it.
+
+    Of the others the one comes first by which a short training shows what it can do.
+    """
+    foreign = "" if language == "en" else language
+    return sorted(samples_of(*KIND_WORDS), key=lambda item: (item.language != foreign, item.id != _TELLING))
 
 
 def take(page: Page, path: Path, model: str | None, name: str | None = None, progress: Any = None) -> Draft:
     """A file as a draft."""
     reading, checking = (told(progress, "Reading"), told(progress, "Checking")) if progress is not None else (None, None)
     return drafts.open_draft(page.studio, path, model, name=name, reading=reading, checking=checking)
+
+
+def take_fitting(
+    page: Page, path: Path, model: str | None, kept: Any, name: str | None = None, progress: Any = None
+) -> tuple[Draft, str, list[Any]]:
+    """Return a file as a draft, the model that fits its language, and what the model's chooser and ``page.brought`` become.
+
+    Args:
+        model, kept: see :meth:`~sbert_studio.ui.page.Page.fit_model`.
+    """
+    reading, checking = (told(progress, "Reading"), told(progress, "Checking")) if progress is not None else (None, None)
+    table = page.studio.read.table(path, name, reading)
+    fitting, *updates = page.fit_model(model, kept, name or path.name, page.studio.read.languages(table))
+    return drafts.open_draft(page.studio, path, fitting, name=name, table=table, checking=checking), fitting, updates
 
 
 def preview(draft: Draft) -> Value:
@@ -141,17 +159,17 @@ class DataPanel:
 
     def _take_lessons(self, plan: Any, plan_outputs: list[Any]) -> None:
         """What another tab hands over: the tab opens at once, and the file is read as an upload is."""
-        page, outputs = self.page, [*self.outputs, *plan_outputs]
+        page, outputs = self.page, [*self.outputs, *plan_outputs, self.page.model, self.page.brought]
         quiet: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         opened = page.teach.change(lambda: gr.Tabs(selected=TAB), None, page.tabs, **quiet)
 
-        def on_lesson(lesson: Lesson | None, model: str, progress: Any = PROGRESS) -> Any:
+        def on_lesson(lesson: Lesson | None, model: str, kept: Any, progress: Any = PROGRESS) -> Any:
             if lesson is None:
                 return gr.skip()
-            draft = take(page, lesson.path, model, lesson.name, progress)
-            return [*self.show(page.drafts.put(draft), draft), *plan(draft, model)]
+            draft, fitting, updates = take_fitting(page, lesson.path, model, kept, lesson.name, progress)
+            return [*self.show(page.drafts.put(draft), draft), *plan(draft, fitting), *updates]
 
-        shown = long_work(opened.then, "tune", on_lesson, [page.teach, page.model], outputs, show_progress_on=self.preview)
+        shown = long_work(opened.then, "tune", on_lesson, [page.teach, page.model, page.kept_model], outputs, show_progress_on=self.preview)
         shown.success(None, js="() => SB.reveal('tune-preview')")
 
     def listen(self, plan: Any, plan_outputs: list[Any]) -> None:
@@ -162,7 +180,11 @@ class DataPanel:
         def shown(draft: Draft, model: str) -> list[Any]:
             return [*self.show(page.drafts.put(draft), draft), *plan(draft, model)]
 
-        def on_file(path: str | None, model: str, progress: Any = PROGRESS) -> Any:
+        def fitting(path: Path, model: str, kept: Any, progress: Any = None) -> list[Any]:
+            draft, fitting, updates = take_fitting(page, path, model, kept, progress=progress)
+            return [*shown(draft, fitting), *updates]
+
+        def on_file(path: str | None, model: str, kept: Any, progress: Any = PROGRESS) -> Any:
             if path is None:
                 return [
                     None,
@@ -171,12 +193,12 @@ class DataPanel:
                     *[gr.skip()] * len(self.parts),
                     None,
                     gr.update(visible=False),
-                    *[gr.skip()] * len(plan_outputs),
+                    *[gr.skip()] * (len(plan_outputs) + 2),
                 ]
-            return shown(take(page, Path(path), model, progress=progress), model)
+            return fitting(Path(path), model, kept, progress)
 
-        def on_sample(sample: Sample, model: str) -> Any:
-            return shown(take(page, sample.path, model), model)
+        def on_sample(sample: Sample, model: str, kept: Any) -> Any:
+            return fitting(sample.path, model, kept)
 
         def on_parts(key: str, model: str, *values: Any) -> Any:
             draft, chosen = page.drafts.get(key), asked(*values)
@@ -197,9 +219,10 @@ class DataPanel:
             return shown(drafts.with_first(page.studio, page.drafts.get(key), Path(path) if path else None, model), model)
 
         self._take_lessons(plan, plan_outputs)
-        long_work(self.file.change, "tune", on_file, [self.file, model], self.outputs + plan_outputs, show_progress_on=self.preview)
+        models, filled = [model, page.kept_model], [*common["outputs"], model, page.brought]
+        long_work(self.file.change, "tune", on_file, [self.file, *models], filled, show_progress_on=self.preview)
         for item, button in zip(self.samples, self.buttons, strict=True):
-            button.click(guarded(partial(on_sample, item)), model, **common)
+            button.click(guarded(partial(on_sample, item)), models, **{**common, "outputs": filled})
         chosen = guarded(on_parts), [self.draft, model, *self.parts]
         for control in (self.kind, self.columns, self.target, self.group):
             control.input(*chosen, **common)

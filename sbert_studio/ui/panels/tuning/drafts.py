@@ -100,18 +100,20 @@ def open_draft(
     model: str | None,
     *,
     name: str | None = None,
+    table: Table | None = None,
     reading: Progress | None = None,
     checking: Progress | None = None,
 ) -> Draft:
     """A draft from a file.
 
     Args:
+        table: its rows, where they were read already.
         reading, checking: told how far the one and then the other is.
 
     Raises:
         StudioError: it cannot be read.
     """
-    table = studio.read.table(path, name, reading)
+    table = studio.read.table(path, name, reading) if table is None else table
     return checked(studio, Draft(name or path.name, path, table, table, TrainRequest(path)), model, checking)
 
 

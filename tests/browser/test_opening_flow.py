@@ -1,0 +1,105 @@
+"""The page in Chinese opens with Chinese texts and the model that reads them; the model follows the language of what is brought."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, expect
+
+from .data import csv_text
+from .pages import App
+from .tiny import MODEL_NAME, MULTILINGUAL_NAME
+
+HAN = re.compile(r"[一-鿿]")
+TEXTS = ["我的银行卡被机器吞了", "怎么申请退款", "今天天气很好", "我忘记了密码", "如何修改预订", "手机无法开机"]
+
+
+def selected(app: App) -> Locator:
+    """The line that says which model was selected for the visitor."""
+    return app.page.locator("#banner .sb-banner-quiet")
+
+
+def expect_opened(app: App, corpus: str, model: str) -> None:
+    app.page.wait_for_function("([id, value]) => document.querySelector(`${id} input`).value === value", arg=["#corpus", corpus])
+    expect(app.model_name).to_have_value(model)
+    app.settle()
+
+
+def test_the_first_screen_in_chinese(open_app: Callable[..., App]) -> None:
+    app = open_app(locale="zh-CN")
+    page = app.page
+    expect_opened(app, "Chinese messages", MULTILINGUAL_NAME)
+    for box in ("#similarity-a textarea", "#similarity-b textarea"):
+        expect(page.locator(box)).to_have_value(HAN)
+    expect(selected(app)).to_be_hidden()
+    app.similarity.compare()
+    expect(page.locator("#similarity-gauge .sb-made, .sb-made").first).to_contain_text(MULTILINGUAL_NAME)
+    page.click("#view-several-button")
+    expect(page.locator("#matrix-lines textarea")).to_have_value(HAN)
+
+    page.click("#tab-search-button")
+    expect(app.search.query.locator("input, textarea")).to_have_value(HAN)
+    page.click("#search-go")
+    expect(app.search.texts.first).to_have_text(HAN)
+    expect(page.locator(".sb-made", has_text=MULTILINGUAL_NAME).last).to_be_visible()
+    buttons = page.locator("#search-chinese_messages, #search-support_requests")
+    expect(buttons).to_have_count(2)
+    left = {button.get_attribute("id"): (button.bounding_box() or {"x": 0, "y": 0}) for button in buttons.all()}
+    chinese, english = left["search-chinese_messages"], left["search-support_requests"]
+    assert (chinese["y"], chinese["x"]) < (english["y"], english["x"]), "samples in the page's language come first"
+
+    page.click("#tab-map-button")
+    page.click("#map-draw")
+    expect(page.locator("#map-view canvas").first).to_be_visible()
+    expect(page.locator(".sb-made", has_text=MULTILINGUAL_NAME).last).to_be_visible()
+
+    app.reload()
+    expect_opened(app, "Chinese messages", MULTILINGUAL_NAME)
+
+
+def test_another_language_leaves_what_the_visitor_wrote(open_app: Callable[..., App]) -> None:
+    app = open_app("?lang=zh")
+    page = app.page
+    expect_opened(app, "Chinese messages", MULTILINGUAL_NAME)
+    app.fill("#similarity-a", "my own words")
+    page.click(".sb-language")
+    expect_opened(app, "Support requests", MODEL_NAME)
+    expect(page.locator("#similarity-a textarea")).to_have_value("my own words")
+    expect(page.locator("#similarity-b textarea")).not_to_have_value(HAN)
+    page.click("#tab-search-button")
+    expect(app.search.query.locator("input, textarea")).not_to_have_value(HAN)
+
+
+def test_the_model_follows_the_corpus_and_a_click_leads_back(app: App) -> None:
+    page = app.page
+    expect_opened(app, "Support requests", MODEL_NAME)
+    page.click("#tab-search-button")
+    app.search.upload("mine.csv", csv_text(("text", "number"), [(text, number) for number, text in enumerate(TEXTS)]))
+    expect(app.model_name).to_have_value(MULTILINGUAL_NAME)
+    expect(page.locator(".sb-made", has_text=MULTILINGUAL_NAME).last).to_be_visible()
+    expect(page.locator(".sb-made-stale")).to_have_count(0)
+    expect(selected(app)).to_contain_text(f"Most texts of mine.csv look like Chinese: {MULTILINGUAL_NAME} is selected.")
+    assert "model" not in app.address
+    app.choose_corpus("Support requests")
+    expect(app.model_name).to_have_value(MODEL_NAME)
+    expect(selected(app)).to_be_hidden()
+    app.choose_corpus("mine.csv")
+    expect(app.model_name).to_have_value(MULTILINGUAL_NAME)
+    selected(app).get_by_role("button", name=f"Use {MODEL_NAME}").click()
+    expect(app.model_name).to_have_value(MODEL_NAME)
+    expect(selected(app)).to_be_hidden()
+    app.choose_corpus("Support requests")
+    app.choose_corpus("mine.csv")
+    app.settle()
+    expect(app.model_name).to_have_value(MODEL_NAME)
+
+
+def test_a_file_to_train_on_brings_the_model_along(app: App) -> None:
+    page = app.page
+    page.click("#tab-fine-tune-button")
+    page.click("#tune-chinese_pairs")
+    expect(page.locator("#tune-findings .sb-verdict")).to_be_visible()
+    expect(app.model_name).to_have_value(MULTILINGUAL_NAME)
+    expect(page.locator("#tune-command code")).to_contain_text(f"--model {MULTILINGUAL_NAME}")
+    expect(selected(app)).to_contain_text("Most texts of chinese_pairs.csv look like Chinese")

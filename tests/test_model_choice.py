@@ -1,0 +1,153 @@
+"""Which model is used where none is chosen: the language of the texts decides, and whoever chose one is only warned."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_studio import WORDS, sentences, studio_at, write_static
+
+from sbert_studio.cli.main import run
+from sbert_studio.data.language import languages_in
+from sbert_studio.encoders.storage.bundled import BUNDLED
+from sbert_studio.settings import Settings
+from sbert_studio.studio import Studio
+from sbert_studio.studio.tuning.plans import TrainRequest
+from sbert_studio.ui.api import exploring as api
+
+CHINESE = ["我的银行卡什么时候到", "今天天气很好", "他在公园里跑步", "怎么申请退款", "手机无法开机"]
+
+
+@pytest.fixture
+def other(tiny_model: Path, tmp_path: Path) -> str:
+    """The folder of a second model, which stands for the multilingual one."""
+    folder = tmp_path / "multilingual"
+    shutil.copytree(tiny_model, folder)
+    return str(folder)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "zh.txt"
+    path.write_text("\n".join(CHINESE) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    """Pairs that are mostly Chinese, with words that the tiny model knows."""
+    path = tmp_path / "pairs.csv"
+    with path.open("w", newline="", encoding="utf-8") as target:
+        writer = csv.writer(target)
+        writer.writerow(["sentence1", "sentence2", "score"])
+        for number, (text, word) in enumerate(zip(sentences(40), WORDS * 2, strict=True)):
+            writer.writerow([f"他看见了那只动物{number} {text[:6]}", f"她在公园里跑步 {word}", number % 6])
+    return path
+
+
+@pytest.fixture
+def called(tiny_model: Path, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs a command with --json and returns its object and what it said on stderr."""
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", str(tiny_model))
+    monkeypatch.setenv("SBERT_STUDIO_MULTILINGUAL_MODEL", other)
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+
+    def call(*arguments: object) -> tuple[dict[str, Any], str]:
+        code = run([*map(str, arguments), "--json"])
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        return json.loads(out), err
+
+    return call
+
+
+def test_settings_say_which_model_reads_other_languages() -> None:
+    home = {"SBERT_STUDIO_HOME": "x"}
+    assert Settings.from_env(home).multilingual == "multilingual-e5-small"
+    assert Settings.from_env({**home, "SBERT_STUDIO_MODEL": "mine"}).multilingual == "", "a model that was set is meant for all texts"
+    both = {**home, "SBERT_STUDIO_MODEL": "mine", "SBERT_STUDIO_MULTILINGUAL_MODEL": "theirs"}
+    assert Settings.from_env(both).multilingual == "theirs"
+    assert Settings.from_env({**home, "SBERT_STUDIO_MULTILINGUAL_MODEL": ""}).multilingual == ""
+
+
+def test_the_usual_model_follows_the_language_where_the_other_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chinese, english = languages_in(CHINESE), languages_in(["Where is the card that I ordered?"])
+    with Studio(Settings(home=tmp_path / "home", device="cpu")) as studio:
+        installed = "multilingual-e5-small" in studio.catalog.bundled()
+        assert studio.read.usual_model(english) == "all-MiniLM-L6-v2"
+        assert studio.read.usual_model(chinese) == ("multilingual-e5-small" if installed else "all-MiniLM-L6-v2")
+        monkeypatch.delitem(BUNDLED, "multilingual-e5-small", raising=False)
+        assert studio.read.usual_model(chinese) == "all-MiniLM-L6-v2"
+        (note,) = studio.explore.language_notes(CHINESE)
+        assert "Choose intfloat/multilingual-e5-small from the Hugging Face Hub" in note
+
+
+def test_warnings_and_the_list_of_readers_name_the_other_model_first(tmp_path: Path) -> None:
+    with studio_at(tmp_path / "home", "all-MiniLM-L6-v2", multilingual_model=str(write_static(tmp_path / "static"))) as studio:
+        other = str(tmp_path / "static")
+        (note,) = studio.explore.language_notes(CHINESE)
+        assert note.endswith(f"Choose {other}, which reads many languages.")
+        path = tmp_path / "zh.txt"
+        path.write_text("\n".join(CHINESE), encoding="utf-8")
+        found = studio.explore.hardly_reads(studio.read.corpus(path), ["universal-sentence-encoder", other])
+        assert found is not None and found.readers[0] == other
+        assert studio.explore.language_notes(CHINESE, other) == ()
+
+
+def test_commands_without_a_model_choose_by_the_language_and_say_so(
+    called: Any, corpus: Path, pairs: Path, other: str, tiny_model: Path, tmp_path: Path
+) -> None:
+    line = f"the texts are mostly Chinese: using {other}; --model {tiny_model} for the English one"
+    commands: list[list[object]] = [
+        ["similarity", *CHINESE[:2]],
+        ["similarity", "--pairs", pairs],
+        ["search", corpus, "银行卡"],
+        ["mine", corpus],
+        ["map", corpus, "--out", tmp_path / "map.html"],
+        ["encode", corpus, "--out", tmp_path / "x.npy"],
+        ["check", pairs],
+    ]
+    for command in commands:
+        found, err = called(*command)
+        assert found["model"] == other and line in err, command
+        found, err = called(*command, "--model", tiny_model)
+        assert found["model"] == str(tiny_model) and "using" not in err, command
+    english = tmp_path / "en.txt"
+    english.write_text("the cat is on the mat\nthe dog was in the park\n")
+    found, err = called("mine", english)
+    assert found["model"] == str(tiny_model) and "using" not in err
+    found, err = called("search", corpus, "银行卡", "--mode", "lexical")
+    assert found["model"] is None and "using" not in err, "no model is asked"
+
+
+def test_a_training_without_a_model_begins_from_the_one_for_its_language(called: Any, pairs: Path, other: str, tiny_model: Path) -> None:
+    found, err = called("train", pairs, "--plan", "--as-read")
+    assert found["spec"]["model"] == other
+    assert any(reason.startswith(f"Model {other}: most texts look like Chinese") for reason in found["reasons"])
+    quick = ["--objective", "cosine", "--epochs", 1, "--batch-size", 8, "--set", "judge=split", "--as-read"]
+    found, err = called("train", pairs, *quick)
+    assert found["base"] == other and f"using {other}; --model {tiny_model}" in err
+    found, err = called("train", pairs, *quick, "--model", tiny_model)
+    assert found["base"] == str(tiny_model) and "using" not in err
+
+
+def test_the_plan_of_another_setting_keeps_the_model_and_what_was_found(tiny_model: Path, other: str, pairs: Path, tmp_path: Path) -> None:
+    with studio_at(tmp_path / "home", tiny_model, multilingual_model=other) as studio:
+        first = studio.tune.plan(TrainRequest(pairs))
+        again = studio.tune.plan(TrainRequest(pairs, overrides={"epochs": 3}), first)
+        assert first.spec.model == again.spec.model == other
+        assert again.diagnosis is first.diagnosis
+
+
+def test_callers_of_the_api_are_told_the_model(tiny_model: Path, other: str, corpus: Path, tmp_path: Path) -> None:
+    with studio_at(tmp_path / "home", tiny_model, multilingual_model=other) as studio:
+        assert api.similarity(studio, *CHINESE[:2], "")["model"] == other
+        assert api.search(studio, str(corpus), "银行卡", 3, "semantic", "", "")["model"] == other
+        assert api.search(studio, str(corpus), "银行卡", 3, "semantic", str(tiny_model), "")["model"] == str(tiny_model)
+        assert api.mine(studio, str(corpus), 3, "", "")["model"] == other
+        assert api.draw(studio, str(corpus), "2", 2, "", "")["model"] == other

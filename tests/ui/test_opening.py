@@ -1,0 +1,173 @@
+"""What the page opens with in Chinese, and the model that follows the language of what a visitor brings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+from tiny_studio import studio_at, write_pairs
+
+from sbert_studio.data.language import languages_in
+from sbert_studio.data.samples import examples, sample
+from sbert_studio.ui import banner, opening, places
+from sbert_studio.ui.page import Brought, Page
+from sbert_studio.ui.panels.judging.form import FILE, Form
+from sbert_studio.ui.panels.judging.panel import JudgingPanel, joined_models
+from sbert_studio.ui.panels.judging.work import Judged
+from sbert_studio.ui.panels.tuning import data_panel
+
+ZH, EN = "sample:chinese_messages", "sample:support_requests"
+CHINESE = ["我的银行卡被机器吞了", "怎么申请退款", "今天天气很好"]
+NAMES = ("first", "second", "several", "query")
+
+
+@pytest.fixture
+def page(tmp_path: Path, model_folder: Path, static: str) -> Iterator[Page]:
+    """A page whose usual model is the tiny one, and the other one for texts that are mostly not English."""
+    with studio_at(tmp_path / "home", model_folder, multilingual_model=static) as studio:
+        found = Page(studio)
+        found.examples = [(name, None) for name in NAMES]
+        yield found
+
+
+def texts_of(language: str) -> list[str]:
+    found = examples(language)
+    return [found.first, found.second, "\n".join(found.several), found.query]
+
+
+def test_a_page_in_chinese_opens_with_chinese_texts_corpus_and_model(page: Page, static: str) -> None:
+    known, language, key, model, *texts = opening.first(page, None, "zh", "", *texts_of("en"))
+    assert known["owner"].startswith("visitor-") and language == "zh"
+    assert page.corpora.get(key).id == ZH and model["value"] == static
+    assert texts == texts_of("zh")
+
+
+def test_a_page_in_english_opens_as_it_is_drawn(page: Page) -> None:
+    _, language, *rest = opening.first(page, None, "en", "", *texts_of("en"))
+    assert language == "en" and all(one == gr.skip() for one in rest)
+
+
+def test_a_corpus_that_the_address_names_and_a_model_that_was_chosen_stand(page: Page) -> None:
+    _, _, key, model, *texts = opening.first(page, None, "zh linked", "", *texts_of("en"))
+    assert key == model == gr.skip() and texts == texts_of("zh")
+    _, _, key, model, *_ = opening.first(page, None, "zh", page.studio.settings.default_model, *texts_of("en"))
+    assert page.corpora.get(key).id == ZH and model == gr.skip()
+
+
+@pytest.mark.parametrize("sent", [None, "", "xx", ["zh"], "zh' linked"])
+def test_what_is_no_language_opens_in_english(page: Page, sent: Any) -> None:
+    _, _, key, model, *texts = opening.first(page, None, sent, "", *texts_of("en"))
+    assert key == model == gr.skip() and [one for one in texts if one != gr.skip() and one not in texts_of("en")] == []
+
+
+def test_another_language_changes_what_the_visitor_has_not_chosen_or_written(page: Page, static: str) -> None:
+    default = page.studio.settings.default_model
+    zh, own = page.open_corpus(None, ZH), ["my own words", *texts_of("zh")[1:]]
+    language, key, model, *texts = opening.switched(page, None, "zh", "en", (zh, static, "", None), own)
+    assert language == "en" and page.corpora.get(key).id == EN and model["value"] == default
+    assert texts == [gr.skip(), *texts_of("en")[1:]]
+    other = page.open_corpus(None, "sample:questions")
+    _, key, model, *_ = opening.switched(page, None, "en", "zh", (other, default, "", None), texts_of("en"))
+    assert key == model == gr.skip(), "the visitor chose this corpus"
+    _, key, model, *_ = opening.switched(page, None, "en", "zh", (None, default, default, None), texts_of("en"))
+    assert page.corpora.get(key).id == ZH and model == gr.skip(), "the visitor chose this model"
+
+
+def test_the_model_follows_the_corpus_until_the_visitor_chooses_one(page: Page, static: str) -> None:
+    default = page.studio.settings.default_model
+    zh, en = page.open_corpus(None, ZH), page.open_corpus(None, EN)
+    assert page.bring(zh, default, "", None)[1]["value"] == static
+    assert page.bring(en, static, "", None)[1]["value"] == default
+    assert page.bring(en, static, "", Brought("train.csv", "zh"))[1] == gr.skip(), "there are other Chinese texts"
+    for model, kept in ((default, default), ("glove-6B-50d", "")):
+        assert page.bring(zh, model, kept, None)[1] == gr.skip()
+
+
+def test_the_model_of_a_place_is_that_of_its_corpus_and_the_address_names_any_other(page: Page, static: str) -> None:
+    default = page.studio.settings.default_model
+    _, model, key, _, here, _ = places.go(page, {}, None, (None, default), {"corpus": ZH})
+    assert model["value"] == static and here["address"] == {"model": "", "corpus": ZH}
+    _, model, _, _, _, _ = places.go(page, {}, None, (key, static), {"whole": "1"})
+    assert model["value"] == default, "back to the English sample"
+    _, model, _, _, _, _ = places.go(page, {}, None, (None, default), {"corpus": ZH}, default)
+    assert model == gr.skip(), "the visitor chose it"
+    assert places.here(page, key, default)["address"]["model"] == default
+    assert places.here(page, key, default, default)["address"]["model"] == ""
+    assert places.here(page, key, static, default)["address"]["model"] == static
+
+
+def test_texts_outside_the_corpus_bring_the_model_and_english_ones_leave_it(page: Page, static: str) -> None:
+    default, chinese = page.studio.settings.default_model, languages_in(CHINESE)
+    fitting, update, brought = page.fit_model(default, "", "mine.csv", chinese)
+    assert (fitting, update["value"], brought) == (static, static, Brought("mine.csv", "zh"))
+    fitting, update, brought = page.fit_model(default, default, "mine.csv", chinese)
+    assert (fitting, update, brought) == (default, gr.skip(), Brought("mine.csv", "zh"))
+    english = languages_in(["Where is the card that I ordered?"])
+    assert page.fit_model(static, "", "mine.csv", english) == (static, gr.skip(), gr.skip())
+
+
+def test_a_file_to_train_on_is_planned_for_the_model_of_its_language(page: Page, static: str, tmp_path: Path) -> None:
+    default = page.studio.settings.default_model
+    draft, fitting, (update, brought) = data_panel.take_fitting(page, sample("chinese_pairs").path, default, "")
+    assert fitting == static == update["value"] and brought == Brought("chinese_pairs.csv", "zh")
+    assert draft.request.model == static and (draft.plan is None or draft.plan.spec.model == static)
+    draft, fitting, _ = data_panel.take_fitting(page, write_pairs(tmp_path / "pairs.csv"), default, "")
+    assert fitting == default == draft.request.model
+    assert data_panel.samples("zh")[0].id == "chinese_pairs" and data_panel.samples()[0].id == "bank_messages"
+
+
+def test_an_evaluation_takes_the_model_of_the_language_where_nobody_chose_another(page: Page, static: str) -> None:
+    default, judged = page.studio.settings.default_model, Judged(sample("chinese_pairs").path, "pairs")
+    with gr.Blocks():
+        page.owner, page.model, page.runs_changed = gr.State(), gr.State(), gr.State()
+        panel = JudgingPanel(page)
+    form, updates = panel.fitting(Form((default,), FILE), judged, default, "")
+    assert form.models == (static,) and updates[0]["value"] == static
+    assert updates[1:] == [[static], static, Brought("pairs", "zh")]
+    for models, kept in (((default,), default), ((default, "glove-6B-50d"), "")):
+        form, updates = panel.fitting(Form(models, FILE), judged, default, kept)
+        assert form.models == models and updates == [gr.skip()] * 3 + [Brought("pairs", "zh")]
+    assert panel.chosen(FILE, None, None, None, "zh").path == judged.path
+    assert panel.chosen(FILE, None, None, None).path == sample("scored_pairs").path
+
+
+@pytest.mark.parametrize(
+    ("chosen", "by_hand", "now"),
+    [(["a"], False, ["b"]), (["a"], True, ["a", "b"]), (["a", "c"], False, ["a", "c", "b"]), ([], False, ["b"]), (["b"], False, ["b"])],
+)
+def test_a_model_that_was_selected_takes_the_place_of_the_one_before_in_a_comparison(
+    chosen: list[str], by_hand: bool, now: list[str]
+) -> None:
+    assert joined_models(chosen, "b", "a", "", chosen_by_hand=by_hand) == now
+    assert joined_models(chosen, "a", "a", "", chosen_by_hand=by_hand) == chosen, "nothing joined"
+    assert joined_models(["typed", "c"], "b", "a", "typed", chosen_by_hand=by_hand) == ["c", "b"]
+
+
+def test_a_line_says_which_model_was_selected_and_leads_back(page: Page, static: str) -> None:
+    default, zh = page.studio.settings.default_model, page.open_corpus(None, ZH)
+    value = banner.said(page, None, zh, static)
+    assert value is not None
+    (note,) = value["notes"]
+    assert note["quiet"] and note["text"] == f"Most texts of Chinese messages look like Chinese: {static} is selected."
+    assert [one["name"] for one in note["models"]] == [default]
+    for kept, language in ((static, "en"), ("", "zh")):  # the visitor chose it; the page is Chinese as well
+        value = banner.said(page, None, zh, static, kept, None, language)
+        assert value is None or not any(note.get("quiet") for note in value["notes"])
+    value = banner.said(page, None, None, static, "", Brought("", "de"))
+    assert value is not None and value["notes"][0]["text"].startswith("Your texts look like German: ")
+
+
+def test_whoever_chose_an_english_model_is_offered_the_other_one(tmp_path: Path, static: str) -> None:
+    english = "all-MiniLM-L6-v2"
+    with studio_at(tmp_path / "home", english, multilingual_model=static) as studio:
+        page = Page(studio)
+        for key, brought in ((page.open_corpus(None, ZH), None), (None, Brought("train.csv", "zh"))):
+            value = banner.said(page, None, key, english, english, brought)
+            assert value is not None
+            (note,) = value["notes"]
+            assert "which this model was not trained on" in note["text"] and not note.get("quiet")
+            assert note["models"][0]["name"] == static
+        assert banner.said(page, None, None, english, english) is None
