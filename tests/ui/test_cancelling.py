@@ -15,6 +15,7 @@ import httpx
 import numpy as np
 import pytest
 from tiny_studio import quick, studio_at, write_model, write_pairs
+from waiting import wait_until
 
 from sbert_studio.data.progress import StoppedError, checkpoint, stoppable
 from sbert_studio.errors import StudioError
@@ -205,11 +206,10 @@ def test_closing_the_page_ends_its_search_and_no_training(tmp_path: Path, monkey
         url = url.rstrip("/")
         number = next(number for number, fn in blocks.fns.items() if getattr(fn.fn, "__name__", "") == "on_search")
         with heartbeat(url, "visitor"):
-            data = [None, "query", 10, "semantic", str(studio.settings.default_model), "", "", [], "", None]
+            data = [None, "query", 10, "semantic", str(studio.settings.default_model), "", "", [], "", None, "", "", 0]
             body = {"fn_index": number, "data": data, "session_hash": "visitor"}
             assert httpx.post(f"{url}/gradio_api/queue/join", json=body).status_code == 200
-            while not outcome:
-                time.sleep(0.05)
+            wait_until(lambda: outcome, 60, "the search")
         left = time.monotonic()
         while len(outcome) < 2 and time.monotonic() < left + 10:
             time.sleep(0.05)
