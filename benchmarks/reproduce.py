@@ -66,7 +66,7 @@ def _measure(asked: argparse.Namespace, rows: list, results: Results) -> int:  #
 
         take_speeds(rows, places, results)
         return 0
-    return 1 if run_rows(rows, places, results, minutes=asked.minutes, hub=asked.hub) else 0
+    return 1 if run_rows(rows, places, results, minutes=asked.minutes, seeds=asked.seeds, hub=asked.hub) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", default=[], metavar="ROW", help="the same")
     parser.add_argument("--section", nargs="+", default=[], metavar="NAME", help=", ".join(SECTIONS))
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop before a training that would go beyond")
+    parser.add_argument("--seeds", type=int, metavar="N", help="run the first N seeds of each row; a later call runs the others")
     parser.add_argument("--hub", action="store_true", help="run those rows too that need the hub")
     parser.add_argument("--list", action="store_true", help=f"the {len(ROWS)} rows, and what is left of them")
     parser.add_argument("--render", action="store_true", help="write RESULTS.md from the JSON alone")

@@ -61,10 +61,10 @@ def nli_pairs(data: Path, path: Path) -> None:
     """
     triplets = _nli(data)
     others = _shuffled([positive for _, positive, _ in triplets])
-    rows = []
+    entailed, rows = {(premise, positive) for premise, positive, _ in triplets}, []
     for (premise, positive, negative), other in zip(triplets, others, strict=True):
         rows += [(premise, positive, "1"), (premise, negative, "0")]
-        if other != positive:
+        if (premise, other) not in entailed:
             rows.append((premise, other, "0"))
     write_rows(path, ("sentence1", "sentence2", "label"), rows)
 

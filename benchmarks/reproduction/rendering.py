@@ -28,8 +28,8 @@ make reproduce ARGS=--render                           # this page, from docs/re
 - **Chosen** is on the dev set alone, or on held-out rows of the training set where there is none; the test set is judged once, at the end.
 - **MSE** is that of the prediction with score / 5. A cross-encoder predicts by what its head gives; vectors predict by their cosine as it
   is, clipped to 0…1 and not fitted to the scale: where cosines lie high or close together it is large, however well they rank.
-- **± is the standard deviation** over the seeds, where there are several. A seed gives the same figure again on the same machine and
-  libraries.
+- **± is the standard deviation** over the seeds, where there are several; of a cross-validation, over its folds. A seed gives the same
+  figure again on the same machine and libraries.
 - **MiniLM** is all-MiniLM-L6-v2, the one transformer that comes with the program: 22.7 M weights, and already tuned for sentences on a
   billion pairs by its makers. It stands in for BERT, so that its figures begin where the papers' end.
 - **Training** is seconds of processor time of the whole command, the mean over the seeds, so that other work on the machine does not count;
@@ -37,6 +37,8 @@ make reproduce ARGS=--render                           # this page, from docs/re
 - **Sentences/s** are of {threads}, measured apart while nothing else ran, over 2,000 texts of STSb's test set in batches of
   like length: the median of three rounds. A network is as fast whatever it learned, so that rows of one network share a figure. A
   cross-encoder gives no vectors: it reads so many pairs a second, and every pair anew. An empty cell was not measured yet.
+- **The time of a query** is taken of the three kinds of models in turns in one process, so that other work slows all alike: the ratios
+  count, the milliseconds are of that moment.
 - In the commands, `DATA` is the folder of the sets, `WORK` that of the models, `OUT` the row's own model and `SEED` its seed.
   `WORK/nli.csv` (SNLI and SICK's labels, 5,773 rows), `WORK/stsb-classes.csv` (rounded scores) and `WORK/smollm2` are made on the way,
   and so are the triplets, candidates, sentences and topics, capped and with a fixed seed, by `benchmarks/reproduction/derived.py`.

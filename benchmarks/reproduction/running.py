@@ -39,10 +39,12 @@ class Places:
         return placed(word, self.data, self.work, self.model(row, seed), seed)
 
 
-def run_rows(rows: Sequence[Row], places: Places, results: Results, *, minutes: float = float("inf"), hub: bool = False) -> int:
+def run_rows(
+    rows: Sequence[Row], places: Places, results: Results, *, minutes: float = float("inf"), seeds: int | None = None, hub: bool = False
+) -> int:
     """Run what is left of ``rows``, and stop before a training that would go beyond ``minutes``.
 
-    A training that fails is told, and the next one begins.
+    A training that fails is told, and the next one begins. With ``seeds``, only the first so many seeds of each row are run.
 
     Returns:
         How many failed.
@@ -52,7 +54,8 @@ def run_rows(rows: Sequence[Row], places: Places, results: Results, *, minutes: 
     for row in rows:
         if row.sets is None or (row.lacks and not (hub and row.needs)):
             continue
-        if (left := results.left(row)) and (absent := row.absent(places.data)):
+        left = [seed for seed in results.left(row) if seed in row.seeds[:seeds]]
+        if left and (absent := row.absent(places.data)):
             print(f"{row.name}: skipped, the folder of sets has no {', '.join(absent)}", file=sys.stderr)
             continue
         for seed in left:
