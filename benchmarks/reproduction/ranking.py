@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from sbert_studio.encoders.scorers.pair_scorer import PairScorer
 
 _ROUNDS, _QUERIES = 7, 10
-_LONG = 0.5  # seconds a query
+_LONG = 0.5  # seconds of processor time a query
 
 Score = Callable[[str], Any]
 """A query → its scores with all candidates."""
 
 
 def take_ranking_times(rows: Sequence[Row], texts: Sequence[str], load: Callable[[Row], Encoder | PairScorer], results: Results) -> None:
-    """Measure the milliseconds of a query, and the ratio to the first row.
+    """Measure the milliseconds of processor time that a query takes, and the ratio to the first row.
 
-    Each round times every row, one after the other, over the same queries; a ratio is of two times of one round. Medians are kept, so that
-    other work on the machine, which slows all rows of a round alike, changes the ratios little.
+    Each round times every row, one after the other, over the same queries; a ratio is of two times of one round, and medians are kept.
+    Processor time, because beside other work a query of milliseconds runs undisturbed on the clock and one of seconds does not.
 
     Args:
         rows: the first is what the others are compared with.
@@ -76,8 +76,8 @@ def compare_times(scorers: Mapping[str, Score], queries: Sequence[str], rounds: 
 
 
 def _seconds(score: Score, queries: Sequence[str]) -> float:
-    """Seconds a query, the mean over ``queries``."""
-    began = time.perf_counter()
+    """Seconds of processor time a query, the mean over ``queries``."""
+    began = time.process_time()
     for query in queries:
         score(query)
-    return (time.perf_counter() - began) / len(queries)
+    return (time.process_time() - began) / len(queries)

@@ -37,8 +37,7 @@ make reproduce ARGS=--render                           # this page, from docs/re
 - **Sentences/s** are of {threads}, measured apart while nothing else ran, over 2,000 texts of STSb's test set in batches of
   like length: the median of three rounds. A network is as fast whatever it learned, so that rows of one network share a figure. A
   cross-encoder gives no vectors: it reads so many pairs a second, and every pair anew. An empty cell was not measured yet.
-- **The time of a query** is taken of the three kinds of models in turns in one process, so that other work slows all alike: the ratios
-  count, the milliseconds are of that moment.
+- **The time of a query** is processor time on {times}, taken of the three kinds of models in turns in one process; the ratios count.
 - In the commands, `DATA` is the folder of the sets, `WORK` that of the models, `OUT` the row's own model and `SEED` its seed.
   `WORK/nli.csv` (SNLI and SICK's labels, 5,773 rows), `WORK/stsb-classes.csv` (rounded scores) and `WORK/smollm2` are made on the way,
   and so are the triplets, candidates, sentences and topics, capped and with a fixed seed, by `benchmarks/reproduction/derived.py`.
@@ -49,7 +48,11 @@ _PARTS = ("mse", "pearson", "spearman")
 
 def rendered(results: Results) -> str:
     """The page."""
-    parts = [_HEAD.format(measured=_measured(results), threads=_threads(results.speeds.values()))]
+    parts = [
+        _HEAD.format(
+            measured=_measured(results), threads=_threads(_speeds(results, timed=False)), times=_threads(_speeds(results, timed=True))
+        )
+    ]
     for section, title in SECTIONS.items():
         rows = [row for row in ROWS.values() if row.section == section]
         parts.append("\n".join([f"## {title}", "", *_table(rows, results), "", *_commands(rows)]))
@@ -69,6 +72,11 @@ def _measured(results: Results) -> str:
     done = sum(not results.left(row) for row in due)
     told = f"Measured {when}: {done} of the {len(due)} rows that need neither hub nor GPU nor a set that is not at hand."
     return "\n".join((told, "", f"- **Machine**: {machines}; no GPU.", f"- **Versions**: {versions}."))
+
+
+def _speeds(results: Results, *, timed: bool) -> list[Mapping[str, Any]]:
+    """What was measured of rows whose ranking time is taken, or of the others."""
+    return [found for name, found in results.speeds.items() if name in ROWS and bool(ROWS[name].candidates) == timed]
 
 
 def _threads(measured: Iterable[Mapping[str, Any]]) -> str:
