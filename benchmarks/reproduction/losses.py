@@ -54,7 +54,7 @@ def _simcse(name: str, title: str, file: str, options: str, paper: float, why: s
 
 _UNSUPERVISED = "--objective simcse --epochs 1 --lr 3e-5"
 _SUPERVISED = "--objective simcse_supervised --set judge=split --epochs 1 --lr 5e-5"
-_BEFORE = "MiniLM has learned from a billion pairs before, the paper's BERT from none, so that dropout alone has nothing to add"
+_BEFORE = "MiniLM has learned from a billion pairs before, the paper's BERT from none: ours begins above where the paper ends"
 _SIMCSE = (
     Row(
         "simcse-untuned", "MiniLM, untuned", SIMCSE, model="all-MiniLM-L6-v2", minutes=0.5, network=_NETWORK,
