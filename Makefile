@@ -56,7 +56,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/performance.py $(if $(DATA),"$(DATA)") --guard $(ARGS)
 
 # Every system of the literature, trained and judged on the sets in DATA, into docs/RESULTS.md; goes on where it was interrupted.
-# ARGS="word2vec gru" chooses rows; ARGS=--list shows them; --section NAME, --minutes 30, --speeds, --render, --help.
+# ARGS="skipgram gru" chooses rows; ARGS=--list shows them; --section NAME, --seeds 1, --minutes 30, --speeds, --render, --help.
 reproduce: .venv/.dev
 	$(BIN)/python benchmarks/reproduce.py $(if $(DATA),"$(DATA)") $(ARGS)
 

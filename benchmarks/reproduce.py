@@ -2,9 +2,11 @@
 
     python benchmarks/reproduce.py [DATA] [ROW ...] [options]
 
-DATA is a folder with the public sets as CSV: stsb, sick, snli, mrpc and stsb-zh, each {train,dev,test}.csv. Rows are chosen by name
-(`--list` shows them); those that take least time come first. Each training is kept at once, so that whatever interrupts this, the next
-call goes on with what is left. Where a row was measured by other commands than it has now, it is measured again.
+DATA is a folder with the public sets as CSV: stsb, sick, snli, mrpc, stsb-zh, trec and banking77, each {train,dev,test}.csv, sts14 with a
+file a subset, and, where you have them, afs (ArgPairs_*.csv) and wikisections as their authors hand them out. Rows whose set is not there
+are skipped. Rows are chosen by name (`--list` shows them); those that take least time come first. Each training is kept at once, so that
+whatever interrupts this, the next call goes on with what is left. Where a row was measured by other commands than it has now, it is
+measured again.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def main(arguments: list[str]) -> int:
         return _refuse(f"there is no row or section {error}", "see --list")
     if asked.list:
         for row in rows:
-            state = f"needs {row.lacks}" if row.lacks else "speed" if row.sets is None else "left" if results.left(row) else "done"
+            absent = row.absent(asked.data) if asked.data is not None else []
+            needs = row.lacks or ", ".join(absent)
+            state = f"needs {needs}" if needs else "speed" if row.sets is None else "left" if results.left(row) else "done"
             print(f"{row.name:32} {row.section:14} {row.minutes:5.1f} min  {state:40} {row.title}")
         return 0
     code = 0
@@ -62,7 +66,7 @@ def _measure(asked: argparse.Namespace, rows: list, results: Results) -> int:  #
 
         take_speeds(rows, places, results)
         return 0
-    return 1 if run_rows(rows, places, results, minutes=asked.minutes, hub=asked.hub) else 0
+    return 1 if run_rows(rows, places, results, minutes=asked.minutes, seeds=asked.seeds, hub=asked.hub) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", default=[], metavar="ROW", help="the same")
     parser.add_argument("--section", nargs="+", default=[], metavar="NAME", help=", ".join(SECTIONS))
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop before a training that would go beyond")
+    parser.add_argument("--seeds", type=int, metavar="N", help="run the first N seeds of each row; a later call runs the others")
     parser.add_argument("--hub", action="store_true", help="run those rows too that need the hub")
     parser.add_argument("--list", action="store_true", help=f"the {len(ROWS)} rows, and what is left of them")
     parser.add_argument("--render", action="store_true", help="write RESULTS.md from the JSON alone")

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
+
+from . import derived
+from .derived import read_rows, write_rows
 
 ROOT = Path(__file__).parents[2]
 
 
-def _rows(path: Path) -> Iterable[Mapping[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file)
+@dataclass(frozen=True)
+class Prepared:
+    """A file that is made of public sets.
+
+    Attributes:
+        make: writes it, by the folder of the sets and its own path.
+        sets: the folders that it reads.
+    """
+
+    make: Callable[[Path, Path], None]
+    sets: tuple[str, ...] = ()
 
 
-def _write(path: Path, rows: Iterable[tuple[str, str, str]]) -> None:
-    fresh = path.with_suffix(".part")
-    with fresh.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("sentence1", "sentence2", "label"))
-        writer.writerows(rows)
-    fresh.replace(path)
+_PAIRS = ("sentence1", "sentence2", "label")
 
 
 def _nli(data: Path, path: Path) -> None:
     """The inference labels of SNLI and of SICK in one file."""
-    snli = [(row["premise"], row["hypothesis"], row["label"]) for row in _rows(data / "snli/train.csv")]
-    sick = [(row["sentence1"], row["sentence2"], row["label"]) for row in _rows(data / "sick/train.csv")]
-    _write(path, [*snli, *sick])
+    snli = [(row["premise"], row["hypothesis"], row["label"]) for row in read_rows(data / "snli/train.csv")]
+    sick = [(row["sentence1"], row["sentence2"], row["label"]) for row in read_rows(data / "sick/train.csv")]
+    write_rows(path, _PAIRS, [*snli, *sick])
 
 
 def _stsb_classes(data: Path, path: Path) -> None:
     """The STS Benchmark's training rows with six classes: the rounded score."""
-    rows = _rows(data / "stsb/train.csv")
-    _write(path, [(row["sentence1"], row["sentence2"], f"class {float(row['score']):.0f}") for row in rows])
+    rows = read_rows(data / "stsb/train.csv")
+    write_rows(path, _PAIRS, [(row["sentence1"], row["sentence2"], f"class {float(row['score']):.0f}") for row in rows])
 
 
 def _smollm2(_data: Path, path: Path) -> None:
@@ -47,11 +52,30 @@ def _smollm2(_data: Path, path: Path) -> None:
     module.convert(path)
 
 
-PREPARED: dict[str, Callable[[Path, Path], None]] = {"nli.csv": _nli, "stsb-classes.csv": _stsb_classes, "smollm2": _smollm2}
+PREPARED: dict[str, Prepared] = {
+    "nli.csv": Prepared(_nli, ("snli", "sick")),
+    "stsb-classes.csv": Prepared(_stsb_classes, ("stsb",)),
+    "smollm2": Prepared(_smollm2),
+    "nli-triplets.csv": Prepared(derived.nli_triplets, ("snli", "sick")),
+    "nli-triplets-test.csv": Prepared(derived.nli_triplets_test, ("snli",)),
+    "nli-pairs.csv": Prepared(derived.nli_pairs, ("snli", "sick")),
+    "nli-candidates.csv": Prepared(derived.nli_candidates, ("snli",)),
+    "trec-triplets.csv": Prepared(derived.trec_triplets, ("trec",)),
+    "trec-triplets-test.csv": Prepared(derived.trec_triplets_test, ("trec",)),
+    "banking77-triplets.csv": Prepared(derived.banking_triplets, ("banking77",)),
+    "banking77-triplets-test.csv": Prepared(derived.banking_triplets_test, ("banking77",)),
+    "banking77-some-triplets.csv": Prepared(derived.banking_some_triplets, ("banking77",)),
+    "banking77-unseen-triplets-test.csv": Prepared(derived.banking_unseen_triplets_test, ("banking77",)),
+    "wikisections-triplets.csv": Prepared(derived.section_triplets, ("wikisections",)),
+    "wikisections-triplets-test.csv": Prepared(derived.section_triplets_test, ("wikisections",)),
+    "stsb-sentences.csv": Prepared(derived.stsb_sentences, ("stsb",)),
+    "sick-sentences.csv": Prepared(derived.sick_sentences, ("sick",)),
+    "sts14-topics.csv": Prepared(derived.sts14_topics, ("sts14",)),
+}
 
 
 def prepare(names: Iterable[str], data: Path, work: Path) -> None:
     """Make those files of ``names`` that are not there yet."""
     for name in names:
         if not (work / name).exists():
-            PREPARED[name](data, work / name)
+            PREPARED[name].make(data, work / name)

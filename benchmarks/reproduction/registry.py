@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import ablations, batching, comparison, cosent
+from . import ablations, architectures, batching, comparison, cosent, losses, protocols, triplets
 from .rows import Row
 
 SECTIONS = {
@@ -14,9 +14,17 @@ SECTIONS = {
     ablations.OBJECTIVE: "Objectives: Sentence-BERT's sections 3 and 4",
     cosent.BINARY: "CoSENT's comparison: two labels",
     cosent.GRADED: "CoSENT's comparison: graded pairs",
+    losses.CONTRASTIVE: "AnglE (Li & Li 2024) and the contrastive losses",
+    losses.SIMCSE: "SimCSE (Gao et al. 2021)",
+    triplets.SECTION: "Triplets: Sentence-BERT's section 4.4",
+    protocols.SECTION: "Ten folds and across topics: Sentence-BERT's section 4.3",
+    architectures.SCORED: "Poly-encoder (Humeau et al. 2020), bi-encoder and cross-encoder: scored pairs",
+    architectures.CANDIDATES: "Poly-encoder, bi-encoder and cross-encoder: the right one of 20 candidates",
+    architectures.TIMES: "Poly-encoder, bi-encoder and cross-encoder: time of a query",
     batching.SECTION: "Smart batching: Sentence-BERT's Table 7",
 }
-ROWS: dict[str, Row] = {row.name: row for room in (comparison, ablations, cosent, batching) for row in room.ROWS}
+_MODULES = (comparison, ablations, cosent, losses, triplets, protocols, architectures, batching)
+ROWS: dict[str, Row] = {row.name: row for module in _MODULES for row in module.ROWS}
 
 
 def chosen(names: Sequence[str] = (), sections: Sequence[str] = ()) -> list[Row]:

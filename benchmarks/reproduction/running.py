@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .commands import CommandError, placed, sbert_studio
-from .judging import described, judged
+from .judging import cross_validated, described, judged
 from .prepared import ROOT, prepare
 from .results import Results
 from .rows import Row
@@ -39,10 +39,12 @@ class Places:
         return placed(word, self.data, self.work, self.model(row, seed), seed)
 
 
-def run_rows(rows: Sequence[Row], places: Places, results: Results, *, minutes: float = float("inf"), hub: bool = False) -> int:
+def run_rows(
+    rows: Sequence[Row], places: Places, results: Results, *, minutes: float = float("inf"), seeds: int | None = None, hub: bool = False
+) -> int:
     """Run what is left of ``rows``, and stop before a training that would go beyond ``minutes``.
 
-    A training that fails is told, and the next one begins.
+    A training that fails is told, and the next one begins. With ``seeds``, only the first so many seeds of each row are run.
 
     Returns:
         How many failed.
@@ -52,7 +54,11 @@ def run_rows(rows: Sequence[Row], places: Places, results: Results, *, minutes: 
     for row in rows:
         if row.sets is None or (row.lacks and not (hub and row.needs)):
             continue
-        for seed in results.left(row):
+        left = [seed for seed in results.left(row) if seed in row.seeds[:seeds]]
+        if left and (absent := row.absent(places.data)):
+            print(f"{row.name}: skipped, the folder of sets has no {', '.join(absent)}", file=sys.stderr)
+            continue
+        for seed in left:
             spent = (time.monotonic() - began) / 60
             if spent + row.minutes / len(row.seeds) > minutes:
                 print(f"{row.name}: would go beyond {minutes:g} minutes; {spent:.1f} are spent", file=sys.stderr)
@@ -82,7 +88,11 @@ def run_once(row: Row, seed: int, places: Places) -> dict[str, Any]:
     answers = [sbert_studio(*(places.named(row, seed, word) for word in shlex.split(command))) for command in row.commands]
     processor = time.process_time() - before
     model = places.named(row, seed, row.model)
-    scores = {part: judged(model, places.data / file, row.sets) for part, file in row.sets.files.items()}
+    if row.sets.task == "folds":
+        scores = cross_validated(answers[-1])
+    else:
+        folder = places.work if row.sets.folder == "WORK" else places.data
+        scores = {part: judged(model, folder / file, row.sets) for part, file in row.sets.files.items()}
     seconds = sum(float(answer["seconds"]) for answer in answers)
     steps = sum(int(answer.get("steps", 0)) for answer in answers)
     if any("run" in answer for answer in answers):

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from .commands import sbert_studio
 from .prepared import prepare
+from .ranking import take_ranking_times
+from .registry import ROWS
 from .results import Results
 from .rows import Row
 from .running import Places, circumstances
@@ -42,12 +44,16 @@ def take_speeds(rows: Sequence[Row], places: Places, results: Results) -> None:
     for row in rows:
         if row.network:
             print(f"-- {row.name} is as fast as {row.network}", file=sys.stderr)
-        if row.lacks or row.network:
+        if row.lacks or row.network or row.candidates:
             continue
         print(f"== speed of {row.name}", file=sys.stderr, flush=True)
         model = Studio(allow_folders=True).catalog.load_either(_made(row, places))
         found = _pairs_a_second(model, pairs) if isinstance(model, PairScorer) else _texts_a_second(model, texts, smart=row.smart)
         results.add_speed(row, {**found, "load_before": round(load, 1), **circumstances()})
+    if any(row.candidates for row in rows):
+        timed = [row for row in ROWS.values() if row.candidates]  # together, for their ratios
+        catalog = Studio(allow_folders=True).catalog
+        take_ranking_times(timed, texts, lambda row: catalog.load_either(_made(row, places)), results)
 
 
 def _made(row: Row, places: Places) -> str:
