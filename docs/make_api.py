@@ -12,6 +12,7 @@ from typing import Any
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio
 from sbert_studio.ui.api.answers import ANSWERS
+from sbert_studio.ui.visitors.streams import UNHEARD
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "api.md"
@@ -47,12 +48,16 @@ Over HTTP a call is two requests, one that asks and one that waits for the answe
 curl -s http://127.0.0.1:7860/gradio_api/call/similarity -H "Content-Type: application/json" -d '{"data": ["a cat", "a dog", ""]}'
 curl -s http://127.0.0.1:7860/gradio_api/call/similarity/EVENT_ID
 ```
+
+Work that nobody waits for ends: within seconds of a closed connection, whichever way the call came, and SECONDS seconds after a call over
+HTTP whose answer nobody has asked for by then; who asks later is told so. An answer that is ready by then stays. A training that
+[`/train`](#train) has queued goes on without its caller, until `/stop`.
 """
 
 
 def drawn() -> str:
     """The page."""
-    parts, answers = [_HEAD], {}
+    parts, answers = [_HEAD.replace("SECONDS", f"{UNHEARD:g}")], {}
     for name, info in _endpoints().items():
         words, arguments, returns = _told(name)
         parts.append(f"## `/{name}`\n\n{words}\n")

@@ -32,6 +32,7 @@ from .pieces.views import view
 from .pieces.wiring import hide_hidden_progress, join_events, long_works
 from .tray import panel as tray
 from .visitors.callers import InnerCalls
+from .visitors.disconnects import DisconnectWatcher
 from .visitors.hosts import AllowedHosts, OwnHostsOnly
 from .visitors.refusals import PlainBlocks
 from .visitors.streams import OpenStreams, keep_streams
@@ -175,6 +176,7 @@ def launch(
                 Middleware(InnerCalls),
                 Middleware(UploadBudget, ledger=ledger, max_file=studio.settings.max_upload_mb << 20),
                 Middleware(OpenStreams, streams=streams),
+                Middleware(DisconnectWatcher),
                 Middleware(GradioInEnglish),
             ],
         },

@@ -84,6 +84,21 @@ def test_a_stream_that_was_opened_before_the_cut_was_seen_goes_on(opened: tuple[
             assert event in next(line for line in second.iter_lines() if "process_completed" in line)
 
 
+def test_a_call_after_a_cut_is_not_forgotten_with_those_before_it(opened: tuple[httpx.Client, Streams], gate: threading.Event) -> None:
+    client, streams = opened
+    first = ask(client)
+    with follow(client) as stream:
+        next(stream.iter_lines())
+    wait_until(lambda: streams._waiting, what="the cut is seen")
+    event = ask(client)
+    wait_until(lambda: not streams._waiting, what="what was left is forgotten")
+    gate.set()
+    with follow(client) as stream:
+        messages = (json.loads(line.removeprefix("data: ")) for line in stream.iter_lines() if line.startswith("data: "))
+        completed = next(message for message in messages if message["msg"] == "process_completed")
+    assert completed["event_id"] == event != first and completed["success"]
+
+
 def test_streams_of_a_page_that_is_left_are_forgotten_and_log_no_error(
     opened: tuple[httpx.Client, Streams], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import gradio as gr
 
+from ...data.progress import StoppedError
 from ...errors import StudioError, is_text
 from ..pieces.handlers import noted
+from ..visitors.streams import ABANDONED
 from ..visitors.visits import VISITS
 
 _LARGEST = 1 << 53  # above it, not every whole number can be sent
@@ -25,6 +27,8 @@ def answering(verb: Callable[..., dict[str, Any]], endpoint: str, first: Any) ->
         try:
             with VISITS.work():
                 return verb(first, *(_taken(each, value) for each, value in zip(taken, args, strict=False)))
+        except StoppedError:
+            raise gr.Error(ABANDONED, print_exception=False) from None
         except StudioError as error:
             raise gr.Error(str(error), print_exception=False) from None
         except Exception as error:

@@ -5,9 +5,12 @@ Gradio 6.31 takes a file by its web address alone, names a tool for uploads that
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from gradio.mcp import GradioMCPServer
 from gradio.processing_utils import save_base64_to_cache, save_bytes_to_cache, save_file_to_cache
@@ -23,6 +26,7 @@ _GIVEN = "A file is given as its text (CSV, TSV, JSON lines, or a text a line), 
 _TAKEN = f" {_GIVEN}."
 _TAKEN_HERE = f" {_GIVEN}, as a web address, or as the path of a file on this machine."
 _LONGEST_PATH = 4_096
+_POLL = 0.1  # seconds between two looks whether a call has reached the queue
 
 
 class Server(GradioMCPServer):  # type: ignore[misc]
@@ -34,6 +38,7 @@ class Server(GradioMCPServer):  # type: ignore[misc]
 
     takes_paths = False
     ledger: Ledger
+    _ending: ClassVar[set[asyncio.Task[None]]] = set()
 
     def _get_or_create_client(self) -> Any:
         """Gradio's client of this page, which says that files come from this server."""
@@ -69,6 +74,34 @@ class Server(GradioMCPServer):  # type: ignore[misc]
             raise StudioError(words)
         self.ledger.add(address, size)
         return file_of(given, self.takes_paths)
+
+    async def _execute_tool_without_progress(self, job: Any) -> list[Any]:
+        """Wait for the answer, where Gradio waits in a thread, which a caller that leaves cannot end."""
+        async with self._ending_with_caller(job):
+            return [await asyncio.wrap_future(job.future)]
+
+    async def _execute_tool_with_progress(self, job: Any, progress_token: str | int) -> Any:
+        async with self._ending_with_caller(job):
+            return await super()._execute_tool_with_progress(job, progress_token)
+
+    @asynccontextmanager
+    async def _ending_with_caller(self, job: Any) -> AsyncIterator[None]:
+        """End the call that ``job`` waits for where the ``with`` is left before its answer: the request was cut."""
+        try:
+            yield
+        finally:
+            if not job.future.done():
+                task = asyncio.get_running_loop().create_task(self._end(job))
+                self._ending.add(task)  # the loop itself holds tasks weakly
+                task.add_done_callback(self._ending.discard)
+
+    async def _end(self, job: Any) -> None:
+        streams = self.blocks._queue.pending_messages_per_session  # see keep_streams
+        while not job.future.done():
+            if job.communicator.event_id:
+                await streams.end(job.communicator.event_id)
+                return
+            await asyncio.sleep(_POLL)
 
     def postprocess_output_data(self, data: Any, root_url: str) -> Any:
         """The answers, as JSON."""

@@ -6,23 +6,39 @@ import itertools
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...data.progress import StoppedError, stoppable
+from ...data.progress import StoppedError, checkpoint, stoppable
 from ...identity import Identity, acting, acting_as, asked_from, signed_in
+from .disconnects import is_gone
 
 _KEPT = 120.0  # seconds that work which has ended can still be looked at
 _MOST_KEPT = 1000
+_MOST_STOPPED = 1000  # events whose work may not have begun when it was stopped
 
 
 def _request() -> Any:
     from gradio.context import LocalContext
 
     return LocalContext.request.get(None)
+
+
+def _event() -> str:
+    """Return the id that Gradio's queue gave to the call which is answered; empty outside the queue."""
+    from gradio.context import LocalContext
+
+    return LocalContext.event_id.get(None) or ""
+
+
+def _scope() -> Any:
+    """Return the ASGI scope of the request which is answered; empty outside a request."""
+    request = _request()
+    return getattr(getattr(request, "request", request), "scope", None) or {}
 
 
 def session() -> str:
@@ -37,9 +53,7 @@ def address() -> str:
 
 def identity() -> Identity | None:
     """The visitor whose request this is, where they have signed in with Hugging Face; else who has been acting until now, if anybody."""
-    request = _request()
-    scope = getattr(getattr(request, "request", request), "scope", None) or {}
-    info = (scope.get("session") or {}).get("oauth_info") or {}
+    info = (_scope().get("session") or {}).get("oauth_info") or {}
     in_time = (info.get("expires_at") or math.inf) > time.time()
     return signed_in(info["access_token"]) if info.get("access_token") and in_time else acting()
 
@@ -51,6 +65,7 @@ class Work:
     Attributes:
         number: by which it is named, of all work of this process; session: of the page it is done for.
         kind: what a cancel button names it by; empty of what a page does besides, such as looking after a run.
+        event: id of the call in Gradio's queue; empty of a call that is answered outside it.
         status: running, finished, stopped or failed.
         phase: what goes on, in words; done, total: how far that is, a total of 0 is not known.
         began, ended: seconds of :func:`time.monotonic`.
@@ -60,6 +75,7 @@ class Work:
     number: int
     session: str
     kind: str
+    event: str = ""
     status: str = "running"
     phase: str = ""
     done: int = 0
@@ -100,6 +116,7 @@ class Visits:
         self._numbers = itertools.count(1)
         self._under_way: dict[int, Work] = {}
         self._over: list[Work] = []
+        self._stopped: deque[str] = deque(maxlen=_MOST_STOPPED)
 
     @contextmanager
     def work(self, kind: str = "") -> Iterator[Work]:
@@ -107,13 +124,19 @@ class Visits:
 
         Args:
             kind: what :meth:`stop` names it by.
+
+        Raises:
+            StoppedError: the work was stopped, or the connection was closed on which its answer is waited for.
         """
-        work = Work(next(self._numbers), session(), kind)
+        work, scope = Work(next(self._numbers), session(), kind, _event()), _scope()
         with self._lock:
             self._under_way[work.number] = work
+            if work.event and work.event in self._stopped:
+                work.stop.set()
         token, status = _CURRENT.set(work), "failed"
         try:
-            with stoppable(work.stop.is_set), acting_as(identity()), asked_from(address()):
+            with stoppable(lambda: work.stop.is_set() or is_gone(scope)), acting_as(identity()), asked_from(address()):
+                checkpoint()
                 yield work
             status = "finished"
         except StoppedError:
@@ -157,6 +180,19 @@ class Visits:
         for work in found:
             work.stop.set()
         return len(found)
+
+    def stop_event(self, event: str, *, also_later: bool = True) -> None:
+        """End the work of a call in Gradio's queue.
+
+        Args:
+            also_later: also if it has not begun, as where a file is still on its way to it.
+        """
+        with self._lock:
+            if also_later:
+                self._stopped.append(event)
+            for work in self._under_way.values():
+                if work.event and work.event == event:
+                    work.stop.set()
 
     def idle(self, seconds: float) -> bool:
         """Whether nothing is under way, or nothing is left of it after so many seconds."""
