@@ -11,6 +11,7 @@ from ..settings import MULTILINGUAL_HUB_ID, MULTILINGUAL_MODEL
 
 _SAMPLE = 1_000
 _MANY = 20
+_SENTENCE = 3  # words
 _FOREIGN = 0.2
 _NAMED = 4
 _MOSTLY = 0.3
@@ -107,11 +108,19 @@ def main_language(texts: Sequence[str]) -> Language:
 def languages_in(texts: Sequence[str]) -> Counter[str]:
     """How many of at most 2,000 of the texts are in each language; ``""`` counts those that do not tell.
 
-    Of a few texts a Latin one tells by two common words: a name such as ``Los Angeles`` makes no Spanish sentence.
+    Of a few texts a Latin one tells by two common words: a name such as ``Los Angeles`` makes no Spanish sentence. One common word is
+    enough in a text of three words and more whose language is that of all texts together.
     """
     step = max(1, len(texts) // _SAMPLE)
-    least = 1 if len(texts) >= _MANY else 2
-    return Counter(guess_language(text, least) for text in texts[::step])
+    if len(texts) >= _MANY:
+        return Counter(guess_language(text) for text in texts[::step])
+    together = guess_language(" ".join(texts), 2)
+    return Counter(guess_language(text, 2) or _with_others(text, together) for text in texts)
+
+
+def _with_others(text: str, together: str) -> str:
+    """Return the language of all texts ``together`` where this one says the same by a single word; else ``""``."""
+    return together if len(_WORD.findall(text)) >= _SENTENCE and guess_language(text) == together else ""
 
 
 def mostly_foreign(found: Counter[str], known: Sequence[str] = ("en",)) -> str:

@@ -139,7 +139,7 @@ class Comparing(Part):
         encoder = self.catalog.load(model or self.settings.default_model, chosen).for_role(role)
         done = write_vectors(out, Made.of(found, encoder, chosen), found, encoder, progress, tell)
         nan = tuple(np.setdiff1d(np.arange(found.rows), found.places).tolist())
-        rate, notes = done.encoded / max(done.seconds, 1e-9), self.reading_notes(found.texts, model)
+        rate, notes = done.encoded / max(done.seconds, 1e-9), (*self.reading_notes(found.texts, model), *_unused_prompts(encoder, role))
         return FileEncoded(found.rows, encoder.dim, nan, done.resumed, done.seconds, rate, found.account, notes, chosen, why)
 
     def language_notes(self, texts: Sequence[str] | Corpus, model: str | None = None, what: str = "The texts") -> tuple[str, ...]:
@@ -271,3 +271,10 @@ def _gaps(places: np.ndarray, found: np.ndarray, gold: np.ndarray, said: Sequenc
 def _worst(gaps: Sequence[Gap]) -> tuple[Gap, ...]:
     """The pairs on which the cosines and the gold scores disagree most."""
     return tuple(sorted(gaps, key=lambda one: -abs(one.gap))[:_WORST])
+
+
+def _unused_prompts(encoder: Encoder, role: Role) -> tuple[str, ...]:
+    """Say that a model has prompts, and that none of them was put before the texts."""
+    if role != "plain" or encoder.default_prompt or not any(encoder.prompts.values()):
+        return ()
+    return (f"{encoder.name} has prompts, and none was put before the texts: a search needs the one for queries or for documents",)

@@ -99,3 +99,15 @@ def test_most_texts_are_in_another_language_than_english(texts: list[str], code:
 def test_english_samples_are_english(name: str) -> None:
     table = read_table(sample(name).path)
     assert mostly_foreign(languages_in([text for column in table.columns for text in table.column(column)])) == ""
+
+
+@pytest.mark.parametrize(
+    ("texts", "language"),
+    [
+        (["Ein Flugzeug hebt ab.", "Das Flugzeug startet gerade."], "de"),
+        (["Los Angeles", "La Paz"], ""),
+        (["A plane takes off.", "The plane is starting."], ""),
+    ],
+)
+def test_a_few_short_texts_tell_their_language_together(texts: list[str], language: str) -> None:
+    assert mostly_foreign(languages_in(texts)) == language

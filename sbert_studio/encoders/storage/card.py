@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ... import __version__
 from ..modules.dense import Dense
+from ..prompts import Role, prompt_for
 
 if TYPE_CHECKING:
     from ..sentence import SentenceEncoder
@@ -30,6 +31,15 @@ _USE = (
     "",
     f'model = SentenceTransformer("{THIS_FOLDER}")',
     'vectors = model.encode(["A first sentence.", "A second one."])',
+    "```",
+)
+_USE_WITH_PROMPTS = (
+    "```python",
+    "from sentence_transformers import SentenceTransformer",
+    "",
+    f'model = SentenceTransformer("{THIS_FOLDER}")',
+    'queries = model.encode_query(["a question"])',
+    'documents = model.encode_document(["a text that may answer it"])',
     "```",
 )
 _USE_HERE = (
@@ -189,12 +199,27 @@ def _body(encoder: SentenceEncoder, facts: CardFacts, title: str) -> list[str]:
     lines += [f"Maps a text to a {unit}vector of {encoder.dim} components; {reads}."]
     if encoder.note:
         lines += ["", encoder.note]
-    lines += ["", *(_USE if encoder.portable else _USE_HERE)]
+    lines += ["", *(_USE_HERE if not encoder.portable else _USE_WITH_PROMPTS if any(encoder.prompts.values()) else _USE)]
+    lines += _prompts(encoder)
     lines += [*measured(facts), *trained(facts), *made_with()]
     warnings = serving_warnings(encoder)
     if warnings:
         lines += ["", "## Where it does not run", "", *(f"- {warning}" for warning in warnings)]
     return lines
+
+
+def _prompts(encoder: SentenceEncoder) -> list[str]:
+    """Say what has to stand before a text; nothing of a model without prompts."""
+    if not any(encoder.prompts.values()):
+        return []
+
+    def shown(role: Role) -> str:
+        return plain_text(quoted(prompt_for(encoder.prompts, encoder.default_prompt, role)))
+
+    words = [f"{shown('query')} before a query", f"{shown('document')} before a document"]
+    if prompt_for(encoder.prompts, encoder.default_prompt, "symmetric"):
+        words.append(f"{shown('symmetric')} before both of two texts that are compared")
+    return ["", f"Prompts: {', '.join(words)}."]
 
 
 def measured(facts: CardFacts) -> list[str]:

