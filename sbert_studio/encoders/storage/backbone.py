@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...errors import StudioError
+from ...errors import StudioError, is_of_machine
 from ..lean.reading import lean_backbone
 from ..quantized import is_quantized, load_quantized
 from .digests import cut_short, written
@@ -65,13 +65,15 @@ def reading(name: str, folder: Path) -> Iterator[None]:
     """Name the model in ``folder``, and the file, where its files are at fault. What libraries raise over them is anything.
 
     Raises:
-        StudioError: instead of whatever was raised, but for a lack of memory.
+        StudioError: instead of whatever was raised, but for a lack of memory or of room on a disk.
     """
     try:
         yield
-    except (StudioError, MemoryError):
+    except StudioError:
         raise
     except Exception as error:
+        if is_of_machine(error):
+            raise
         if file := _unreadable(folder):
             raise damaged(file) from error
         if absent := [name for name in sorted(written(folder)) if not (folder / name).is_file()]:
