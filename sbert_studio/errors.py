@@ -32,7 +32,7 @@ _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR,
 _UNREACHABLE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}
 # As sockets say it. Whoever waits for a lock, a thread or a cluster raises a TimeoutError too, which has no words or others.
 _TIMED_OUT = re.compile(r"(?:_ssl\.c:\d+: )?(?:The (?:\w+ )?operation )?timed out")
-_DAMAGED = ("SafetensorError", "BadZipFile", "BadGzipFile", "ArrowInvalid", "zlib.error", "LZMAError")
+_DAMAGED = ("SafetensorError", "BadZipFile", "BadGzipFile", "ArrowInvalid", "zlib.error", "_lzma.LZMAError")
 # Of Python, bz2, NumPy and SQLite.
 _DAMAGED_WORDS = re.compile(
     r"mmap length is greater than file size|cannot mmap an empty file|Compressed file ended before|^Invalid data stream$"
@@ -145,11 +145,13 @@ def plainly(error: BaseException, *, place: bool = False) -> StudioError | None:
         return StudioError(f"the disk is full{f' ({where})' if where else ''}", "make room, then try again")
     if is_out_of_memory(error):
         return StudioError(_short_of_memory(error), "lower the batch size, take fewer rows, or choose a smaller model")
-    if (isinstance(error, OSError) and error.errno in _REFUSED) or (_is_of_sqlite(error) and "disk I/O error" in str(error)):
+    if (isinstance(error, OSError) and error.errno in (_REFUSED | _UNREACHABLE if error.filename else _REFUSED)) or (
+        _is_of_sqlite(error) and "disk I/O error" in str(error)
+    ):
         said = error.strerror if isinstance(error, OSError) else error
         what = f"{where} cannot be used: {said}" if where else "a file of this machine cannot be used"
         return StudioError(what, "check the path, who may write there, and the room on its disk")
-    if _is_network(error):
+    if is_network(error):
         return StudioError(f"the network failed: {_first_line(error)}", "check the connection, then try again")
     if _is_damage(error):
         return StudioError(f"a file is damaged: {_first_line(error)}", "fetch it again, or choose another one")
@@ -187,7 +189,8 @@ def _is_too_large_to_load(words: str) -> bool:
     return False
 
 
-def _is_network(error: BaseException) -> bool:
+def is_network(error: BaseException) -> bool:
+    """Tell if ``error`` says that another machine cannot be reached, or that the connection to it broke off."""
     if isinstance(error, ConnectionError | socket.gaierror | ssl.SSLError) and not isinstance(error, BrokenPipeError):
         return True
     if isinstance(error, OSError) and error.errno in _UNREACHABLE:
@@ -196,7 +199,7 @@ def _is_network(error: BaseException) -> bool:
         return _TIMED_OUT.fullmatch(str(error)) is not None
     name, family = type(error).__name__, type(error).__module__.partition(".")[0]
     if name == "URLError" and isinstance(reason := getattr(error, "reason", None), BaseException):
-        return _is_network(reason)
+        return is_network(reason)
     if family in ("urllib", "http"):
         return name not in ("URLError", "InvalidURL")
     return family in ("httpx", "httpx2", "httpcore", "requests", "urllib3") and not isinstance(error, ValueError)
