@@ -232,7 +232,7 @@ class Catalog:
         source = self.resolve(name, allow_folders=allow_folders)
         folder = self._fetched(source)
         require_unaltered(source, folder)
-        if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
+        if _is_adapter(folder):
             raise StudioError(
                 f"{source.name} is an adapter alone", "begin a cross-encoder from the whole model: the run, or its model folder"
             )
@@ -291,7 +291,7 @@ class Catalog:
 
     def _read(self, source: Source, folder: Path, frozen: bool = False) -> SentenceEncoder:
         require_unaltered(source, folder)
-        if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
+        if _is_adapter(folder):
             return self._read_adapter(source, folder)
         encoder = load_folder(folder, source.name, self.device, frozen)
         encoder.base = source.base
@@ -304,7 +304,7 @@ class Catalog:
         """The base model that an adapter's folder names, with the adapter merged into it.
 
         Raises:
-            StudioError: the base is a folder that is not here.
+            StudioError: the base is a folder that is not here, or is an adapter itself.
         """
         base = str(read_json(folder / "adapter_config.json", dict).get("base_model_name_or_path"))
         here = self.allow_folders and (path := existing(base)) is not None and path.is_dir()
@@ -313,11 +313,21 @@ class Catalog:
                 f"{source.name} is an adapter alone, and its base model is named by a path of another machine ({base})",
                 "write the base's Hugging Face id, or where it lies here, into base_model_name_or_path of adapter_config.json",
             )
+        if _is_adapter(self._fetched(self.resolve(base, allow_folders=here))):
+            raise StudioError(
+                f"{source.name} is an adapter alone, and so is its base model ({base})",
+                "name the whole model in base_model_name_or_path of adapter_config.json, or merge the base's adapter into its model first",
+            )
         encoder = self.load_fresh(base, allow_folders=here)
         load_adapter(encoder, folder)
         encoder.merge_adapter()
         encoder.name, encoder.base = source.name, base
         return encoder
+
+
+def _is_adapter(folder: Path) -> bool:
+    """Tell if an adapter lies in ``folder`` without a model that it belongs to."""
+    return (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file()
 
 
 def _refuse_cross(source: Source, folder: Path) -> None:

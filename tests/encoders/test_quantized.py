@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer, pre_tokenizers
+from tokenizers.models import Unigram
+from transformers import PreTrainedTokenizerFast
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.encoders.catalog import Catalog
@@ -255,3 +258,30 @@ def test_texts_are_cut_as_the_tokenizers_own_truncation_does(catalog: Catalog, s
         assert shared.ids(TEXTS) == [encoding.ids for encoding in bound.encode_batch([f"query: {text}" for text in TEXTS])]
         assert shared.counts(["karte weg " * 40]) == [83]
         assert len(shared.spans(TEXTS[4]) or ()) == length
+
+
+LONG = 64 * 20  # characters that are read of a text first, where 20 tokens of it are kept
+WORD = "xy" * LONG
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{WORD}z tail",
+        f"xy {WORD}z tail",
+        f"{'xy ' * 30}{WORD}z",
+        f"{'xy ' * (LONG // 3)}{WORD}z",
+        f"{'xy  ' * (LONG // 4 - 1)} xyz xyz {WORD}z",
+        f"{'xy' * (LONG // 2 - 1)}z \n{WORD}",
+        WORD,
+        "z" * LONG * 2,
+    ],
+)
+def test_a_long_text_has_the_tokens_that_it_has_when_it_is_read_whole(text: str) -> None:
+    # By its last letter the pieces of a word are those from its first letter on, or from its second one.
+    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581", -1.0), ("xy", -1.0), ("yx", -1.0), ("yz", -1.0)]
+    backend = Tokenizer(Unigram([*pieces, ("x", -9.0), ("y", -9.0), ("z", -90.0)], unk_id=3, byte_fallback=False))
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", unk_token="<unk>")
+    for length in (1, 4, 20):
+        assert Tokens(tokenizer, length).ids([text, "xy"]) == [backend.encode(one).ids[:length] for one in (text, "xy")]
