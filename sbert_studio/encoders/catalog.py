@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -41,6 +42,28 @@ Shared = SentenceEncoder | CrossEncoder | PolyEncoder
 Kind = TypeVar("Kind", SentenceEncoder, CrossEncoder, PolyEncoder)
 
 
+@dataclass(frozen=True)
+class CatalogSettings:
+    """What a catalogue may load, for one of the same in another process; see :class:`Catalog`."""
+
+    home: Path
+    allow_folders: bool = True
+    max_model_bytes: int = 0
+    max_cache_bytes: int = 0
+    chosen: frozenset[str] = frozenset()
+
+    def open(self, device: str) -> Catalog:
+        """Return a catalogue that may load the same, on ``device``."""
+        return Catalog(
+            Workspace(self.home),
+            device=device,
+            allow_folders=self.allow_folders,
+            max_model_bytes=self.max_model_bytes,
+            max_cache_bytes=self.max_cache_bytes,
+            chosen=self.chosen,
+        )
+
+
 class Catalog:
     """Finds encoders by name, and keeps the last few used ones in memory, each loaded once however many threads ask.
 
@@ -50,8 +73,8 @@ class Catalog:
         budget: bytes that the weights of the models in memory may take; the one used last stays whatever it takes.
         allow_folders: whether a name may be a path; on a shared host a visitor's must not. Where none may, the Hub is asked as nobody
             (:data:`~sbert_studio.identity.ANONYMOUS`), or as the visitor who has signed in, and never as this machine's owner.
-        elsewhere: makes who encodes many texts for a shared encoder, where a GPU is lent: of the data folder, the name, the precision
-            and the fingerprint.
+        elsewhere: makes who encodes many texts for a shared encoder, where a GPU is lent: of the catalogue's settings, the name, the
+            precision and the fingerprint.
         max_model_bytes: of a model of the Hub; 0 for no limit. max_cache_bytes: of those that visitors asked for, together.
         chosen: names that whoever runs this has chosen for everybody, which may be paths.
     """
@@ -63,7 +86,7 @@ class Catalog:
         device: str = "auto",
         budget: int = _BUDGET,
         allow_folders: bool = True,
-        elsewhere: Callable[[Path, str, str, str], Elsewhere] | None = None,
+        elsewhere: Callable[[CatalogSettings, str, str, str], Elsewhere] | None = None,
         max_model_bytes: int = 0,
         max_cache_bytes: int = 0,
         chosen: Collection[str] = (),
@@ -73,8 +96,14 @@ class Catalog:
         self.allow_folders = allow_folders
         self._elsewhere = elsewhere
         self._chosen = frozenset(chosen)
+        self._max_model_bytes, self._max_cache_bytes = max_model_bytes, max_cache_bytes
         self._hub = Hub(workspace.hub, max_bytes=max_model_bytes, max_cache_bytes=max_cache_bytes)
         self._models: LruCache[Encoder | CrossEncoder | PolyEncoder] = LruCache(budget, lambda model: model.memory)
+
+    @property
+    def settings(self) -> CatalogSettings:
+        """What it may load."""
+        return CatalogSettings(self.workspace.home, self.allow_folders, self._max_model_bytes, self._max_cache_bytes, self._chosen)
 
     @property
     def bytes(self) -> int:
@@ -286,7 +315,9 @@ class Catalog:
     def _shared(self, source: Source, folder: Path, name: str, precision: str) -> SentenceEncoder:
         encoder = self._read(source, folder, frozen=True).freeze(precision, packed=self._packs(precision))
         if self._elsewhere is not None:
-            encoder.elsewhere = self._elsewhere(self.workspace.home, name, precision, encoder.fingerprint)
+            # A name that led to a folder was allowed to, by whoever asked for it.
+            settings = replace(self.settings, chosen=self._chosen | {name.strip()}) if source.kind == "folder" else self.settings
+            encoder.elsewhere = self._elsewhere(settings, name, precision, encoder.fingerprint)
         return encoder
 
     def _read(self, source: Source, folder: Path, frozen: bool = False) -> SentenceEncoder:
