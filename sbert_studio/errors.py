@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import re
 import socket
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
+
+from .memory import free_memory
 
 _SHOWN_ROWS = 10
 _QUOTED = 80  # characters of what is quoted
@@ -15,15 +18,27 @@ _LONGEST = 4_000
 _QUOTE = re.compile(r"""(?<![\w=])(['"])([^\n]{121,}?)(\1(?!\w)|$)""", re.MULTILINE)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _IN_WORDS = re.compile(rf"(?:\[Errno|os error) (?:{'|'.join(map(str, _NO_ROOM))})[\])]|\b\d+ requested and \d+ written")
+# A library may also be refused because its disk is mounted noexec, or for want of room among the variables of threads.
 _NO_MEMORY = re.compile(
-    r"out of memory|can't allocate memory|cannot allocate memory|could not create a primitive|bad_alloc|unable to allocate"
-    r"|can't start new thread",
+    r"out of memory|can't allocate memory|cannot allocate memory(?! in static TLS)|could not (?:create|execute) a primitive"
+    r"|could not create a memory object|bad_alloc|unable to allocate|can't start new thread|_STATUS_ALLOC_FAILED"
+    r"|failed to map segment from shared object(?!: Operation not permitted)",
     re.IGNORECASE,
 )
-_ALLOCATION = re.compile(r"allocate (\d+(?:\.\d+)?) ?([KMG]i?B|bytes)?", re.IGNORECASE)
+_NOT_LOADED = re.compile(r"Could not find/load shared object file '([^']+)' from resource location: '([\w.]+)'")
+_ALLOCATION = re.compile(r"allocate (\d+(?:\.\d+)?) ?([KMGTPE]i?B|bytes)?", re.IGNORECASE)
 # What a disk or its owner says no to; a file that is not there is caught where it is named.
 _REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EIO}
-_DAMAGED = ("SafetensorError", "BadZipFile", "BadGzipFile", "ArrowInvalid")
+_UNREACHABLE = {errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}
+# As sockets say it. Whoever waits for a lock, a thread or a cluster raises a TimeoutError too, which has no words or others.
+_TIMED_OUT = re.compile(r"(?:_ssl\.c:\d+: )?(?:The (?:\w+ )?operation )?timed out")
+_DAMAGED = ("SafetensorError", "BadZipFile", "BadGzipFile", "ArrowInvalid", "zlib.error", "_lzma.LZMAError")
+# Of Python, bz2, NumPy and SQLite.
+_DAMAGED_WORDS = re.compile(
+    r"mmap length is greater than file size|cannot mmap an empty file|Compressed file ended before|^Invalid data stream$"
+    r"|^No data left in file$|^EOF: reading array |^Failed to read all data for array"
+    r"|database disk image is malformed|file is not a database"
+)
 _WORD = re.compile(r"\S{501,}")
 
 
@@ -92,20 +107,29 @@ class DiskFull(StudioError):
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether ``error`` says that no room is left on a disk, or none for this user or file."""
+    """Tell if ``error`` says that no room is left on a disk, or none for this user or file."""
     if isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in _NO_ROOM):
         return True
-    # Who copies a folder, or writes safetensors or an array, raises an error that says so in words alone.
-    in_words = (isinstance(error, OSError) and error.errno is None) or type(error).__name__ == "SafetensorError"
+    if _is_of_sqlite(error):
+        return "disk is full" in str(error)
+    # Who copies a folder, or writes safetensors, a tokenizer or an array, raises an error that says so in words alone.
+    in_words = (isinstance(error, OSError) and error.errno is None) or type(error) is Exception or type(error).__name__ == "SafetensorError"
     return in_words and _IN_WORDS.search(str(error)) is not None
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether ``error`` says that the memory is used up: Python's own, or what torch, oneDNN, C++ and the system call it."""
+    """Tell if ``error`` says that the memory is used up: Python's own, or what torch, oneDNN, CUDA, C++ and the system call it."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
+    if not isinstance(error, RuntimeError | OSError | ImportError):
+        return False
     # torch.OutOfMemoryError is a RuntimeError, and says so.
-    return isinstance(error, RuntimeError | OSError) and _NO_MEMORY.search(str(error)) is not None
+    return _NO_MEMORY.search(str(error)) is not None or _is_too_large_to_load(str(error))
+
+
+def is_of_machine(error: BaseException) -> bool:
+    """Tell if ``error`` is a lack of memory or of room on a disk, so that it says nothing about the file that was read meanwhile."""
+    return is_out_of_memory(error) or is_disk_full(error)
 
 
 def plainly(error: BaseException, *, place: bool = False) -> StudioError | None:
@@ -121,12 +145,15 @@ def plainly(error: BaseException, *, place: bool = False) -> StudioError | None:
         return StudioError(f"the disk is full{f' ({where})' if where else ''}", "make room, then try again")
     if is_out_of_memory(error):
         return StudioError(_short_of_memory(error), "lower the batch size, take fewer rows, or choose a smaller model")
-    if isinstance(error, OSError) and error.errno in _REFUSED:
-        what = f"{where} cannot be used: {error.strerror}" if where else "a file of this machine cannot be used"
+    if (isinstance(error, OSError) and error.errno in (_REFUSED | _UNREACHABLE if error.filename else _REFUSED)) or (
+        _is_of_sqlite(error) and "disk I/O error" in str(error)
+    ):
+        said = error.strerror if isinstance(error, OSError) else error
+        what = f"{where} cannot be used: {said}" if where else "a file of this machine cannot be used"
         return StudioError(what, "check the path, who may write there, and the room on its disk")
-    if _is_network(error):
+    if is_network(error):
         return StudioError(f"the network failed: {_first_line(error)}", "check the connection, then try again")
-    if type(error).__name__ in _DAMAGED:
+    if _is_damage(error):
         return StudioError(f"a file is damaged: {_first_line(error)}", "fetch it again, or choose another one")
     return None
 
@@ -140,27 +167,53 @@ def _short_of_memory(error: BaseException) -> str:
     asked = _ALLOCATION.search(str(error))
     if asked is None:
         return "there was not enough memory"
-    unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get((asked[2] or "b")[0].upper(), 1)
-    free = _free_memory()
+    unit = 1 << 10 * max(0, " KMGTPE".find((asked[2] or " ")[0].upper()))
+    free = free_memory()
     more = f"{float(asked[1]) * unit / 1e9:,.1f}"
-    if not free:
+    if free is None:
         return f"there was not enough memory: {more} GB more were needed"
     return f"there was not enough memory: {more} GB more were needed, and {free / 1e9:,.1f} GB were free"
 
 
-def _free_memory() -> int:
-    try:
-        with Path("/proc/meminfo").open(encoding="ascii") as lines:
-            return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError):
-        return 0
+def _is_too_large_to_load(words: str) -> bool:
+    """Tell if a library that "could not be found or loaded" is there, and larger than the memory that is free."""
+    found = _NOT_LOADED.search(words)
+    if found is None:
+        return False
+    spec = importlib.util.find_spec(found[2].partition(".")[0])
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        library = Path(folder, *found[2].split(".")[1:], found[1])
+        if library.is_file():
+            free = free_memory()
+            return free is not None and free < library.stat().st_size
+    return False
 
 
-def _is_network(error: BaseException) -> bool:
+def is_network(error: BaseException) -> bool:
+    """Tell if ``error`` says that another machine cannot be reached, or that the connection to it broke off."""
     if isinstance(error, ConnectionError | socket.gaierror | ssl.SSLError) and not isinstance(error, BrokenPipeError):
         return True
-    family = type(error).__module__.partition(".")[0]
+    if isinstance(error, OSError) and error.errno in _UNREACHABLE:
+        return not error.filename  # of a file on a disk of the network it is the disk
+    if isinstance(error, TimeoutError):
+        return _TIMED_OUT.fullmatch(str(error)) is not None
+    name, family = type(error).__name__, type(error).__module__.partition(".")[0]
+    if name == "URLError" and isinstance(reason := getattr(error, "reason", None), BaseException):
+        return is_network(reason)
+    if family in ("urllib", "http"):
+        return name not in ("URLError", "InvalidURL")
     return family in ("httpx", "httpx2", "httpcore", "requests", "urllib3") and not isinstance(error, ValueError)
+
+
+def _is_damage(error: BaseException) -> bool:
+    name = type(error).__name__
+    if name in _DAMAGED or f"{type(error).__module__}.{name}" in _DAMAGED:
+        return True
+    return (isinstance(error, ValueError | EOFError | OSError) or _is_of_sqlite(error)) and _DAMAGED_WORDS.search(str(error)) is not None
+
+
+def _is_of_sqlite(error: BaseException) -> bool:
+    return type(error).__module__ == "sqlite3"
 
 
 def _first_line(error: BaseException) -> str:

@@ -32,6 +32,8 @@ class Repository:
         gated: whether a licence is to be accepted first: it is then seen by everybody, and fetched by ``readers`` alone.
         said: bytes of files that are only said to be there, by their names.
         seconds: how long the hub takes over each 64 KiB.
+        fails: the status with which the hub answers in the place of a file, or of the description (an empty name).
+        lengths: bytes that a file is said to have once it is asked for, by its name.
     """
 
     folder: Path
@@ -39,6 +41,8 @@ class Repository:
     gated: bool = False
     said: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    fails: dict[str, int] = field(default_factory=dict)
+    lengths: dict[str, int] = field(default_factory=dict)
 
     def opens_to(self, token: str) -> bool:
         return not self.readers or token in self.readers
@@ -104,6 +108,8 @@ class _Handler(BaseHTTPRequestHandler):
         found = self.hub.models.get(name)
         if found is None or not (found.opens_to(token) or found.gated):
             return self._refuse(found)
+        if "" in found.fails:
+            return self._answer(found.fails[""], {"error": "not now"})
         sizes = {path.relative_to(found.folder).as_posix(): path.stat().st_size for path in found.folder.rglob("*") if path.is_file()}
         files = [{"rfilename": file, "size": size, "blobId": "0" * 40} for file, size in (sizes | found.said).items()]
         described = {"id": name, "modelId": name, "sha": _commit(found), "private": bool(found.readers), "siblings": files}
@@ -113,13 +119,15 @@ class _Handler(BaseHTTPRequestHandler):
         found = self.hub.models.get(name)
         if found is None or not found.opens_to(token):
             return self._refuse(found)
+        if file in found.fails:
+            return self._answer(found.fails[file], {"error": "not now"})
         path = found.folder / file
         if not path.is_file():
             return self._answer(404, {"error": "Entry not found"}, {"X-Error-Code": "EntryNotFound"})
         content = path.read_bytes()
         self.send_response(200)
         for header, value in {
-            "Content-Length": str(len(content)),
+            "Content-Length": str(found.lengths.get(file, len(content)) if self.command == "HEAD" else len(content)),
             "ETag": f'"{hashlib.sha256(content).hexdigest()}"',
             "X-Repo-Commit": _commit(found),
             "Accept-Ranges": "bytes",

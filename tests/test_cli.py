@@ -32,6 +32,8 @@ from sbert_studio.cli import main as entry
 from sbert_studio.cli.answers import Answer, duration, plain, write
 from sbert_studio.cli.main import app, run
 from sbert_studio.data.samples import sample
+from sbert_studio.errors import StudioError
+from sbert_studio.studio.reading import existing_file
 
 QUICK = ["--objective", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3"]
 QUICK += ["--set", "precision=float32", "--set", "judge=split"]
@@ -493,6 +495,17 @@ def test_a_file_that_is_read_is_never_written_over(cli: Any, corpus: Path, pairs
     assert (corpus.read_bytes(), pairs.read_bytes()) == before
 
 
+def test_a_path_without_a_file_is_named_as_it_was_given(cli: Any, tmp_path: Path) -> None:
+    absent = tmp_path / "absent.csv"
+    for verb, rest in (("encode", ["--out", tmp_path / "x.npy"]), ("search", ["query"]), ("check", []), ("train", []), ("mine", [])):
+        assert f"there is no file '{absent}'" in refused(cli(verb, absent, *rest, "--json"))
+        assert "'/dev/null' is no ordinary file" in refused(cli(verb, "/dev/null", *rest, "--json"))
+    assert f"there is no file '{absent}'" in refused(cli("evaluate", "all-MiniLM-L6-v2", absent, "--json"))
+    with pytest.raises(StudioError) as hidden:
+        existing_file(absent)
+    assert str(hidden.value).startswith("there is no file 'absent.csv'."), "visitors of a page are not told its paths"
+
+
 def test_a_disk_that_says_no_is_no_bug(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/somewhere")
@@ -740,7 +753,8 @@ def test_a_run_of_another_process_is_seen_and_stopped(cli: Any, pairs: Path, tmp
 
 def test_old_runs_are_deleted_where_that_is_asked(cli: Any, pairs: Path, home: Path) -> None:
     run_id = ok(cli("train", pairs, *QUICK, "--json"))["run"]
-    assert ok(cli("runs", "--clean", 1, "--json"))["deleted"] == []
+    for days in (1, 99_999_999, 10**15):
+        assert ok(cli("runs", "--clean", days, "--json"))["deleted"] == []
     assert (home / "runs" / run_id).is_dir()
     assert "--yes" in refused(cli("runs", "--clean", 0, "--json")) and (home / "runs" / run_id).is_dir()
     told = ok(cli("runs", "--clean", 0, "--yes", "--json"))

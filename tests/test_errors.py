@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
+import bz2
 import errno
+import gzip
+import io
+import lzma
 import os
+import resource
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.error
+import urllib.request
 import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+import filelock
 import httpx
 import numpy as np
 import pytest
 import torch
 
 from sbert_studio.errors import is_out_of_memory, plainly
+from sbert_studio.memory import free_memory
 
 
 def allocate_in_torch() -> object:
@@ -40,7 +60,11 @@ def test_what_memory_does_not_hold_is_said_so(work: object) -> None:
         RuntimeError("could not create a primitive"),
         RuntimeError("std::bad_alloc"),
         RuntimeError("can't start new thread"),
-        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("could not create a memory object"),
+        RuntimeError("could not execute a primitive"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+        ImportError("libtorch_cpu.so: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "as another language says it"),
     ],
 )
 def test_every_library_has_its_own_words_for_memory(error: Exception) -> None:
@@ -51,6 +75,8 @@ def test_how_much_was_needed_is_said_where_it_is_known() -> None:
     words = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 3100000000 bytes. Error code 12 (Cannot allocate memory)"
     known = plainly(RuntimeError(words))
     assert known is not None and "3.1 GB more were needed" in known.message
+    for unit, more in (("B", "0.0"), ("MiB", "0.0"), ("GiB", "8.6"), ("TiB", "8,796.1"), ("PiB", "9,007,199.3")):
+        assert f"{more} GB more were needed" in str(plainly(MemoryError(f"Unable to allocate 8.00 {unit} for an array")))
 
 
 def test_places_are_told_at_this_machine_and_not_to_visitors(tmp_path: Path) -> None:
@@ -73,8 +99,230 @@ def test_the_network_and_damaged_files_are_no_bugs(tmp_path: Path) -> None:
         assert known is not None and word in known.message
 
 
+NOT_MEMORY = [
+    ImportError("libgomp.so.1: cannot allocate memory in static TLS block"),
+    ImportError("libtorch_cpu.so: failed to map segment from shared object: Operation not permitted"),
+    ImportError("No module named 'odd'"),
+    OSError("Could not find/load shared object file 'libllvmlite.so' from resource location: 'llvmlite.binding'. This could mean"),
+]
+
+
+@pytest.mark.parametrize("error", NOT_MEMORY)
+def test_a_library_that_does_not_load_for_another_reason_is_no_lack_of_memory(error: Exception) -> None:
+    assert not is_out_of_memory(error)
+
+
+def _not_loaded_under(limit: int, module: str) -> str:
+    """What is said of a program that may use ``limit`` bytes and imports ``module``."""
+    code = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
+from sbert_studio.errors import plainly
+try:
+    import {module}
+except Exception as error:
+    print(type(error).__name__, plainly(error))
+"""
+    one = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # each of its threads takes a share of the address space
+    return subprocess.run([sys.executable, "-c", code], env=one, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are those of Linux")
+@pytest.mark.parametrize(("module", "error"), [("torch", "ImportError"), ("numba", "OSError")])
+def test_a_library_that_memory_does_not_hold_is_said_so(module: str, error: str) -> None:
+    said = _not_loaded_under(200 << 20, module)
+    assert said.startswith(f"{error} there was not enough memory"), said
+
+
+@contextmanager
+def limited(kind: int, size: int) -> Iterator[None]:
+    """Let this process have ``size`` bytes more of what ``kind`` limits."""
+    before = resource.getrlimit(kind)
+    name = {resource.RLIMIT_AS: "VmSize:", resource.RLIMIT_DATA: "VmData:"}[kind]
+    used = next(int(line.split()[1]) << 10 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
+    resource.setrlimit(kind, (used + size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(kind, before)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are those of Linux")
+@pytest.mark.parametrize("kind", [resource.RLIMIT_AS, resource.RLIMIT_DATA])
+def test_memory_that_is_free_is_what_the_limits_of_the_process_leave(kind: int) -> None:
+    with limited(kind, 300_000_000):
+        free = free_memory()
+        with pytest.raises(MemoryError) as caught:
+            np.empty(1 << 30)
+        said = str(plainly(caught.value))
+    assert free is not None
+    assert 250_000_000 < free < 310_000_000
+    assert "8.6 GB more were needed, and 0.3 GB were free" in said
+
+
+GROUPS = {
+    "version 2": {
+        "proc/self/cgroup": "0::/user/job\n",
+        "sys/fs/cgroup/user/job/memory.max": "max\n",
+        "sys/fs/cgroup/user/job/memory.current": "900000000\n",
+        "sys/fs/cgroup/user/memory.max": "3000000000\n",
+        "sys/fs/cgroup/user/memory.current": "1900000000\n",
+        "sys/fs/cgroup/user/memory.stat": "anon 5\ninactive_file 100000000\n",
+    },
+    "version 2 of a container": {
+        "proc/self/cgroup": "0::/kubepods/of-the-host\n",
+        "sys/fs/cgroup/memory.max": "3000000000\n",
+        "sys/fs/cgroup/memory.current": "1800000000\n",
+    },
+    "version 1": {
+        "proc/self/cgroup": "9:pids:/\n4:memory:/docker/job\n0::/\n",
+        "sys/fs/cgroup/memory/docker/job/memory.limit_in_bytes": "3000000000\n",
+        "sys/fs/cgroup/memory/docker/job/memory.usage_in_bytes": "1900000000\n",
+        "sys/fs/cgroup/memory/docker/job/memory.stat": "inactive_file 7\ntotal_inactive_file 100000000\n",
+        "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+        "sys/fs/cgroup/memory/memory.usage_in_bytes": "22077018112\n",
+    },
+}
+
+
+@pytest.mark.parametrize("version", GROUPS)
+def test_memory_that_is_free_is_what_the_control_group_leaves(version: str, tmp_path: Path) -> None:
+    files = {"proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable: 5000000 kB\n", **GROUPS[version]}
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert free_memory(tmp_path) == 1_200_000_000
+    (tmp_path / "proc" / "meminfo").write_text("MemAvailable: 1000 kB\n")
+    assert free_memory(tmp_path) == 1_024_000
+    assert free_memory(tmp_path / "nowhere") is None
+
+
+def unanswered() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        client.settimeout(0.01)
+        client.recv(1)
+
+
+def unopened() -> None:
+    urllib.request.urlopen("http://127.0.0.1:9/", timeout=1)
+
+
+def cut_gzip() -> None:
+    gzip.decompress(gzip.compress(b"many words " * 1000)[:40])
+
+
+def cut_array() -> None:
+    np.save(file := io.BytesIO(), np.zeros(100))
+    np.load(io.BytesIO(file.getvalue()[:200]))
+
+
+def cut_mapped(folder: Path) -> None:
+    np.save(folder / "a.npy", np.zeros(1000))
+    with (folder / "a.npy").open("rb+") as file:
+        file.truncate(500)
+    np.load(folder / "a.npy", mmap_mode="r")
+
+
+def full_database(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "a.db")) as db:
+        db.execute("PRAGMA max_page_count = 2")
+        db.execute("CREATE TABLE a (b)")
+        db.execute("INSERT INTO a VALUES (?)", ("x" * 100_000,))
+
+
+def no_database(folder: Path) -> None:
+    (folder / "a.db").write_bytes(b"no database" * 100)
+    with closing(sqlite3.connect(folder / "a.db")) as db:
+        db.execute("SELECT * FROM a")
+
+
 @pytest.mark.parametrize(
-    "error", [ValueError("odd"), KeyError("odd"), RuntimeError("odd"), FileNotFoundError(errno.ENOENT, os.strerror(2))]
+    ("work", "words"),
+    [
+        (unanswered, "the network failed: timed out"),
+        (unopened, "the network failed"),
+        (cut_gzip, "a file is damaged: Compressed file ended"),
+        (lambda: zlib.decompress(b"abcdef"), "a file is damaged"),
+        (lambda: lzma.decompress(b"abcdef"), "a file is damaged"),
+        (lambda: bz2.decompress(b"abcdef"), "a file is damaged"),
+        (cut_array, "a file is damaged"),
+    ],
+)
+def test_what_the_standard_library_raises_is_no_bug(work: Callable[[], None], words: str) -> None:
+    with pytest.raises(Exception) as caught:
+        work()
+    assert str(plainly(caught.value)).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("work", "words"), [(cut_mapped, "a file is damaged"), (full_database, "the disk is full"), (no_database, "a file is damaged")]
+)
+def test_what_files_raise_is_no_bug(work: Callable[[Path], None], words: str, tmp_path: Path) -> None:
+    with pytest.raises(Exception) as caught:
+        work(tmp_path)
+    assert str(plainly(caught.value)).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH)), "the network failed"),
+        (OSError(errno.EHOSTUNREACH, os.strerror(errno.EHOSTUNREACH)), "the network failed"),
+        (OSError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT)), "the network failed"),
+        (TimeoutError("The read operation timed out"), "the network failed"),
+        (TimeoutError("_ssl.c:989: The handshake operation timed out"), "the network failed"),
+        (urllib.error.URLError(OSError(errno.EHOSTUNREACH, os.strerror(errno.EHOSTUNREACH))), "the network failed"),
+        (urllib.error.URLError(TimeoutError("timed out")), "the network failed"),
+        (ValueError("mmap length is greater than file size"), "a file is damaged"),
+        (sqlite3.OperationalError("database or disk is full"), "the disk is full"),
+        (sqlite3.OperationalError("disk I/O error"), "a file of this machine cannot be used"),
+        (Exception("No space left on device (os error 28)"), "the disk is full"),
+    ],
+)
+def test_errors_that_are_hard_to_bring_about(error: Exception, words: str) -> None:
+    assert str(plainly(error)).startswith(words)
+
+
+def waits_for_a_thread() -> None:
+    go_on = threading.Event()
+    with ThreadPoolExecutor(1) as pool, ExitStack() as stack:
+        stack.callback(go_on.set)
+        pool.submit(go_on.wait).result(timeout=0.001)
+
+
+def waits_for_a_lock() -> None:
+    async def wait() -> None:
+        await asyncio.wait_for(asyncio.Event().wait(), 0.001)
+
+    asyncio.run(wait())
+
+
+def waits_for_a_file() -> None:
+    with tempfile.NamedTemporaryFile() as file, filelock.FileLock(file.name), filelock.FileLock(file.name, timeout=0.001):
+        pass
+
+
+@pytest.mark.parametrize("work", [waits_for_a_thread, waits_for_a_lock, waits_for_a_file])
+def test_a_wait_on_this_machine_is_no_network(work: Callable[[], None]) -> None:
+    with pytest.raises(TimeoutError) as caught:
+        work()
+    assert plainly(caught.value) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("odd"),
+        KeyError("odd"),
+        RuntimeError("odd"),
+        Exception("odd"),
+        EOFError(),
+        TimeoutError(),
+        urllib.error.URLError("unknown url type: odd"),
+        sqlite3.OperationalError("no such table: odd"),
+        FileNotFoundError(errno.ENOENT, os.strerror(2)),
+    ],
 )
 def test_what_is_ours_to_mend_stays_a_bug(error: Exception) -> None:
     assert plainly(error) is None

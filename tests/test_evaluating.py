@@ -195,7 +195,7 @@ def test_the_command_prints_a_table_and_one_json_object(
         ([models[0]], "nothing to judge by"),
         ([files[0]], "no model"),
         ([models[0], "--suite", "STS99"], "STS99"),
-        ([models[0], str(tmp_path / "absent.csv")], "there is no file 'absent.csv'"),
+        ([models[0], str(tmp_path / "absent.csv")], f"there is no file '{tmp_path / 'absent.csv'}'"),
     ):
         assert run(["evaluate", *wrong]) == 2
         assert words in capsys.readouterr().err

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import StudioError
+from ..errors import StudioError, is_of_machine
 from ..identity import OWNER, Identity
+from .hub_answers import hub_status, hub_trouble
 from .progress import Progress, checkpoint
 
 SCHEME = "hf://"
@@ -135,10 +136,12 @@ def _in_words(error: BaseException, repository: str, file: str) -> StudioError:
     """What went wrong, and what to do; an error that is none of the network's or the disk's is raised as it is."""
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled
 
-    causes = [error]
+    if is_of_machine(error):
+        raise error
+    causes, status = [error], hub_status(error)
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
         causes.append(cause)
-    if any(isinstance(one, GatedRepoError) or _status(one) == 403 for one in causes):
+    if status == 403 or any(isinstance(one, GatedRepoError) for one in causes):
         return StudioError(
             f"the set {repository} asks for a licence to be accepted first", "accept it on huggingface.co, and log in with `hf auth login`"
         )
@@ -146,20 +149,18 @@ def _in_words(error: BaseException, repository: str, file: str) -> StudioError:
         return StudioError(
             f"the set {repository} cannot be fetched: this machine is set to be offline", "unset HF_HUB_OFFLINE, or give a file of your own"
         )
-    if isinstance(error, FileNotFoundError) or any(_status(one) in (401, 404) for one in causes):
+    if isinstance(error, FileNotFoundError) or status in (401, 404):
         what = (
             f"{repository} holds no file {file!r}, or there is no such set"
             if file
             else f"there is no set {repository!r} that is open to all"
         )
         return StudioError(what, "check its spelling on huggingface.co/datasets")
+    if (trouble := hub_trouble(status)) is not None:
+        return StudioError(*trouble)
     if isinstance(error, OSError | HfHubHTTPError) or type(error).__module__.partition(".")[0].startswith("httpx"):
         return StudioError(
             f"the set {repository} cannot be fetched: the Hugging Face Hub cannot be reached",
             "go online and try again, or give a file of your own",
         )
     raise error
-
-
-def _status(error: BaseException) -> int:
-    return int(getattr(getattr(error, "response", None), "status_code", 0) or 0)

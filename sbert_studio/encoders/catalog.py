@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -41,6 +42,28 @@ Shared = SentenceEncoder | CrossEncoder | PolyEncoder
 Kind = TypeVar("Kind", SentenceEncoder, CrossEncoder, PolyEncoder)
 
 
+@dataclass(frozen=True)
+class CatalogSettings:
+    """What a catalogue may load, for one of the same in another process; see :class:`Catalog`."""
+
+    home: Path
+    allow_folders: bool = True
+    max_model_bytes: int = 0
+    max_cache_bytes: int = 0
+    chosen: frozenset[str] = frozenset()
+
+    def open(self, device: str) -> Catalog:
+        """Return a catalogue that may load the same, on ``device``."""
+        return Catalog(
+            Workspace(self.home),
+            device=device,
+            allow_folders=self.allow_folders,
+            max_model_bytes=self.max_model_bytes,
+            max_cache_bytes=self.max_cache_bytes,
+            chosen=self.chosen,
+        )
+
+
 class Catalog:
     """Finds encoders by name, and keeps the last few used ones in memory, each loaded once however many threads ask.
 
@@ -50,8 +73,8 @@ class Catalog:
         budget: bytes that the weights of the models in memory may take; the one used last stays whatever it takes.
         allow_folders: whether a name may be a path; on a shared host a visitor's must not. Where none may, the Hub is asked as nobody
             (:data:`~sbert_studio.identity.ANONYMOUS`), or as the visitor who has signed in, and never as this machine's owner.
-        elsewhere: makes who encodes many texts for a shared encoder, where a GPU is lent: of the data folder, the name, the precision
-            and the fingerprint.
+        elsewhere: makes who encodes many texts for a shared encoder, where a GPU is lent: of the catalogue's settings, the name, the
+            precision and the fingerprint.
         max_model_bytes: of a model of the Hub; 0 for no limit. max_cache_bytes: of those that visitors asked for, together.
         chosen: names that whoever runs this has chosen for everybody, which may be paths.
     """
@@ -63,7 +86,7 @@ class Catalog:
         device: str = "auto",
         budget: int = _BUDGET,
         allow_folders: bool = True,
-        elsewhere: Callable[[Path, str, str, str], Elsewhere] | None = None,
+        elsewhere: Callable[[CatalogSettings, str, str, str], Elsewhere] | None = None,
         max_model_bytes: int = 0,
         max_cache_bytes: int = 0,
         chosen: Collection[str] = (),
@@ -73,8 +96,14 @@ class Catalog:
         self.allow_folders = allow_folders
         self._elsewhere = elsewhere
         self._chosen = frozenset(chosen)
+        self._max_model_bytes, self._max_cache_bytes = max_model_bytes, max_cache_bytes
         self._hub = Hub(workspace.hub, max_bytes=max_model_bytes, max_cache_bytes=max_cache_bytes)
         self._models: LruCache[Encoder | CrossEncoder | PolyEncoder] = LruCache(budget, lambda model: model.memory)
+
+    @property
+    def settings(self) -> CatalogSettings:
+        """What it may load."""
+        return CatalogSettings(self.workspace.home, self.allow_folders, self._max_model_bytes, self._max_cache_bytes, self._chosen)
 
     @property
     def bytes(self) -> int:
@@ -232,7 +261,7 @@ class Catalog:
         source = self.resolve(name, allow_folders=allow_folders)
         folder = self._fetched(source)
         require_unaltered(source, folder)
-        if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
+        if _is_adapter(folder):
             raise StudioError(
                 f"{source.name} is an adapter alone", "begin a cross-encoder from the whole model: the run, or its model folder"
             )
@@ -286,12 +315,14 @@ class Catalog:
     def _shared(self, source: Source, folder: Path, name: str, precision: str) -> SentenceEncoder:
         encoder = self._read(source, folder, frozen=True).freeze(precision, packed=self._packs(precision))
         if self._elsewhere is not None:
-            encoder.elsewhere = self._elsewhere(self.workspace.home, name, precision, encoder.fingerprint)
+            # A name that led to a folder was allowed to, by whoever asked for it.
+            settings = replace(self.settings, chosen=self._chosen | {name.strip()}) if source.kind == "folder" else self.settings
+            encoder.elsewhere = self._elsewhere(settings, name, precision, encoder.fingerprint)
         return encoder
 
     def _read(self, source: Source, folder: Path, frozen: bool = False) -> SentenceEncoder:
         require_unaltered(source, folder)
-        if (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file():
+        if _is_adapter(folder):
             return self._read_adapter(source, folder)
         encoder = load_folder(folder, source.name, self.device, frozen)
         encoder.base = source.base
@@ -304,7 +335,7 @@ class Catalog:
         """The base model that an adapter's folder names, with the adapter merged into it.
 
         Raises:
-            StudioError: the base is a folder that is not here.
+            StudioError: the base is a folder that is not here, or is an adapter itself.
         """
         base = str(read_json(folder / "adapter_config.json", dict).get("base_model_name_or_path"))
         here = self.allow_folders and (path := existing(base)) is not None and path.is_dir()
@@ -313,11 +344,21 @@ class Catalog:
                 f"{source.name} is an adapter alone, and its base model is named by a path of another machine ({base})",
                 "write the base's Hugging Face id, or where it lies here, into base_model_name_or_path of adapter_config.json",
             )
+        if _is_adapter(self._fetched(self.resolve(base, allow_folders=here))):
+            raise StudioError(
+                f"{source.name} is an adapter alone, and so is its base model ({base})",
+                "name the whole model in base_model_name_or_path of adapter_config.json, or merge the base's adapter into its model first",
+            )
         encoder = self.load_fresh(base, allow_folders=here)
         load_adapter(encoder, folder)
         encoder.merge_adapter()
         encoder.name, encoder.base = source.name, base
         return encoder
+
+
+def _is_adapter(folder: Path) -> bool:
+    """Tell if an adapter lies in ``folder`` without a model that it belongs to."""
+    return (folder / "adapter_config.json").is_file() and not (folder / "config.json").is_file()
 
 
 def _refuse_cross(source: Source, folder: Path) -> None:

@@ -67,7 +67,7 @@ class Reading(Part):
                 return read_table(file, name=called, max_bytes=most)
         if (folder := existing_folder(path)) is not None:
             return self._set_in(folder)
-        path, said = existing_file(path), dict[str, Any]()
+        path, said = existing_file(path, in_full=self._services.allow_folders), dict[str, Any]()
         if isinstance(asked, ColumnChoices):
             said = {name: getattr(asked, name) for name in ("encoding", "delimiter", "header")}
         try:
@@ -128,7 +128,7 @@ class Reading(Part):
 
     def known_corpus(self, path: Path, column: str | None = None) -> Corpus:
         """:meth:`corpus` of a file that is asked for again and again, as callers of the API do; it is read anew once it changes."""
-        path = existing_file(path)
+        path = existing_file(path, in_full=self._services.allow_folders)
         state = path.stat()
         return self._services.corpora.get(
             (str(path), state.st_size, state.st_mtime_ns, column), lambda: self.corpus(path, column), checkpoint
@@ -291,17 +291,23 @@ def existing_folder(path: str | Path) -> Path | None:
     return found if found is not None and found.is_dir() else None
 
 
-def existing_file(path: str | Path) -> Path:
+def existing_file(path: str | Path, *, in_full: bool = False) -> Path:
     """``path`` if a file stands there.
 
+    Args:
+        in_full: name the path as it was given, and not its last part alone, for whoever sits at this machine.
+
     Raises:
-        StudioError: nothing does, or a folder.
+        StudioError: nothing does, or a folder, or what is no file, such as a device.
     """
     found = existing(path)
     if found is not None and found.is_dir():
         raise _is_folder(found)
-    if found is None or not found.is_file():
-        raise StudioError(f"there is no file {(Path(path).name or str(path))[:200]!r}", "check the path, or quote it if it holds spaces")
+    name = str(path) if in_full else Path(path).name or str(path)
+    if found is None:
+        raise StudioError(f"there is no file {name[:200]!r}", "check the path, or quote it if it holds spaces")
+    if not found.is_file():
+        raise StudioError(f"{name[:200]!r} is no ordinary file", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,14 @@ class _Refusing:
         raise self.error
 
 
+def _answered(status: int) -> Exception:
+    """What the client raises over an answer of the Hub."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
+    return HfHubHTTPError("no", response=httpx2.Response(status, request=httpx2.Request("GET", "http://hub")))
+
+
 def test_errors_of_the_hub_are_told_in_words() -> None:
     import httpx2
 
@@ -111,10 +120,18 @@ def test_errors_of_the_hub_are_told_in_words() -> None:
         (ConnectionResetError("gone"), "cannot be reached"),
         (FileNotFoundError("datasets/a/one"), "no set 'a/one'"),
         (hidden, "asks for a licence"),
+        (_answered(429), "too many requests"),
+        (_answered(503), "a problem of its own"),
+        (_answered(404), "no set 'a/one'"),
     ):
         with pytest.raises(StudioError, match=words) as caught, public_file("hf://datasets/a/one", MOST, filesystem=_Refusing(error)):
             pass
         assert caught.value.hint
+    with (
+        pytest.raises(OSError, match="full"),
+        public_file("hf://datasets/a/one", MOST, filesystem=_Refusing(OSError(errno.ENOSPC, "full"))),
+    ):
+        pass
     with pytest.raises(ZeroDivisionError), public_file("hf://datasets/a/one", MOST, filesystem=_Refusing(ZeroDivisionError())):
         pass
 

@@ -221,3 +221,17 @@ def test_an_adapter_finds_its_base_in_a_folder_here_and_says_what_is_missing_els
     with pytest.raises(StudioError, match="adapter alone") as refused:
         catalog.load_fresh(str(tmp_path / "adapter"))
     assert "base_model_name_or_path" in refused.value.hint
+
+
+def test_an_adapter_on_an_adapter_is_refused_by_name(tmp_path: Path) -> None:
+    catalog = Catalog(Workspace(tmp_path / "home"), device="cpu")
+    folders = {name: tmp_path / name for name in "abc"}
+    for name, base in (("a", "b"), ("b", "a"), ("c", "c")):
+        trained("bert").save_adapter(folders[name], "owner/base")
+        path = folders[name] / "adapter_config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": str(folders[base])}))
+    for name, base in (("a", "b"), ("b", "a"), ("c", "c")):
+        for load in (catalog.load, catalog.load_fresh):
+            with pytest.raises(StudioError, match=f"is an adapter alone, and so is its base model .*/{base}\\)") as refused:
+                load(str(folders[name]))
+            assert "base_model_name_or_path" in refused.value.hint

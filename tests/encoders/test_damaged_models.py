@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 import math
 import os
+import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file, save_file
 from sentence_transformers import CrossEncoder as CrossPeer
 from sentence_transformers import SentenceTransformer
 
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.lora.adapter import LoraSettings
+from sbert_studio.encoders.modules.weights import read_weights
 from sbert_studio.encoders.scorers.cross_storage import new_cross
+from sbert_studio.encoders.storage.backbone import reading
 from sbert_studio.encoders.storage.config import EncoderConfig
+from sbert_studio.encoders.storage.digests import cut_short
 from sbert_studio.encoders.storage.reading import load_folder
-from sbert_studio.errors import StudioError
+from sbert_studio.errors import StudioError, is_out_of_memory
 from sbert_studio.workspace import Workspace
 
 from .families import FAMILIES
@@ -330,3 +335,52 @@ def test_layers_that_are_made_of_layers_are_left_out_no_more_than_others(tmp_pat
     (folder / "config.json").write_text(json.dumps({**settings, "num_layers": 1}), encoding="utf-8")
     with pytest.raises(StudioError, match=r"leave out what its weights hold: encoder\.block\.1"):
         load_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"hidden_size": "32"}, "hidden_size is '32' in its config.json, not a whole number"),
+        ({"pad_token_id": "x"}, "pad_token_id is 'x' in its config.json, not a whole number"),
+        ({"layer_norm_eps": "x"}, "layer_norm_eps is 'x' in its config.json, not a number"),
+        ({"vocab_size": 5}, r"word_embeddings.weight in .* is \d+ × 32, but 5 × 32 by its config.json"),
+        ({"hidden_act": "odd"}, "'odd' is not known here"),
+    ],
+)
+def test_a_setting_that_cannot_be_obeyed_is_named(catalog: Catalog, folder: Path, change: dict[str, object], words: str) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    for load in (catalog.load, catalog.load_fresh):
+        with pytest.raises(StudioError, match=words):
+            load(str(folder))
+
+
+def test_a_cross_encoder_of_other_sizes_is_told_so(catalog: Catalog, tmp_path: Path) -> None:
+    tiny_encoder("bert").save(tmp_path / "base")
+    new_cross(tmp_path / "base", head="linear", labels=1, seed=1).save(tmp_path / "cross")
+    path = tmp_path / "cross" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"vocab_size": 5}))
+    with pytest.raises(StudioError, match="its weights have other sizes than its config"):
+        catalog.load_cross(str(tmp_path / "cross"))
+
+
+def test_lower_case_is_true_or_false(catalog: Catalog, folder: Path) -> None:
+    (folder / "sentence_bert_config.json").write_text('{"do_lower_case": "false"}')
+    with pytest.raises(StudioError, match="do_lower_case is 'false', not true or false"):
+        catalog.load(str(folder))
+
+
+def test_a_lack_of_memory_while_a_model_is_read_is_no_damage(folder: Path) -> None:
+    with pytest.raises(RuntimeError) as caught, reading("tiny", folder):
+        torch.empty(1 << 60)
+    assert is_out_of_memory(caught.value)
+    os.truncate(folder / "model.safetensors", 1 << 40)  # sparse
+    before, used = resource.getrlimit(resource.RLIMIT_AS), int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), before[1]))
+    try:
+        for read in (cut_short, lambda path: read_weights(path.parent)):
+            with pytest.raises(Exception) as caught:
+                read(folder / "model.safetensors")
+            assert is_out_of_memory(caught.value), caught.value
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

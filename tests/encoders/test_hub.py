@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hub_server import HubServer, Repository, hub_server
@@ -16,8 +19,8 @@ from waiting import wait_until
 from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.storage.hub import Hub
-from sbert_studio.errors import StudioError
-from sbert_studio.identity import ANONYMOUS, OWNER, acting_as, signed_in
+from sbert_studio.errors import StudioError, is_disk_full
+from sbert_studio.identity import ANONYMOUS, OWNER, Identity, acting_as, signed_in
 from sbert_studio.workspace import Workspace
 
 HOST, VISITOR = "hf_of_the_host", "hf_of_a_visitor"
@@ -144,6 +147,59 @@ def test_a_model_too_large_is_refused_before_anything_is_fetched(server: HubServ
         hub.fetch("all/huge", ANONYMOUS)
     assert server.sent == 0 and not list((tmp_path / "visitors").rglob("*.safetensors"))
     assert hub.fetch("all/with-other-forms", ANONYMOUS).is_dir(), "only what is read counts"
+
+
+def test_a_model_larger_than_was_said_is_refused_while_it_is_fetched(server: HubServer, tmp_path: Path) -> None:
+    server.models["all/lies"] = Repository(large(tmp_path / "lies"), said={"model.safetensors": 10}, seconds=0.005)
+    hub = Hub(tmp_path / "visitors", max_bytes=2 << 20)
+    with pytest.raises(StudioError, match=r"larger than the Hugging Face Hub says, and than the 2 MiB allowed"):
+        hub.fetch("all/lies", ANONYMOUS)
+    assert server.sent < LARGE
+    assert not list((tmp_path / "visitors").rglob("*.incomplete"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"said": {"vocab.txt.model": 5}}, "lists the file vocab.txt.model of all/faulty, but does not have it"),
+        ({"fails": {"": 429}}, "too many requests"),
+        ({"fails": {"config.json": 429}}, "too many requests"),
+        ({"fails": {"": 503}}, r"a problem of its own \(status 503\)"),
+        ({"fails": {"config.json": 500}}, r"a problem of its own \(status 500\)"),
+        ({"fails": {"config.json": 418}}, r"does not send the model all/faulty \(status 418\)"),
+        ({"lengths": {"model.safetensors": 10**6}}, "a file of the model all/faulty came incomplete"),
+    ],
+)
+@pytest.mark.parametrize("identity", [OWNER, ANONYMOUS, signed_in(VISITOR)], ids=lambda identity: identity.kind)
+def test_what_the_hub_does_not_send_is_told_by_its_reason(
+    server: HubServer, hub: Hub, tiny_model: Path, fault: dict[str, Any], words: str, identity: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Its client asks for a file six times, and waits 23 seconds in between.
+    monkeypatch.setattr("huggingface_hub.utils._http.time", SimpleNamespace(**{**vars(time), "sleep": lambda seconds: None}))
+    server.models["all/faulty"] = Repository(tiny_model, **fault)
+    with pytest.raises(StudioError, match=words) as caught:
+        hub.fetch("all/faulty", identity)
+    assert "go online" not in caught.value.hint
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_model_in_the_cache_is_used_while_the_hub_has_a_problem(server: HubServer, tiny_model: Path, tmp_path: Path, status: int) -> None:
+    server.models["all/cached"] = Repository(tiny_model)
+    folder = Hub(tmp_path / "visitors").fetch("all/cached", ANONYMOUS)
+    server.models["all/cached"].fails[""] = status
+    assert Hub(tmp_path / "visitors").fetch("all/cached", ANONYMOUS) == folder
+
+
+def test_a_full_disk_is_not_told_as_a_hub_that_is_away(server: HubServer, hub: Hub, tmp_path: Path) -> None:
+    server.models["all/large"] = Repository(large(tmp_path / "large"))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SOME, before[1]))
+    try:
+        with pytest.raises(OSError) as caught:
+            hub.fetch("all/large", ANONYMOUS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert is_disk_full(caught.value)
 
 
 def test_a_model_without_room_on_the_disk_is_refused(server: HubServer, hub: Hub, tiny_model: Path) -> None:

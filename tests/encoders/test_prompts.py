@@ -116,6 +116,42 @@ def test_what_cannot_be_obeyed_is_refused_by_name(said: dict[str, Any], tmp_path
         load_folder(folder_with(tmp_path, **said))
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"prompts": 5}, "the model's prompts are '5'"),
+        ({"prompts": "query: "}, "the model's prompts are 'query: '"),
+        ({"prompts": ["query: "]}, "the model's prompts are"),
+        ({"prompts": {"query": 5}}, "the model's prompt 'query' is '5', not a text"),
+        ({"prompts": {"query": ["a"]}}, "the model's prompt 'query' is .*, not a text"),
+        ({"prompts": PROMPTS, "default_prompt_name": "odd"}, "default prompt is 'odd', but its prompts are query, document"),
+        ({"prompts": PROMPTS, "default_prompt_name": 5}, "default prompt is '5'"),
+        ({"prompts": PROMPTS, "default_prompt_name": ["query"]}, "default prompt is"),
+        ({"default_prompt_name": "query"}, "default prompt is 'query', but its prompts are none"),
+    ],
+)
+def test_prompts_that_cannot_be_obeyed_are_refused_by_name(said: dict[str, Any], words: str, tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, **said)
+    with pytest.raises(StudioError, match=words) as caught:
+        load_folder(folder)
+    assert "config_sentence_transformers.json" in caught.value.hint
+    assert peek(folder).damaged == caught.value.message
+
+
+def test_a_prompt_of_null_is_none(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, prompts={"query": None, "document": "my card "})
+    ours = load_folder(folder)
+    np.testing.assert_array_equal(ours.for_role("query").encode(TEXTS), ours.encode(TEXTS))
+    assert peek(folder).prompts == {"document": "my card "}
+
+
+def test_a_cut_longer_than_the_vectors_is_noted(tmp_path: Path) -> None:
+    assert (
+        "truncate_dim of 1,000,000,000 changes nothing: its vectors have 32" in load_folder(folder_with(tmp_path, truncate_dim=10**9)).note
+    )
+    assert not load_folder(folder_with(tmp_path / "cut", truncate_dim=32)).note
+
+
 def test_prompts_of_a_table_of_words_are_told_not_to_be_used(tmp_path: Path) -> None:
     folder = write_static(tmp_path / "words")
     (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "", "document": ""}}))

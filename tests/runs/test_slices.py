@@ -6,21 +6,26 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from hub_server import Repository, hub_server
 from lender import lending
 from tiny_studio import quick, sentences, studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.encoders.borrowed import encoding, gpu
+from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.runtime import resolve_device
 from sbert_studio.errors import StudioError
+from sbert_studio.identity import acting_as, signed_in
 from sbert_studio.runs.records.record import Run
 from sbert_studio.runs.running import slices
 from sbert_studio.settings import Settings
 from sbert_studio.studio import Studio, TrainRequest
+from sbert_studio.workspace import Workspace
 
 pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="there is no fork"), pytest.mark.process]
 
@@ -120,6 +125,41 @@ def test_many_texts_are_encoded_in_slices_and_a_question_is_not(tmp_path: Path, 
         assert sliced.dtype == np.float32 and sliced.shape == plain.shape
         encoder.encode(texts[:10])
         assert len(package.calls) == 4, "a question is answered here"
+
+
+def test_a_slice_asks_the_hub_as_nobody_and_within_the_limits(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_of_the_host")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "usual"))
+    limits = {"max_model_bytes": 1 << 20, "max_cache_bytes": 8 << 20}
+    home = Workspace(tmp_path / "home")
+    with hub_server(monkeypatch) as server, lending(tmp_path, monkeypatch) as package:
+        server.models["all/open"] = Repository(tiny_model)
+        catalog = Catalog(home, device="cpu", allow_folders=False, elsewhere=encoding.Elsewhere, **limits)
+        encoder = catalog.load("all/open")
+        assert encoder.encode(sentences(1000)).shape == (1000, encoder.dim) and len(package.calls) == 1
+        with acting_as(signed_in("hf_of_a_visitor")):
+            encoder.encode(sentences(1000))
+        assert {token for _, path, token in server.asked if "/models/" in path} == {""}, "what is open is asked for without a token"
+        package.close()  # what a slice has in memory goes with it
+        server.models["all/open"].said["model-2.safetensors"] = 1 << 30
+        with pytest.raises(StudioError, match="1,024 MiB, and 1 are allowed here"):
+            encoder.encode(sentences(1000))
+
+
+def test_a_slice_may_load_what_its_catalogue_may(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "train_run", lambda folder, catalog, *_: SimpleNamespace(status="finished", may=catalog.settings))
+    with lending(tmp_path, monkeypatch) as package:
+        for limits in ({}, {"allow_folders": False, "max_model_bytes": 7, "max_cache_bytes": 9, "chosen": (str(tiny_model),)}):
+            catalog = Catalog(Workspace(tmp_path / "home"), device="cpu", elsewhere=encoding.Elsewhere, **limits)
+            may: Any = slices.train_in_slices(tmp_path, catalog, lambda: False, lambda event: None)
+            assert may.may == catalog.settings
+            assert (may.may.max_model_bytes, may.may.max_cache_bytes) == (
+                limits.get("max_model_bytes", 0),
+                limits.get("max_cache_bytes", 0),
+            )
+            encoder = catalog.load(str(tiny_model))
+            assert encoder.encode(sentences(1000)).shape == (1000, encoder.dim), "a folder that was chosen is read there too"
+        assert len(package.calls) == 4
 
 
 def test_only_a_space_on_zerogpu_borrows_and_its_owner_may_say_no(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def evaluate(
     for name in named:
         # A model's folder has no such ending: it is a file that is not there.
         if Path(name).suffix.lower() in SUFFIXES and existing(name) is None:
-            raise StudioError(f"there is no file {Path(name).name!r}", "check the path, or quote it if it holds spaces")
+            raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it holds spaces")
     if not files and not suite:
         raise StudioError("there is nothing to judge by", "name a file with --data, or a suite with --suite")
     if not named:

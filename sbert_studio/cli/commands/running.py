@@ -172,7 +172,8 @@ def _cleaned(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
     """
     from ...studio.keeping import bytes_of_run
 
-    before = datetime.now(UTC) - timedelta(days=days)
+    now = datetime.now(UTC)
+    before = now - timedelta(days=min(days, now.toordinal() - 1))  # no date lies before the first one
     old = [run for run in studio.tune.runs() if not run.active and datetime.fromisoformat(run.created) <= before]
     sized = [(run, bytes_of_run(studio, run.id)) for run in old]
     if sized and not yes:

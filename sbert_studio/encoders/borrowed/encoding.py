@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import StudioError
 from ...identity import ANONYMOUS, Identity, acting, acting_as
-from ...workspace import Workspace
 from ..base import EncodingStoppedError
-from ..catalog import Catalog
+from ..catalog import Catalog, CatalogSettings
 from . import gpu
 
 if TYPE_CHECKING:
@@ -22,19 +20,19 @@ if TYPE_CHECKING:
 _WORTH = 1_000  # fewer texts are encoded here sooner than a GPU is lent
 _AT_ONCE = 2_048
 _SENT = 50_000  # texts that are handed to a slice
-_catalogs: dict[tuple[Path, str], Catalog] = {}  # of a process that carries out slices: the next slice finds its model there
+_catalogs: dict[tuple[CatalogSettings, str], Catalog] = {}  # of a process that carries out slices: the next slice finds its model there
 
 
 class Elsewhere:
     """Encodes for one model of a catalogue.
 
     Args:
-        home: the catalogue's data folder. name, precision: by which it loads the model.
+        settings: of the catalogue. name, precision: by which it loads the model.
         fingerprint: of the model that is loaded here.
     """
 
-    def __init__(self, home: Path, name: str, precision: str, fingerprint: str) -> None:
-        self._model = (home, name, precision, fingerprint)
+    def __init__(self, settings: CatalogSettings, name: str, precision: str, fingerprint: str) -> None:
+        self._model = (settings, name, precision, fingerprint)
 
     def takes(self, texts: Sequence[str]) -> bool:
         """Whether a GPU is worth borrowing for ``texts``."""
@@ -66,13 +64,13 @@ class Elsewhere:
 
 
 def _encode_some(
-    home: Path, name: str, precision: str, fingerprint: str, asker: Identity, device: str, texts: list[str], seconds: float
+    settings: CatalogSettings, name: str, precision: str, fingerprint: str, asker: Identity, device: str, texts: list[str], seconds: float
 ) -> np.ndarray:
     """The vectors of the first of ``texts``, as many as ``seconds`` let, and some in any case."""
     began = time.monotonic()
-    key = home, device
+    key = settings, device
     if key not in _catalogs:
-        _catalogs[key] = Catalog(Workspace(home), device=device)
+        _catalogs[key] = settings.open(device)
     with acting_as(asker):
         encoder = _catalogs[key].load(name, precision)
     if encoder.fingerprint != fingerprint:

@@ -8,6 +8,7 @@ from typing import Any
 
 # A text is first read up to this many characters for each token that is kept; only one that fills fewer is read whole.
 _CHARACTERS_A_TOKEN = 64
+_SPACES = " \t\n\r"  # what every tokenizer takes for white space; some drop other kinds
 
 # How the pieces of a vocabulary show where a word begins: unigram, and byte-level BPE; WordPiece shows where one goes on.
 _BEGINS = ("\u2581", "\u0120")
@@ -63,7 +64,7 @@ class Tokens:
         limit = self.max_length * _CHARACTERS_A_TOKEN
         if self.tokenizer.truncation_side != "right" or all(len(text) <= limit for text in texts):
             return [self._cut(encoding.ids) for encoding in self._fast.encode_batch_fast(texts)]
-        rows = [self._cut(encoding.ids) for encoding in self._fast.encode_batch_fast([text[:limit] for text in texts])]
+        rows = [self._cut(encoding.ids) for encoding in self._fast.encode_batch_fast([_beginning(text, limit) for text in texts])]
         # A beginning that fills all places holds every token that the whole text would keep; else it is read whole.
         short = [place for place, text in enumerate(texts) if len(text) > limit and len(rows[place]) < self.max_length]
         for place, encoding in zip(short, self._fast.encode_batch_fast([texts[place] for place in short]), strict=True):
@@ -115,6 +116,13 @@ class Tokens:
         mark = next((mark for mark in _BEGINS if sum(piece.startswith(mark) for piece, _ in pieces) > _MARKED * len(pieces)), "")
         places = [place for piece, place in pieces if (piece.startswith(mark) if mark else not piece.startswith(_GOES_ON))]
         return [text.strip() for text in self.tokenizer.batch_decode([[place] for place in places])]
+
+
+def _beginning(text: str, limit: int) -> str:
+    """The whole words of the first ``limit`` characters: the pieces of a unigram model depend on all of their word."""
+    if len(text) <= limit:
+        return text
+    return text[: max(0, *(text.rfind(mark, 0, limit + 1) for mark in _SPACES))].rstrip(_SPACES)
 
 
 def special_ends(backend: Any) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import StudioError
+from ...errors import StudioError, is_of_machine
 from ...workspace import write_json
 from ..storage.backbone import read_json
 from ..storage.config import EncoderConfig
@@ -51,6 +51,8 @@ def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
         if (folder / _PROJECTION).is_file() and encoder.projection is not None:
             encoder.projection.load_state_dict(load_file(folder / _PROJECTION))
     except (ValueError, RuntimeError, KeyError, TypeError, SafetensorError) as error:
+        if is_of_machine(error):
+            raise
         raise StudioError(f"the adapter in {folder.name!r} does not fit this model", "load it on the base model it names") from error
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from ...errors import StudioError
+from ...errors import StudioError, is_of_machine
 from ..storage.backbone import damaged, require_finite, require_safetensors
 
 _FILE = "model.safetensors"
@@ -30,6 +30,8 @@ def read_weights(folder: Path, whole_numbers: Sequence[str] = ()) -> dict[str, T
     try:
         found = load_file(folder / _FILE)
     except (OSError, SafetensorError) as error:
+        if is_of_machine(error):
+            raise
         raise damaged(folder / _FILE) from error
     kept = {key: tensor for key, tensor in found.items() if key in whole_numbers}
     rest = {key: tensor for key, tensor in found.items() if key not in whole_numbers}

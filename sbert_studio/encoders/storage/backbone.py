@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...errors import StudioError
+from ...errors import StudioError, is_of_machine
 from ..lean.reading import lean_backbone
 from ..quantized import is_quantized, load_quantized
 from .digests import cut_short, written
@@ -26,6 +26,10 @@ _OF_LAYER = re.compile(r"(?:^|.*?\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _POINTER_BYTES = 64  # of a file that Git LFS puts in the place of another, a line of text
 _UNCOMPRESSED = "take the uncompressed model"
+_SIZES = "correct vocab_size, hidden_size and the other sizes there, or copy the folder again"
+# As huggingface_hub says it of a setting that is of another kind than its class declares.
+_WRONG_KIND = re.compile(r"Field '(?P<field>\w+)' expected (?P<kind>[^,]+), got \w+ \(value: (?P<value>.*?)\)")
+_KINDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false"}
 _TWO_HALVES = ("t5", "mt5", "umt5")
 
 
@@ -65,19 +69,36 @@ def reading(name: str, folder: Path) -> Iterator[None]:
     """Name the model in ``folder``, and the file, where its files are at fault. What libraries raise over them is anything.
 
     Raises:
-        StudioError: instead of whatever was raised, but for a lack of memory.
+        StudioError: instead of whatever was raised, but for a lack of memory or of room on a disk.
     """
     try:
         yield
-    except (StudioError, MemoryError):
+    except StudioError:
         raise
     except Exception as error:
+        if is_of_machine(error):
+            raise
         if file := _unreadable(folder):
             raise damaged(file) from error
         if absent := [name for name in sorted(written(folder)) if not (folder / name).is_file()]:
             raise lacking(folder / absent[0]) from error
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise StudioError(f"the model {name!r} cannot be read: {reason}", "check that the whole folder was copied") from error
+        words = str(error).strip() or type(error).__name__
+        raise _unusable(name, f"{words} is not known here" if isinstance(error, KeyError) else words) from error
+
+
+def _unusable(name: str, words: str) -> StudioError:
+    """What is said of a model whose settings a library refuses, in the words of the library where those say it best."""
+    if found := _WRONG_KIND.search(words):
+        what = _KINDS.get(found["kind"].split(" | ")[0], found["kind"])
+        return StudioError(
+            f"the model {name!r} cannot be read: {found['field']} is {found['value'][:40]} in its config.json, not {what}",
+            f"correct {found['field']} there, or copy the folder again",
+        )
+    if "ignore_mismatched_sizes" in words:
+        return StudioError(f"the model {name!r} cannot be read: its weights have other sizes than its config.json says", _SIZES)
+    lines = words.splitlines()
+    reason = " ".join(lines[:2]) if lines[0].rstrip().endswith(":") else lines[0]
+    return StudioError(f"the model {name!r} cannot be read: {' '.join(reason.split())[:200]}", "check that the whole folder was copied")
 
 
 def damaged(path: Path) -> StudioError:
@@ -266,6 +287,7 @@ def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False
         report: dict[str, Any] = {"missing_keys": (), "unexpected_keys": ()}
         if backbone is None:
             backbone, report = _read_by_library(folder, config, **local)
+            _require_sizes(sorted(report.get("mismatched_keys", ())), folder)
     tokenizer = load_tokenizer(folder)
     _check_complete(backbone, sorted(report["missing_keys"]), folder)
     require_sound(backbone, tokenizer, report, folder)
@@ -284,8 +306,19 @@ def _read_by_library(folder: Path, config: Any, **local: Any) -> tuple[Any, dict
     if config.is_encoder_decoder and family is AutoModel:
         raise ValueError(f"{config.model_type} is made of an encoder and a decoder")
     return family.from_pretrained(  # type: ignore[no-any-return]
-        folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **local
+        folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, ignore_mismatched_sizes=True, **local
     )
+
+
+def _require_sizes(others: list[tuple[str, tuple[int, ...], tuple[int, ...]]], folder: Path) -> None:
+    """Refuse a backbone of which a weight has another shape in the file than by its settings; the library has drawn it at random.
+
+    Args:
+        others: name, shape in the file, and shape by the settings of each.
+    """
+    for name, held, asked in others[:1]:
+        here, there = (" × ".join(map(str, shape)) for shape in (held, asked))
+        raise StudioError(f"{name} in {folder.name!r} is {here}, but {there} by its config.json", _SIZES)
 
 
 def _check_complete(backbone: Any, missing: list[str], folder: Path) -> None:

@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 
-from ...errors import StudioError
+from ...errors import StudioError, is_of_machine
 from ...workspace import digest_file, write_json
 
 NAME = "digests.json"
@@ -111,6 +111,8 @@ def cut_short(path: Path) -> str:
         with safe_open(path, framework="np") as file:
             file.keys()
     except (SafetensorError, OSError, ValueError) as error:
+        if is_of_machine(error):
+            raise
         return (str(error).strip() or type(error).__name__).splitlines()[0][:120]
     return ""
 

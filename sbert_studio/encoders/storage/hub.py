@@ -19,10 +19,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from urllib.parse import unquote, urlsplit
 
+from ...data.hub_answers import hub_status, hub_trouble
 from ...data.progress import KeyLocks, checkpoint, stop_wish
-from ...errors import StudioError
+from ...errors import StudioError, is_network
 from ...identity import Identity
 
 # "name" or "owner/name", as the Hub allows them.
@@ -37,6 +39,7 @@ _FRESH = 60.0  # seconds in which the Hub is not asked again for the newest vers
 _SPARED = 600.0  # seconds in which a model that was fetched is not removed: somebody is about to open it
 _MOST_ASKED = 1_000
 _MIB = 1 << 20
+_SMALLER = "choose a smaller model; who runs this page can raise SBERT_STUDIO_MAX_MODEL_MB"
 
 
 def transport_errors() -> list[type[Exception]]:
@@ -117,18 +120,15 @@ class Hub:
 
     def _newest(self, hub_id: str, way: _Way, identity: Identity) -> Path:
         listing = _listing(hub_id, way.token)
-        if listing is None:  # the Hub cannot be reached
-            from huggingface_hub import snapshot_download
-
-            given: dict[str, Any] = {"allow_patterns": _ALLOWED, "ignore_patterns": _IGNORED}
-            return Path(snapshot_download(hub_id, local_files_only=True, token=way.token, cache_dir=way.cache, **given))
+        if isinstance(listing, Exception):
+            return _in_cache(hub_id, way, listing)
         if listing.gated and way.token is False:
             raise _NotOpenError(hub_id, identity, gated=True)
         self._require_small(hub_id, listing.bytes)
         known = _repository(_usual_cache() if way.cache is None else way.cache, hub_id) / "snapshots" / listing.commit
         if not _complete(known, listing):
             with self._room(hub_id, way, listing.bytes):
-                bar = _stoppable_bar(self._max_bytes, lambda: self._require_small(hub_id, self._max_bytes + 1))
+                bar = _stoppable_bar(self._max_bytes, lambda: self._refuse_larger(hub_id))
                 for name in listing.files:
                     _download(hub_id, name, way, bar)
         if not _complete(known, listing):
@@ -138,9 +138,14 @@ class Hub:
     def _require_small(self, hub_id: str, size: int) -> None:
         if self._max_bytes and size > self._max_bytes:
             raise StudioError(
-                f"the model {hub_id} has {size / _MIB:,.0f} MiB, and {self._max_bytes / _MIB:,.0f} are allowed here",
-                "choose a smaller model; who runs this page can raise SBERT_STUDIO_MAX_MODEL_MB",
+                f"the model {hub_id} has {size / _MIB:,.0f} MiB, and {self._max_bytes / _MIB:,.0f} are allowed here", _SMALLER
             )
+
+    def _refuse_larger(self, hub_id: str) -> NoReturn:
+        raise StudioError(
+            f"the model {hub_id} is larger than the Hugging Face Hub says, and than the {self._max_bytes / _MIB:,.0f} MiB allowed here",
+            _SMALLER,
+        )
 
     @contextmanager
     def _room(self, hub_id: str, way: _Way, size: int) -> Iterator[None]:
@@ -187,7 +192,7 @@ class Hub:
 
 
 class _AwayError(StudioError):
-    """The Hub cannot be reached, and the model is not in the cache."""
+    """The Hub does not send the model, and it is not in the cache."""
 
 
 class _NotOpenError(StudioError):
@@ -217,34 +222,65 @@ def _in_words(hub_id: str, identity: Identity) -> Iterator[None]:
     except (RepositoryNotFoundError, HFValidationError) as error:
         raise _NotOpenError(hub_id, identity) from error
     except unreachable as error:
-        if isinstance(error, HfHubHTTPError) and error.response is not None and error.response.status_code in _REFUSALS:
+        if isinstance(error, OSError) and error.errno is not None and not is_network(error):
+            raise  # of the disk or the memory
+        if hub_status(error) in _REFUSALS:
             raise _NotOpenError(hub_id, identity) from error
-        if isinstance(error, OSError) and error.errno is not None and error.filename:
-            raise  # of the disk, not of the network
-        raise _AwayError(
-            f"there is no model {hub_id!r} on this machine, and the Hugging Face Hub cannot be reached", "check the name, or go online"
-        ) from error
+        raise _not_sent(hub_id, error) from error
 
 
-def _listing(hub_id: str, token: str | bool | None) -> _Listing | None:
-    """What the Hub says of a model; ``None`` where it cannot be reached."""
+def _not_sent(hub_id: str, error: BaseException) -> _AwayError:
+    """Why the Hub does not send a model that is open to whoever asks."""
+    from huggingface_hub.errors import RemoteEntryNotFoundError
+
+    status = hub_status(error)
+    if isinstance(error, RemoteEntryNotFoundError):
+        file = unquote(urlsplit(str(error.response.url)).path).partition("/resolve/")[2].partition("/")[2]
+        return _AwayError(
+            f"the Hugging Face Hub lists the file {file} of {hub_id}, but does not have it", "try again later, or choose another model"
+        )
+    if (trouble := hub_trouble(status)) is not None:
+        return _AwayError(*trouble)
+    if status:
+        return _AwayError(f"the Hugging Face Hub does not send the model {hub_id} (status {status})", "try again later")
+    if "Consistency check failed" in str(error) or type(error).__name__ == "RemoteProtocolError":
+        return _AwayError(f"a file of the model {hub_id} came incomplete from the Hugging Face Hub", "try again")
+    return _AwayError(
+        f"there is no model {hub_id!r} on this machine, and the Hugging Face Hub cannot be reached", "check the name, or go online"
+    )
+
+
+def _listing(hub_id: str, token: str | bool | None) -> _Listing | Exception:
+    """What the Hub says of a model; the error where it does not answer, or has a problem: the model may be in the cache."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
 
-    away: tuple[type[BaseException], ...] = (OfflineModeIsEnabled, OSError, *transport_errors())
+    away: tuple[type[Exception], ...] = (OfflineModeIsEnabled, OSError, *transport_errors())
     try:
         info = HfApi(token=token).model_info(hub_id, files_metadata=True, timeout=_TIMEOUT)
     except (GatedRepoError, RepositoryNotFoundError):
         raise
     except HfHubHTTPError as error:
-        if error.response is not None and error.response.status_code in _REFUSALS:
+        if hub_status(error) in _REFUSALS:
             raise
-        return None
-    except away:
-        return None
+        return error
+    except away as error:
+        return error
     sizes = {one.rfilename: one.size or 0 for one in info.siblings or ()}
     files = tuple(name for name in sizes if _is_wanted(name))
     return _Listing(info.sha or "main", files, sum(sizes[name] for name in files), bool(info.gated))
+
+
+def _in_cache(hub_id: str, way: _Way, error: Exception) -> Path:
+    """The newest version that is in the cache, since the Hub has met the request with ``error``, which is raised where there is none."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    given: dict[str, Any] = {"allow_patterns": _ALLOWED, "ignore_patterns": _IGNORED}
+    try:
+        return Path(snapshot_download(hub_id, local_files_only=True, token=way.token, cache_dir=way.cache, **given))
+    except LocalEntryNotFoundError:
+        raise error from None
 
 
 def _is_wanted(name: str) -> bool:
@@ -266,7 +302,7 @@ def _download(hub_id: str, name: str, way: _Way, bar: Any) -> None:
     hf_hub_download(hub_id, name, token=way.token, cache_dir=way.cache, etag_timeout=_TIMEOUT, tqdm_class=bar)
 
 
-def _stoppable_bar(max_bytes: int, refuse: Callable[[], None]) -> Any:
+def _stoppable_bar(max_bytes: int, refuse: Callable[[], NoReturn]) -> Any:
     """A class of progress bars for one model, which end the download where nobody waits for it, or where it is larger than was said."""
     from huggingface_hub.utils.tqdm import tqdm
 

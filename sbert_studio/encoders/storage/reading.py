@@ -18,12 +18,13 @@ from ..modules.static_embedding import StaticEmbedding
 from ..modules.word_embeddings import WordEmbeddings
 from ..modules.word_weights import WordWeights
 from ..sentence import SentenceEncoder
-from ..similarity import NAMES, SIMILARITIES
+from ..similarity import NAMES
 from ..transformer import TransformerEncoder
 from ..words import WordEncoder, WordNetwork
 from .backbone import lacking, load_backbone, read_json, read_length, reading
 from .config import EncoderConfig
 from .digests import written
+from .general import read_general
 
 # What a transformer's module reads is set in the first of these that says anything, as sentence-transformers has it.
 _SETTINGS = tuple(
@@ -81,14 +82,15 @@ def _load_modules(folder: Path, name: str, frozen: bool) -> SentenceEncoder:
 
 def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, name: str, frozen: bool) -> TransformerEncoder:
     settings: dict[str, Any] = next((found for name in _SETTINGS if (found := read_json(transformer / name, dict, {}))), {})
-    general = read_json(folder / "config_sentence_transformers.json", dict, {})
-    prompts = {str(key): str(value) for key, value in (general.get("prompts") or {}).items()}
-    prompt = prompts.get(str(general.get("default_prompt_name")), "")
+    general = read_general(folder)
     length = read_length(settings, transformer / "sentence_bert_config.json")
-    backbone, tokenizer = load_backbone(transformer, lowercase=bool(settings.get("do_lower_case")), frozen=frozen)
-    config = replace(config, max_length=length, prompt=prompt)
+    lowercase = settings.get("do_lower_case") or False
+    if not isinstance(lowercase, bool):
+        raise StudioError(f"the model's do_lower_case is {str(lowercase)[:40]!r}, not true or false", "write it so into its settings")
+    backbone, tokenizer = load_backbone(transformer, lowercase=lowercase, frozen=frozen)
+    config = replace(config, max_length=length, prompt=general.default_prompt)
     encoder = TransformerEncoder(backbone, tokenizer, config, name=name)
-    encoder.prompts = prompts
+    encoder.prompts = general.prompts
     return encoder
 
 
@@ -96,22 +98,18 @@ def _obey(encoder: SentenceEncoder, folder: Path) -> None:
     """Take over how the folder's vectors are meant to be cut and compared.
 
     Raises:
-        StudioError: it asks for a cut or a measure that there is not.
+        StudioError: it asks for what there is not.
     """
-    general = read_json(folder / "config_sentence_transformers.json", dict, {})
-    cut, measure = general.get("truncate_dim"), general.get("similarity_fn_name") or "cosine"
-    if cut is not None and (type(cut) is not int or cut < 1):
-        raise StudioError(f"the model asks for vectors cut to {str(cut)[:40]!r}", "put a whole number into truncate_dim, or null")
-    if measure not in SIMILARITIES:
-        raise StudioError(
-            f"the model is to be compared by {str(measure)[:40]!r}, which is not known here", f"those that are: {', '.join(SIMILARITIES)}"
-        )
-    encoder.truncate_dim, encoder.similarity_fn_name = cut, measure
+    general = read_general(folder)
     notes = [encoder.note] if encoder.note else []
-    if not encoder.takes_prompts and any((general.get("prompts") or {}).values()):
+    if (general.truncate_dim or 0) > encoder.dim:
+        notes.append(f"Its truncate_dim of {general.truncate_dim:,} changes nothing: its vectors have {encoder.dim:,} components.")
+    encoder.truncate_dim, encoder.similarity_fn_name = general.truncate_dim, general.similarity_fn_name
+    if not encoder.takes_prompts and any(general.prompts.values()):
         notes.append("Its prompts are not put before texts here: only transformers have them.")
     if encoder.similarity_name != "cosine":
-        notes.append(f"Compared by {NAMES[measure]} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine.")
+        measure = NAMES[general.similarity_fn_name]
+        notes.append(f"Compared by {measure} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine.")
     encoder.note = " ".join(notes)
 
 

@@ -27,6 +27,10 @@ _LOCKS = KeyLocks()
 _METHODS = ("auto", "hdbscan", "kmeans", "agglomerative")
 
 
+MOST_CLUSTERS = 1000
+"""As many may be asked for."""
+
+
 @dataclass(frozen=True)
 class ClusterParams(KeyedSettings):
     """How texts are grouped.
@@ -40,7 +44,7 @@ class ClusterParams(KeyedSettings):
         "hdbscan finds the number by itself and leaves odd ones out; kmeans makes a given number; agglomerative joins while alike",
         choices=_METHODS,
     )
-    count: int = setting(0, "the number of clusters; 0 leaves it to the method", min=0, max=1000, step=1)
+    count: int = setting(0, "the number of clusters; 0 leaves it to the method", min=0, max=MOST_CLUSTERS, step=1)
     min_size: int = setting(0, "fewer texts than this are no cluster; 0 chooses by the size of the corpus", min=0, max=10_000, step=1)
     threshold: float = setting(0.5, "agglomerative: join while the mean cosine is at least this", min=0.0, max=1.0, step=0.01)
     seed: int = setting(-1, "-1 uses all processors; 0 and more make the same clusters again", min=-1, step=1)

@@ -14,7 +14,7 @@ from ...training.events import Event, Notice, Started, Stopped
 from .training import train_run
 
 if TYPE_CHECKING:
-    from ...encoders.catalog import Catalog
+    from ...encoders.catalog import Catalog, CatalogSettings
     from ...training.trainer import Outcome
 
 
@@ -27,7 +27,7 @@ def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bo
     known: set[str] = set()
     first = True
     while True:
-        given = (folder, catalog.workspace.home, catalog.allow_folders, catalog.identity, gpu.lent(), gpu.SECONDS)
+        given = (folder, catalog.settings, catalog.identity, gpu.lent(), gpu.SECONDS)
         events, outcome = gpu.on_gpu(_slice, *given)
         over = outcome.status != "stopped" or should_stop()
         for event in events:
@@ -42,15 +42,11 @@ def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bo
             return outcome
 
 
-def _slice(folder: Path, home: Path, allow_folders: bool, identity: Identity, device: str, seconds: float) -> tuple[list[Event], Outcome]:
+def _slice(folder: Path, settings: CatalogSettings, identity: Identity, device: str, seconds: float) -> tuple[list[Event], Outcome]:
     """Train from the last checkpoint on until the time is up: what happened, and how it ended; ``stopped`` where there is more to do."""
-    from ...encoders.catalog import Catalog
-    from ...workspace import Workspace
-
     events: list[Event] = []
-    catalog = Catalog(Workspace(home), device=device, allow_folders=allow_folders)
     with acting_as(identity):
-        return events, train_run(folder, catalog, _Clock(time.monotonic() + seconds).over, events.append)
+        return events, train_run(folder, settings.open(device), _Clock(time.monotonic() + seconds).over, events.append)
 
 
 @dataclass

@@ -144,7 +144,7 @@ class Planning(Part):
             return given
         if existing_folder(given) is not None:
             return self.read.table(given, progress=progress)
-        path = existing_file(given)
+        path = existing_file(given, in_full=self._services.allow_folders)
         if known is not None and known.given == path and _how(known.choices) == _how(asked):
             return known.table
         return self.read.table(path, progress=progress, asked=asked)

@@ -11,7 +11,8 @@ from .reading import sent
 if TYPE_CHECKING:
     from ...studio import Studio
 
-_COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
+_DIGITS = re.compile(r"[0-9]+", re.ASCII)
+_LONGEST = 1_000  # digits; Python reads no number of more than 4,300
 
 
 def similarity(studio: Studio, a: str, b: str, model: str) -> dict[str, Any]:
@@ -84,12 +85,13 @@ def draw(studio: Studio, file: str, clusters: str, dimensions: float, model: str
         points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account, notes
         and model as /search.
     """
-    from ...explore.groups.clustering import ClusterParams
+    from ...explore.groups.clustering import MOST_CLUSTERS, ClusterParams
     from ...explore.maps.projection import ProjectionParams
 
-    number = 0 if clusters in ("", "auto") else int(clusters) if _COUNT.fullmatch(clusters) else -1
-    if number < 0:
-        raise StudioError(f"clusters is {clusters[:40]!r}", "give auto or a number")
+    digits = "0" if clusters in ("", "auto") else clusters.removeprefix("+")
+    if not _DIGITS.fullmatch(digits) or len(digits) > _LONGEST or int(digits) > MOST_CLUSTERS:
+        raise StudioError(f"clusters is {clusters[:40]!r}", f"give auto, or a whole number from 1 to {MOST_CLUSTERS:,}")
+    number = int(digits)
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
     params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()

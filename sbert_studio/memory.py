@@ -1,0 +1,78 @@
+"""How much memory this process can still have: the least that the machine, its control groups and its own limits leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+_NO_LIMIT = 1 << 60  # bytes; version 1 of control groups writes a number above it where there is no limit
+
+
+def free_memory(root: Path = Path("/")) -> int | None:
+    """Return how many bytes this process can still allocate; ``None`` where the system does not say.
+
+    The least of ``MemAvailable``, what each control group above this process has left (versions 1 and 2; page cache that can be dropped
+    counts as free), and ``RLIMIT_AS`` and ``RLIMIT_DATA`` less what is used of them.
+
+    Args:
+        root: the folder in which ``proc`` and ``sys`` lie.
+    """
+    found = [*_available(root), *_of_groups(root), *_of_limits(root)]
+    return max(0, min(found)) if found else None
+
+
+def _available(root: Path) -> Iterator[int]:
+    for line in _lines(root / "proc" / "meminfo"):
+        if line.startswith("MemAvailable:"):
+            yield int(line.split()[1]) << 10
+
+
+def _of_groups(root: Path) -> Iterator[int]:
+    """What each group that holds this process has left, its own and those above it."""
+    base = root / "sys" / "fs" / "cgroup"
+    for line in _lines(root / "proc" / "self" / "cgroup"):
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0":
+            top, names = base, ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            top, names = base / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+        else:
+            continue
+        # In a container the path may be that of the host, of which the container sees the end alone, as the top.
+        place = top / path.lstrip("/")
+        for folder in dict.fromkeys((place, *place.parents, top)):
+            if folder.is_relative_to(top):
+                yield from _left(folder, *names)
+
+
+def _left(folder: Path, limit: str, used: str, reclaimable: str) -> Iterator[int]:
+    most, taken = _number(folder / limit), _number(folder / used)
+    if most is None or taken is None or most >= _NO_LIMIT:
+        return
+    spare = [line.split()[1] for line in _lines(folder / "memory.stat") if line.startswith(f"{reclaimable} ")]
+    yield most - taken + int(spare[0] if spare else 0)
+
+
+def _of_limits(root: Path) -> Iterator[int]:
+    try:
+        import resource
+    except ImportError:  # Windows has none
+        return
+    used = dict(line.split()[:2] for line in _lines(root / "proc" / "self" / "status") if line.startswith(("VmSize:", "VmData:")))
+    for kind, name in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
+        most = resource.getrlimit(kind)[0]
+        if most != resource.RLIM_INFINITY and name in used:
+            yield most - (int(used[name]) << 10)
+
+
+def _number(path: Path) -> int | None:
+    words = "".join(_lines(path)[:1]).strip()
+    return int(words) if words.isdigit() else None  # "max": no limit
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return []

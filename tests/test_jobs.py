@@ -1,0 +1,48 @@
+"""Work in the background, on behalf of whoever asked for it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from waiting import wait_until
+
+from sbert_studio.identity import ANONYMOUS, Identity, acting, acting_as, signed_in
+from sbert_studio.settings import Limits
+from sbert_studio.studio.jobs import Begin, Jobs
+
+
+@dataclass
+class Nothing:
+    """What a job made."""
+
+    model: str = ""
+
+    def in_words(self) -> str:
+        return "done"
+
+
+def test_a_job_acts_for_who_asked_for_it_however_long_it_has_waited() -> None:
+    go_on, found = threading.Event(), dict[str, Identity | None]()
+    jobs = Jobs(Limits())
+
+    def ask(name: str, identity: Identity | None) -> None:
+        def work(begin: Begin) -> Nothing:
+            go_on.wait(10)
+            found[name] = acting()
+            return Nothing()
+
+        with acting_as(identity):
+            jobs.submit(name, name, work)
+
+    askers = {"visitor": signed_in("hf_one"), "another": signed_in("hf_another"), "nobody": ANONYMOUS, "owner": None}
+    try:
+        for name, identity in askers.items():
+            ask(name, identity)
+        with acting_as(signed_in("hf_who_looks_on")):
+            go_on.set()
+            wait_until(lambda: not jobs.under_way())
+    finally:
+        jobs.close()
+    assert found == askers
+    assert [view.message for name in askers for view in jobs.of(name)] == ["done"] * 4
