@@ -202,7 +202,7 @@ def test_an_old_database_and_its_run_open_and_both_may_be_moved(studio: Studio, 
     with studio_at(Path(moved), tiny_model) as later:
         found = later.tune.run(run.id)
         assert found.run.model_path == Path(moved) / "runs" / run.id / "model"
-        assert [card.name for card in later.judge.models()] == ["all-MiniLM-L6-v2", run.id]
+        assert [card.name for card in later.judge.models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", run.id]
         assert later.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
         assert later.tune.export(run.id).bytes > 1000
         assert found.events

@@ -79,7 +79,7 @@ def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tin
         broken, whole = studio.tune.runs()
         harm(studio.workspace.runs / broken.id / "model")
         cards = {card.name: card for card in studio.judge.models()}
-        assert list(cards) == ["all-MiniLM-L6-v2", broken.id, whole.id]
+        assert list(cards) == ["all-MiniLM-L6-v2", "multilingual-e5-small", broken.id, whole.id]
         assert cards[broken.id].damaged and not cards[whole.id].damaged
         for use in (studio.catalog.load, studio.catalog.load_fresh, studio.tune.export):
             with pytest.raises(StudioError):
@@ -87,7 +87,7 @@ def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tin
         studio.explore.similarity("cat", "dog", whole.id)
         studio.tune.delete_run(broken.id)
         assert [run.id for run in studio.tune.runs()] == [whole.id]
-        assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", whole.id]
+        assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", whole.id]
 
 
 def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model: Path) -> None:

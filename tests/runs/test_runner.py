@@ -43,7 +43,7 @@ def test_a_submitted_run_trains_though_page_and_upload_are_gone_and_its_model_is
     assert run.after["rows"] == run.dev_rows == 6
     assert run.after["metric"] == "cosine_spearman"
     assert run.pairs_per_second > 0
-    assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", run.id]
+    assert [card.name for card in studio.judge.models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", run.id]
     assert studio.explore.similarity("cat dog", "cat dog", run.id).cosine == pytest.approx(1, abs=1e-5)
 
 
