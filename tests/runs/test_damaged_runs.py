@@ -102,6 +102,7 @@ def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model
         _, value = models.listing(page, None, "")
         assert {card["id"]: card["badge"] for card in value["cards"]} == {
             "all-MiniLM-L6-v2": "built in",
+            "multilingual-e5-small": "built in",
             broken.id: "damaged",
             whole.id: "finished",
         }
@@ -127,7 +128,7 @@ def test_the_command_line_lists_it_too(
     found = {one["id"]: one["damaged"] for one in json.loads(capsys.readouterr().out)["runs"]}
     assert "cut short" in found[broken.id] and found[whole.id] == ""
     assert run(["models", "--json"]) == 0
-    assert [bool(one["damaged"]) for one in json.loads(capsys.readouterr().out)["models"]] == [False, True, False]
+    assert [bool(one["damaged"]) for one in json.loads(capsys.readouterr().out)["models"]] == [False, False, True, False]
     assert run(["runs"]) == run(["models"]) == 0
     assert capsys.readouterr().out.count("damaged") >= 2
 
@@ -255,7 +256,7 @@ def test_models_are_listed_though_the_list_of_runs_is_locked(
     kept.close()
     told = json.loads(out)
     assert code == 0
-    assert [card["kind"] for card in told["models"]] == ["bundled", "run", "run"]
+    assert [card["kind"] for card in told["models"]] == ["bundled", "bundled", "run", "run"]
     assert "locked" in told["notices"][0] and "locked" in err
 
 
@@ -298,7 +299,7 @@ def test_the_page_lists_models_though_the_list_of_runs_is_locked(runs: Path, tin
         monkeypatch.setattr(studio.store, "runs", refuse)
         assert {name for _, name in page.model_choices(None)} >= {name for _, name in usual}
         ids, value = models.listing(page, None, "")
-        assert [card["badge"] for card in value["cards"]] == ["built in", "finished", "finished"] and len(ids) == 3
+        assert [card["badge"] for card in value["cards"]] == ["built in", "built in", "finished", "finished"] and len(ids) == 4
         assert "locked" in models.blank(page)["empty"]
         known, panel, _ = models.details(page, None, ids[1])
         assert known is not None and panel is None
