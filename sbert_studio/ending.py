@@ -62,7 +62,10 @@ class Ending:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Take the requests that come during the ``with``; nothing happens where this is not the main thread, or they are taken already."""
+        """Take the requests that come during the ``with``, after which they are forgotten.
+
+        Nothing happens where this is not the main thread, or they are taken already.
+        """
         if self._taken or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -79,6 +82,7 @@ class Ending:
             yield
         finally:
             if self._taken:
+                self._asked.clear()  # whatever this process does next was not asked to end
                 signal.set_wakeup_fd(wakeup)
                 for number, handler in handlers.items():
                     signal.signal(number, handler)

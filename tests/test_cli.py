@@ -764,7 +764,7 @@ def test_old_runs_are_deleted_where_that_is_asked(cli: Any, pairs: Path, home: P
 
 def test_runs_and_word_vectors_are_deleted_once_that_is_confirmed(cli: Any, pairs: Path, corpus: Path, home: Path) -> None:
     run_id = ok(cli("train", pairs, *QUICK, "--json"))["run"]
-    words = Path(ok(cli("distil", "all-MiniLM-L6-v2", "--dim", 8, "--json"))["model"]).name
+    words = Path(ok(cli("fit", corpus, "--kind", "tfidf", "--json"))["model"]).name
     told = cli("delete", run_id, words)
     assert told.code == 2 and "--yes" in told.err
     assert run_id in told.err and words in told.err and " MB " in told.err

@@ -61,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     choose_waiting(given[0] if given else "")
     with ENDING.taken(), stoppable(ENDING.is_asked):
         code = run(given)
-    sys.exit(ENDING.code if code == INTERRUPTED and ENDING.asked else code)
+        if code == INTERRUPTED and ENDING.asked:
+            code = ENDING.code
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -100,6 +100,21 @@ def test_a_held_out_file_gets_the_same_class_ids_under_other_column_names() -> N
     assert examples.targets is not None and examples.targets[:2].tolist() == [2, 1]
 
 
+@pytest.mark.parametrize("column", ["text", "sentence1"])
+def test_bare_sentences_are_judged_by_scored_pairs(column: str) -> None:
+    sentences = table_from_columns("train", {column: [f"there are {index} men on the road" for index in range(30)]})
+    dev = table_from_columns(
+        "dev",
+        {
+            "sentence1": [f"there are {index} cats on the mat" for index in range(20)],
+            "sentence2": [f"some {index} animals sit outside" for index in range(20)],
+            "score": [f"{index % 6}" for index in range(20)],
+        },
+    )
+    examples, _ = build_like(dev, detect_roles(sentences))
+    assert examples.kind == "scored_pairs" and examples.targets is not None
+
+
 def test_a_held_out_file_of_the_same_columns_keeps_the_scale() -> None:
     dev = table_from_columns("dev", {"a": ["x"], "b": ["y"], "score": ["3"]})
     examples, _ = build_like(dev, replace(SCORED, group="absent"))

@@ -28,7 +28,7 @@ from sbert_studio.ui.visitors.streams import UNHEARD, keep_streams
 from sbert_studio.ui.visitors.visits import VISITS, Visits
 
 SECONDS = 8  # in which work is to end whose caller has gone
-UNHEARD_HERE = 1.5  # seconds
+UNHEARD_HERE = 0.6  # seconds
 
 
 class Served:

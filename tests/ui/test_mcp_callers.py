@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="127.0.0.2 has 
 def page(tmp_path: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Studio, str]]:
     """A shared page that serves MCP: (studio, address)."""
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "sent"))
-    limits = Limits(runs=1, uploads_mb=7, all_uploads_mb=20)
+    limits = Limits(runs=1, uploads_mb=6, all_uploads_mb=20)
     with studio_at(tmp_path / "home", model_folder, space=True, limits=limits) as studio:
         blocks, url = launch(studio, "127.0.0.1", 0, False, block=False, mcp=True)
         yield studio, url.rstrip("/")
@@ -83,18 +83,18 @@ def test_callers_of_mcp_are_told_apart(page: tuple[Studio, str], tmp_path: Path)
 @pytest.mark.slow
 def test_what_callers_of_mcp_send_is_counted_before_it_is_on_disk(page: tuple[Studio, str], tmp_path: Path) -> None:
     _, url = page
-    table = b"sentence1,sentence2,score\n" + b"".join(b"a cat %d,a kitten %d,%d\n" % (n, n, n % 5) for n in range(40_000))
+    table = b"sentence1,sentence2,score\n" + b"".join(b"a cat %d,a kitten %d,%d\n" % (n, n, n % 5) for n in range(90_000))
     data = "data:text/csv;base64," + base64.b64encode(table[: 4 * MIB - 40]).decode()
     assert len(data) > 1 * MIB
     sent = 0
     for _ in range(20):
         failed, words = call(url, "127.0.0.2", "check", {"file": data})
         if failed:
-            assert "7 MiB a day" in words
+            assert "6 MiB a day" in words
             break
         sent += len(data)
-    assert 0 < sent <= 7 * MIB
-    assert sum(path.stat().st_size for path in (tmp_path / "sent").rglob("*") if path.is_file()) <= 8 * MIB
+    assert 0 < sent <= 6 * MIB
+    assert sum(path.stat().st_size for path in (tmp_path / "sent").rglob("*") if path.is_file()) <= 7 * MIB
     assert call(url, "127.0.0.3", "check", {"file": "sentence1,sentence2,score\na,b,1\nc,d,3\n"})[0] is False
 
 
