@@ -29,8 +29,8 @@ def build_like(table: Table, roles: Roles, similar: Similar | None = None) -> tu
 
     Where its columns have the same names they play the same parts; else they are found out anew. The kind, the labels and
     their order stay, so that class ids mean the same in both, and so does the scale with its direction, where the second file's
-    scores lie on it; but what learns from labels or bare sentences may well be judged by scores. Other labels are taken for those of the training
-    file only where their words or the model tell their order.
+    scores lie on it; but what learns from labels or bare sentences may well be judged by scores. Other labels are
+    taken for those of the training file only where their words or the model tell their order.
 
     Args:
         table: the second file.
@@ -41,8 +41,8 @@ def build_like(table: Table, roles: Roles, similar: Similar | None = None) -> tu
         StudioError: the file gives no such examples; its columns or labels cannot be told to mean what those of the training file
             mean; or more than a fifth of its scores lie off the scale.
     """
-    if roles.kind == "sentences" and (own := read_columns(table, similar=similar)).roles.kind != "sentences":
-        return build_examples(table, _settled(own, roles, similar).roles)  # bare sentences judge nothing
+    if roles.kind == "sentences" and (read := read_columns(table, similar=similar)).roles.kind != "sentences":
+        return build_examples(table, _settled(read, roles, similar).roles)  # bare sentences judge nothing
     wanted = (*roles.texts, *((roles.target,) if roles.target else ()))
     if all(name in table.columns for name in wanted):
         return _of_the_same_columns(table, roles, similar)
