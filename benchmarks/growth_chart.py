@@ -21,13 +21,13 @@ def exponents(points: Points) -> dict[str, dict[str, dict[str, float | None]]]:
             way: {
                 which: exponent([rows for rows, _ in some], _costs([point for _, point in some], which)) for which in ("seconds", "memory")
             }
-            for way, some in _ways(found).items()
+            for way, some in _accesses(found).items()
         }
         for work, found in points.items()
     }
 
 
-def _ways(found: dict[str, Point]) -> dict[str, list[tuple[int, Point]]]:
+def _accesses(found: dict[str, Point]) -> dict[str, list[tuple[int, Point]]]:
     """The points of each way of doing a work, by rising rows: what is exact for few rows and not for many grows differently."""
     ways: dict[str, list[tuple[int, Point]]] = {}
     for rows in sorted(int(count) for count in found):

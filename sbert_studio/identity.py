@@ -32,34 +32,33 @@ class Identity:
 
 OWNER, ANONYMOUS = Identity("owner"), Identity("anonymous")
 
-_ACTING: ContextVar[Identity | None] = ContextVar("acting", default=None)
+_IDENTITY: ContextVar[Identity | None] = ContextVar("identity", default=None)
 _ADDRESS: ContextVar[str] = ContextVar("address", default="")
 
 
 def signed_in(token: str | None) -> Identity:
-    """The identity of a visitor: anonymous where they have not signed in."""
+    """Return the identity of a visitor with an OAuth ``token``; anonymous without one."""
     return Identity("visitor", token) if token else ANONYMOUS
 
 
 @contextmanager
-def acting_as(identity: Identity | None) -> Iterator[None]:
-    """Do the work of the ``with``, in this thread and whatever copies its context, on behalf of ``identity``; of nobody in particular
-    where it is ``None``."""
-    token = _ACTING.set(identity)
+def use_identity(identity: Identity | None) -> Iterator[None]:
+    """Use ``identity`` for the Hub within the block, in this thread and whatever copies its context; None: nobody in particular."""
+    token = _IDENTITY.set(identity)
     try:
         yield
     finally:
-        _ACTING.reset(token)
+        _IDENTITY.reset(token)
 
 
-def acting() -> Identity | None:
-    """On whose behalf the caller works; ``None`` where nobody has said so: it is then whoever the catalogue serves."""
-    return _ACTING.get()
+def current_identity() -> Identity | None:
+    """Return the identity in use; None where none was set, so that the catalogue's own is used."""
+    return _IDENTITY.get()
 
 
 @contextmanager
-def asked_from(address: str) -> Iterator[None]:
-    """Do the work of the ``with`` for somebody at ``address``."""
+def use_address(address: str) -> Iterator[None]:
+    """Note within the block that the work was asked for from ``address``."""
     token = _ADDRESS.set(address)
     try:
         yield
@@ -67,6 +66,6 @@ def asked_from(address: str) -> Iterator[None]:
         _ADDRESS.reset(token)
 
 
-def asker_address() -> str:
-    """Where the work was asked for; empty where it was asked for on this machine."""
+def current_address() -> str:
+    """Return the address that the work was asked for from; empty for this machine."""
     return _ADDRESS.get()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from waiting import wait_until
 
-from sbert_studio.identity import ANONYMOUS, Identity, acting, acting_as, signed_in
+from sbert_studio.identity import ANONYMOUS, Identity, current_identity, signed_in, use_identity
 from sbert_studio.settings import Limits
 from sbert_studio.studio.jobs import Begin, Jobs
 
@@ -29,17 +29,17 @@ def test_a_job_acts_for_who_asked_for_it_however_long_it_has_waited() -> None:
     def ask(name: str, identity: Identity | None) -> None:
         def work(begin: Begin) -> Nothing:
             go_on.wait(10)
-            found[name] = acting()
+            found[name] = current_identity()
             return Nothing()
 
-        with acting_as(identity):
+        with use_identity(identity):
             jobs.submit(name, name, work)
 
     askers = {"visitor": signed_in("hf_one"), "another": signed_in("hf_another"), "nobody": ANONYMOUS, "owner": None}
     try:
         for name, identity in askers.items():
             ask(name, identity)
-        with acting_as(signed_in("hf_who_looks_on")):
+        with use_identity(signed_in("hf_who_looks_on")):
             go_on.set()
             wait_until(lambda: not jobs.under_way())
     finally:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ..caches import LruCache, unread
 from ..data.progress import checkpoint
 from ..errors import StudioError
-from ..identity import ANONYMOUS, OWNER, Identity, acting
+from ..identity import ANONYMOUS, OWNER, Identity, current_identity
 from ..wordvectors.pretrained import PACKAGED, is_installed
 from ..workspace import Workspace, existing
 from .fast.machine import Machine, machine
@@ -137,7 +137,7 @@ class Catalog:
     @property
     def identity(self) -> Identity:
         """On whose behalf the Hub is asked now."""
-        return acting() or (OWNER if self.allow_folders else ANONYMOUS)
+        return current_identity() or (OWNER if self.allow_folders else ANONYMOUS)
 
     def _fetched(self, source: Source) -> Path:
         return fetched(source, self._hub, self.identity)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..data.progress import StoppedError, stoppable
 from ..errors import StudioError, plainly
-from ..identity import Identity, acting, acting_as
+from ..identity import Identity, current_identity, use_identity
 
 if TYPE_CHECKING:
     from ..data.progress import Progress
@@ -120,7 +120,7 @@ class Jobs:
         Raises:
             StudioError: the owner has one under way, or too many wait.
         """
-        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about), asker=acting())
+        job = _Job(JobView(f"job-{secrets.token_hex(5)}", owner, title, about=about), asker=current_identity())
         with self._lock:
             self._require_turn(owner)
             self._jobs[job.view.id] = job
@@ -192,7 +192,7 @@ class Jobs:
             try:
                 job.began = time.monotonic()
                 self._tell(job, status="running")
-                with stoppable(lambda: job.stop.is_set() or self._over(job)), acting_as(job.asker):
+                with stoppable(lambda: job.stop.is_set() or self._over(job)), use_identity(job.asker):
                     made = work(lambda phase, unit: self._begin(job, phase, unit))
             finally:
                 self._turn.release()

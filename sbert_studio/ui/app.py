@@ -21,7 +21,7 @@ from ..settings import summarise_events_seldom, trust_proxies
 from ..studio.keeping import Keeper
 from . import banner, opening, places, tabs
 from .api.build import build as build_api
-from .api.for_mcp import serve_in_words
+from .api.for_mcp import configure_mcp
 from .look import gradio_patches, theme
 from .look.languages import FOLDER, GradioInEnglish, languages, served
 from .page import Page, is_ours
@@ -183,7 +183,7 @@ def launch(
         blocked_paths=[str(studio.workspace.home)],
     )
     blocks.fetches = not page.shared
-    serve_in_words(blocks.mcp_server_obj, takes_paths=not page.shared, ledger=ledger, max_file=studio.settings.max_upload_mb << 20)
+    configure_mcp(blocks.mcp_server_obj, takes_paths=not page.shared, ledger=ledger, max_file=studio.settings.max_upload_mb << 20)
     page.sessions.set_blocks(blocks)
     blocks.app.state_holder = page.sessions
     ready()

@@ -20,7 +20,7 @@ from sbert_studio.data.progress import StoppedError, stoppable
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.storage.hub import Hub
 from sbert_studio.errors import StudioError, is_disk_full
-from sbert_studio.identity import ANONYMOUS, OWNER, Identity, acting_as, signed_in
+from sbert_studio.identity import ANONYMOUS, OWNER, Identity, signed_in, use_identity
 from sbert_studio.workspace import Workspace
 
 HOST, VISITOR = "hf_of_the_host", "hf_of_a_visitor"
@@ -105,7 +105,7 @@ def test_a_catalogue_that_serves_strangers_asks_as_nobody_or_as_the_visitor_who_
     assert shared.load("all/open").dim == 32
     with pytest.raises(StudioError, match="no model"):
         shared.load("host/private")
-    with acting_as(signed_in(VISITOR)):
+    with use_identity(signed_in(VISITOR)):
         assert shared.load("visitor/private").dim == 32
     with pytest.raises(StudioError, match="no model"):
         shared.load("visitor/private")

@@ -10,7 +10,7 @@ from tiny_studio import quick, studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
-from sbert_studio.identity import asked_from
+from sbert_studio.identity import use_address
 from sbert_studio.runs.records.record import Run
 from sbert_studio.settings import Limits
 from sbert_studio.studio import Studio, TrainRequest
@@ -20,7 +20,7 @@ LONG = {"epochs": 900, "evaluations_per_epoch": 1}
 
 
 def submit(studio: Studio, pairs: Path, address: str = "", name: str = "x", **overrides: object) -> Run:
-    with asked_from(address):
+    with use_address(address):
         return studio.tune.submit(TrainRequest(pairs, overrides=quick(**overrides), name=name))
 
 

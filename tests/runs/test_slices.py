@@ -20,7 +20,7 @@ from sbert_studio.encoders.borrowed import encoding, gpu
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.runtime import resolve_device
 from sbert_studio.errors import StudioError
-from sbert_studio.identity import acting_as, signed_in
+from sbert_studio.identity import signed_in, use_identity
 from sbert_studio.runs.records.record import Run
 from sbert_studio.runs.running import slices
 from sbert_studio.settings import Settings
@@ -137,7 +137,7 @@ def test_a_slice_asks_the_hub_as_nobody_and_within_the_limits(tmp_path: Path, ti
         catalog = Catalog(home, device="cpu", allow_folders=False, elsewhere=encoding.Elsewhere, **limits)
         encoder = catalog.load("all/open")
         assert encoder.encode(sentences(1000)).shape == (1000, encoder.dim) and len(package.calls) == 1
-        with acting_as(signed_in("hf_of_a_visitor")):
+        with use_identity(signed_in("hf_of_a_visitor")):
             encoder.encode(sentences(1000))
         assert {token for _, path, token in server.asked if "/models/" in path} == {""}, "what is open is asked for without a token"
         package.close()  # what a slice has in memory goes with it

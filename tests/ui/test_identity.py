@@ -14,7 +14,7 @@ from tiny_studio import studio_at, write_pairs
 
 from sbert_studio.data.public import public_file
 from sbert_studio.errors import StudioError
-from sbert_studio.identity import acting
+from sbert_studio.identity import current_identity
 from sbert_studio.studio import Studio
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.visitors.visits import Visits
@@ -97,9 +97,9 @@ def test_the_work_of_a_visitor_who_has_signed_in_is_done_with_their_token(monkey
     visits = Visits()
     monkeypatch.setattr("sbert_studio.ui.visitors.visits._request", Request)
     with visits.work():
-        found = acting()
+        found = current_identity()
         assert found is not None and (found.kind, found.hub_token) == ("visitor", "hf_of_a_visitor")
         assert "hf_of_a_visitor" not in repr(found), "a token is in no log"
     info["expires_at"] = 1.0
     with visits.work():
-        assert acting() is None
+        assert current_identity() is None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import StudioError
-from ...identity import ANONYMOUS, Identity, acting, acting_as
+from ...identity import ANONYMOUS, Identity, current_identity, use_identity
 from ..base import EncodingStoppedError
 from ..catalog import Catalog, CatalogSettings
 from . import gpu
@@ -49,7 +49,7 @@ class Elsewhere:
 
         found: list[np.ndarray] = []
         # Whose request it is; a GPU is lent on a Space alone, where nobody is the owner. Another process does not know.
-        asker = acting() or ANONYMOUS
+        asker = current_identity() or ANONYMOUS
         done = 0
         while done < len(texts):
             checkpoint()
@@ -71,7 +71,7 @@ def _encode_some(
     key = settings, device
     if key not in _catalogs:
         _catalogs[key] = settings.open(device)
-    with acting_as(asker):
+    with use_identity(asker):
         encoder = _catalogs[key].load(name, precision)
     if encoder.fingerprint != fingerprint:
         raise StudioError("the model has changed meanwhile", "try again")

@@ -49,7 +49,7 @@ def transport_errors() -> list[type[Exception]]:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _Access:
     """How a model may be asked for. ``token``: as huggingface_hub takes it; ``cache``: the folder of its cache, ``None`` for the usual."""
 
     token: str | bool | None = field(repr=False)
@@ -80,7 +80,7 @@ class Hub:
         self._lock = threading.Lock()
         self._turns = KeyLocks()  # one download of a model at a time
         self._under_way: dict[Path, int] = {}  # folders of visitors' models that are being fetched, and their bytes
-        self._asked: dict[tuple[str, _Way], tuple[float, Path]] = {}  # when the Hub was asked last, and the folder
+        self._asked: dict[tuple[str, _Access], tuple[float, Path]] = {}  # when the Hub was asked last, and the folder
 
     def fetch(self, hub_id: str, identity: Identity) -> Path:
         """The folder of ``hub_id``'s newest version: fetched, or from the cache when the Hub cannot be reached.
@@ -91,21 +91,21 @@ class Hub:
             StudioError: there is no such model, ``identity`` may not see it, it is too large, or the Hub cannot be reached.
             StoppedError: nobody waits for it any more.
         """
-        ways = self._ways(identity)
+        ways = self._accesses(identity)
         for way in ways[:-1]:
-            with suppress(_NotOpenError, _AwayError):
+            with suppress(_NoAccessError, _UnreachableError):
                 return self._fetch(hub_id, way, identity)
         return self._fetch(hub_id, ways[-1], identity)
 
-    def _ways(self, identity: Identity) -> list[_Way]:
+    def _accesses(self, identity: Identity) -> list[_Access]:
         if identity.kind == "owner":
-            return [_Way(None, None)]
-        everybody = _Way(False, self._cache / "public")
+            return [_Access(None, None)]
+        everybody = _Access(False, self._cache / "public")
         if not identity.token:
             return [everybody]
-        return [everybody, _Way(identity.token, self._cache / hashlib.sha256(identity.token.encode()).hexdigest()[:16])]
+        return [everybody, _Access(identity.token, self._cache / hashlib.sha256(identity.token.encode()).hexdigest()[:16])]
 
-    def _fetch(self, hub_id: str, way: _Way, identity: Identity) -> Path:
+    def _fetch(self, hub_id: str, way: _Access, identity: Identity) -> Path:
         checkpoint()
         with self._turns[str(_repository(_usual_cache() if way.cache is None else way.cache, hub_id))], _in_words(hub_id, identity):
             asked, folder = self._asked.get((hub_id, way), (0.0, None))
@@ -118,12 +118,12 @@ class Hub:
                 os.utime(_repository(way.cache, hub_id))
             return folder
 
-    def _newest(self, hub_id: str, way: _Way, identity: Identity) -> Path:
+    def _newest(self, hub_id: str, way: _Access, identity: Identity) -> Path:
         listing = _listing(hub_id, way.token)
         if isinstance(listing, Exception):
             return _in_cache(hub_id, way, listing)
         if listing.gated and way.token is False:
-            raise _NotOpenError(hub_id, identity, gated=True)
+            raise _NoAccessError(hub_id, identity, gated=True)
         self._require_small(hub_id, listing.bytes)
         known = _repository(_usual_cache() if way.cache is None else way.cache, hub_id) / "snapshots" / listing.commit
         if not _complete(known, listing):
@@ -148,7 +148,7 @@ class Hub:
         )
 
     @contextmanager
-    def _room(self, hub_id: str, way: _Way, size: int) -> Iterator[None]:
+    def _room(self, hub_id: str, way: _Access, size: int) -> Iterator[None]:
         """Have room for a model on disk while it is fetched: older ones of visitors go where theirs is full.
 
         Raises:
@@ -191,11 +191,11 @@ class Hub:
             )
 
 
-class _AwayError(StudioError):
+class _UnreachableError(StudioError):
     """The Hub does not send the model, and it is not in the cache."""
 
 
-class _NotOpenError(StudioError):
+class _NoAccessError(StudioError):
     """A model is not there for whoever asks; the Hub does not say which of the two it is, none or a private one."""
 
     def __init__(self, hub_id: str, identity: Identity, *, gated: bool = False) -> None:
@@ -218,34 +218,34 @@ def _in_words(hub_id: str, identity: Identity) -> Iterator[None]:
     except StudioError:
         raise
     except GatedRepoError as error:
-        raise _NotOpenError(hub_id, identity, gated=True) from error
+        raise _NoAccessError(hub_id, identity, gated=True) from error
     except (RepositoryNotFoundError, HFValidationError) as error:
-        raise _NotOpenError(hub_id, identity) from error
+        raise _NoAccessError(hub_id, identity) from error
     except unreachable as error:
         if isinstance(error, OSError) and error.errno is not None and not is_network(error):
             raise  # of the disk or the memory
         if hub_status(error) in _REFUSALS:
-            raise _NotOpenError(hub_id, identity) from error
+            raise _NoAccessError(hub_id, identity) from error
         raise _not_sent(hub_id, error) from error
 
 
-def _not_sent(hub_id: str, error: BaseException) -> _AwayError:
+def _not_sent(hub_id: str, error: BaseException) -> _UnreachableError:
     """Why the Hub does not send a model that is open to whoever asks."""
     from huggingface_hub.errors import RemoteEntryNotFoundError
 
     status = hub_status(error)
     if isinstance(error, RemoteEntryNotFoundError):
         file = unquote(urlsplit(str(error.response.url)).path).partition("/resolve/")[2].partition("/")[2]
-        return _AwayError(
+        return _UnreachableError(
             f"the Hugging Face Hub lists the file {file} of {hub_id}, but does not have it", "try again later, or choose another model"
         )
     if (trouble := hub_trouble(status)) is not None:
-        return _AwayError(*trouble)
+        return _UnreachableError(*trouble)
     if status:
-        return _AwayError(f"the Hugging Face Hub does not send the model {hub_id} (status {status})", "try again later")
+        return _UnreachableError(f"the Hugging Face Hub does not send the model {hub_id} (status {status})", "try again later")
     if "Consistency check failed" in str(error) or type(error).__name__ == "RemoteProtocolError":
-        return _AwayError(f"a file of the model {hub_id} came incomplete from the Hugging Face Hub", "try again")
-    return _AwayError(
+        return _UnreachableError(f"a file of the model {hub_id} came incomplete from the Hugging Face Hub", "try again")
+    return _UnreachableError(
         f"there is no model {hub_id!r} on this machine, and the Hugging Face Hub cannot be reached", "check the name, or go online"
     )
 
@@ -271,7 +271,7 @@ def _listing(hub_id: str, token: str | bool | None) -> _Listing | Exception:
     return _Listing(info.sha or "main", files, sum(sizes[name] for name in files), bool(info.gated))
 
 
-def _in_cache(hub_id: str, way: _Way, error: Exception) -> Path:
+def _in_cache(hub_id: str, way: _Access, error: Exception) -> Path:
     """The newest version that is in the cache, since the Hub has met the request with ``error``, which is raised where there is none."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
@@ -292,7 +292,7 @@ def _complete(folder: Path, listing: _Listing) -> bool:
     return all((folder / name).is_file() for name in listing.files)
 
 
-def _download(hub_id: str, name: str, way: _Way, bar: Any) -> None:
+def _download(hub_id: str, name: str, way: _Access, bar: Any) -> None:
     from huggingface_hub import constants, hf_hub_download
 
     checkpoint()

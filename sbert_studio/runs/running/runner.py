@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ...data.progress import unasked
 from ...errors import StudioError
-from ...identity import asker_address
+from ...identity import current_address
 from ...workspace import Workspace
 from ..records.record import Run, Status
 from ..records.store import Store
@@ -87,7 +87,7 @@ class Runner:
         with self._changed:
             self._stops[run_id] = threading.Event()
             self._askers[run_id] = contextvars.copy_context()
-            self._addresses[run_id] = asker_address()
+            self._addresses[run_id] = current_address()
             self._queue.append(run_id)
             if self._thread is None or not self._thread.is_alive():
                 self._closing = False

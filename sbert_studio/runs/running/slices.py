@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...encoders.borrowed import gpu
-from ...identity import Identity, acting_as
+from ...identity import Identity, use_identity
 from ...training.events import Event, Notice, Started, Stopped
 from .training import train_run
 
@@ -45,7 +45,7 @@ def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bo
 def _slice(folder: Path, settings: CatalogSettings, identity: Identity, device: str, seconds: float) -> tuple[list[Event], Outcome]:
     """Train from the last checkpoint on until the time is up: what happened, and how it ended; ``stopped`` where there is more to do."""
     events: list[Event] = []
-    with acting_as(identity):
+    with use_identity(identity):
         return events, train_run(folder, settings.open(device), _Clock(time.monotonic() + seconds).over, events.append)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.progress import unasked
 from ...errors import StudioError, is_disk_full
-from ...identity import asker_address
+from ...identity import current_address
 from ...runs.records.record import ACTIVE, Run
 from ...workspace import atomic_folder, file_name, write_json
 from ..keeping import kept_until
@@ -280,7 +280,7 @@ class Tuning(Planning):
 
         run = new_run(plan)
         require_within(self.settings.limits, run, self._active(), self.settings.elsewhere)
-        require_share(self.settings.limits, self.runner.waiting_from(asker_address()), asker_address(), self.settings.elsewhere)
+        require_share(self.settings.limits, self.runner.waiting_from(current_address()), current_address(), self.settings.elsewhere)
         folder = self.workspace.run(run.id)
         try:
             write_materials(RunFiles(folder), plan)

@@ -110,7 +110,7 @@ class Server(GradioMCPServer):  # type: ignore[misc]
         )
 
 
-def serve_in_words(server: Any, *, takes_paths: bool, ledger: Ledger, max_file: int) -> None:
+def configure_mcp(server: Any, *, takes_paths: bool, ledger: Ledger, max_file: int) -> None:
     """Have Gradio's MCP server (``Blocks.mcp_server_obj``; ``None`` where MCP is off) be a :class:`Server`.
 
     Args:

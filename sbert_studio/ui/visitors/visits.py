@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...data.progress import StoppedError, checkpoint, stoppable
-from ...identity import Identity, acting, acting_as, asked_from, signed_in
+from ...identity import Identity, current_identity, signed_in, use_address, use_identity
 from .disconnects import is_gone
 
 _KEPT = 120.0  # seconds that work which has ended can still be looked at
@@ -55,7 +55,7 @@ def identity() -> Identity | None:
     """The visitor whose request this is, where they have signed in with Hugging Face; else who has been acting until now, if anybody."""
     info = (_scope().get("session") or {}).get("oauth_info") or {}
     in_time = (info.get("expires_at") or math.inf) > time.time()
-    return signed_in(info["access_token"]) if info.get("access_token") and in_time else acting()
+    return signed_in(info["access_token"]) if info.get("access_token") and in_time else current_identity()
 
 
 @dataclass
@@ -135,7 +135,7 @@ class Visits:
                 work.stop.set()
         token, status = _CURRENT.set(work), "failed"
         try:
-            with stoppable(lambda: work.stop.is_set() or is_gone(scope)), acting_as(identity()), asked_from(address()):
+            with stoppable(lambda: work.stop.is_set() or is_gone(scope)), use_identity(identity()), use_address(address()):
                 checkpoint()
                 yield work
             status = "finished"
