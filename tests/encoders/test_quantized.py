@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import resource
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -300,3 +302,14 @@ def test_a_long_text_has_the_tokens_that_it_has_when_it_is_read_whole(text: str)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", unk_token="<unk>")
     for length in (1, 4, 20):
         assert Tokens(tokenizer, length).ids([text, "xy"]) == [backend.encode(one).ids[:length] for one in (text, "xy")]
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_settings_that_ask_for_endless_layers_are_refused_here_too(catalog: Catalog, tmp_path: Path, frozen: bool) -> None:
+    catalog.load_fresh(NAME)
+    folder = tmp_path / "endless"
+    shutil.copytree(catalog.workspace.tables / NAME, folder)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 10**9}))
+    with pytest.raises(StudioError, match="num_hidden_layers"):
+        load_folder(folder, frozen=frozen)

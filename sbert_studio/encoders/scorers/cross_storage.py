@@ -89,15 +89,13 @@ def _load(folder: Path, changes: dict[str, Any], *, new: bool = False) -> tuple[
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with reading(folder.name, folder):
         config = AutoConfig.from_pretrained(folder, **local)
-        quantized = is_quantized(folder)
-        if not quantized:
-            require_fitting(config, folder)
+        require_fitting(config, folder)
         for key, value in changes.items():
             setattr(config, key, value)
         kind = AutoModelForSequenceClassification._model_mapping[type(config)]
         mlp = getattr(config, OURS, None) == {"head": "mlp"}
         kind = with_mlp(kind) if mlp else kind
-        if quantized:
+        if is_quantized(folder):
             model, report = _on_quantized(kind, folder, config)
         else:
             model, report = kind.from_pretrained(

@@ -280,10 +280,8 @@ def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     with reading(folder.name, folder):
         config = AutoConfig.from_pretrained(folder, **local)
-        quantized = is_quantized(folder)
-        if not quantized:
-            require_fitting(config, folder)
-        backbone = lean_backbone(folder, config, quantized=quantized) if frozen else None
+        require_fitting(config, folder)
+        backbone = lean_backbone(folder, config, quantized=is_quantized(folder)) if frozen else None
         report: dict[str, Any] = {"missing_keys": (), "unexpected_keys": ()}
         if backbone is None:
             backbone, report = _read_by_library(folder, config, **local)

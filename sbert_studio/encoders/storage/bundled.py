@@ -52,7 +52,7 @@ BUNDLED = {
         "e5-small-q4.bin",
         "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
         "intfloat/multilingual-e5-small",
-        hint="run make setup again (Linux and macOS), or choose intfloat/multilingual-e5-small of the Hugging Face Hub",
+        hint="run make setup again (Linux, or a Mac with Apple silicon), or choose intfloat/multilingual-e5-small of the Hugging Face Hub",
         exact=False,
     ),
 }
