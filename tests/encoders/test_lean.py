@@ -64,10 +64,10 @@ def test_less_precise_weights_give_the_same_bits_too(kind: str, precision: str, 
 
 @pytest.mark.slow
 def test_the_bundled_model_gives_the_same_bits(tmp_path: Path) -> None:
-    from sbert_studio.encoders.storage.bundled import BUNDLED, bundled_folder
+    from sbert_studio.encoders.storage.bundled import bundled_folder
     from sbert_studio.workspace import Workspace
 
-    folder = bundled_folder("all-MiniLM-L6-v2", BUNDLED["all-MiniLM-L6-v2"], Workspace(tmp_path))
+    folder = bundled_folder("all-MiniLM-L6-v2", Workspace(tmp_path))
     texts = [*TEXTS, "a long one " * 90, *(f"text {number} " * (number % 17) for number in range(40))]
     lean, plain = (load_folder(folder, "one", "cpu", frozen).freeze() for frozen in (True, False))
     assert isinstance(lean.backbone, LeanNetwork)

@@ -64,7 +64,7 @@ def is_installed(name: str) -> bool:
     return importlib.util.find_spec(BUNDLED[name].package) is not None
 
 
-def bundled_folder(name: str, bundled: Bundled, workspace: Workspace) -> Path:
+def bundled_folder(name: str, workspace: Workspace) -> Path:
     """Return the model's folder: in its package, or, of a model that is a file there, in ``workspace``, where it may not exist yet.
 
     No line of the package is run: it would import another library.
@@ -72,20 +72,17 @@ def bundled_folder(name: str, bundled: Bundled, workspace: Workspace) -> Path:
     Raises:
         StudioError: the package is not installed.
     """
-    path = _packaged(name, bundled)
-    return workspace.tables / name if bundled.is_file else path
+    path = packed_file(name)
+    return workspace.tables / name if BUNDLED[name].is_file else path
 
 
 def packed_file(name: str) -> Path:
-    """Return the file in its package that holds the bundled model ``name``.
+    """Return the file or folder in its package that holds the bundled model ``name``.
 
     Raises:
         StudioError: the package is not installed.
     """
-    return _packaged(name, BUNDLED[name])
-
-
-def _packaged(name: str, bundled: Bundled) -> Path:
+    bundled = BUNDLED[name]
     spec = importlib.util.find_spec(bundled.package)
     if spec is None or not spec.submodule_search_locations:
         raise StudioError(f"the weights of {name} are not installed", bundled.hint)
@@ -101,7 +98,7 @@ def require_unpacked(name: str, folder: Path) -> None:
     bundled = BUNDLED[name]
     if not bundled.is_file:
         return
-    path = _packaged(name, bundled)
+    path = packed_file(name)
     noted, source = folder.parent / f"{name}.source", f"{bundled.sha256} {_LAYOUT}"
     if folder.is_dir() and noted.is_file() and noted.read_text(encoding="utf-8") == source and not damage(folder):
         return

@@ -55,7 +55,7 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> Source:
     name = name.strip()
     for known, bundled in BUNDLED.items():
         if name == known or (bundled.exact and name == bundled.hub_id):
-            return Source("bundled", known, bundled_folder(known, bundled, workspace), bundled.hub_id)
+            return Source("bundled", known, bundled_folder(known, workspace), bundled.hub_id)
     if name in PACKAGED:
         return Source("table", name, workspace.tables / name, None)
     if name in FOREIGN:
