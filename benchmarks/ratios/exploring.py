@@ -11,9 +11,10 @@ import searching
 import words_search
 from drawn import Drawn
 
-from benchmarks.ratios.base import Ratio, Setting, number
-from benchmarks.ratios.encoding import PEER
 from sbert_studio.explore.umap import EPOCHS, EPOCHS_OF_MANY, MANY
+
+from .base import Ratio, Setting, number
+from .encoding import PEER
 
 _SEARCHED, _MANY, _MINED, _QUERIES, _WORDED = 100_000, 1_000_000, 10_000, 300, 200
 

@@ -144,7 +144,7 @@ def _by_category(
 
     A text whose cell is blank has no category, and is neither judged nor near; ``None`` where no text has one.
     """
-    from ..evaluation.bootstrap import drawn_together, gain, resampled_mean
+    from ..evaluation.bootstrap import bootstrap_mean, paired_gain, resample_clusters
     from ..evaluation.tasks.categories import nearest_categories
     from ..explore.model_diff import confusion_changes
 
@@ -160,8 +160,8 @@ def _by_category(
         return None
     judged = np.flatnonzero(told & new if (told & new).sum() >= _FEWEST else told)
     right = [(nearest == truth)[judged] for nearest in found]
-    with drawn_together([corpus.texts[row] for row in judged]):
-        span = gain(*(resampled_mean(own.astype(np.float64)) for own in right)).get("gain_interval")
+    with resample_clusters([corpus.texts[row] for row in judged]):
+        span = paired_gain(*(bootstrap_mean(own.astype(np.float64)) for own in right)).get("gain_interval")
     interval = (float(span[0]), float(span[1])) if span else None
     before, after = (np.where(np.isin(np.arange(len(truth)), judged), nearest, truth) for nearest in found)
     confused = tuple(confusion_changes(truth, before, after, names))

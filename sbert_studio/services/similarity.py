@@ -209,9 +209,9 @@ def given(text: str, which: str) -> str:
 
 def _compare(left: np.ndarray, right: np.ndarray, by: str) -> list[Similarity]:
     """Matching rows of two (n, d) arrays by every measure."""
-    from ..evaluation.encoding import MEASURES, measures
+    from ..evaluation.encoding import MEASURES, pairwise_measures
 
-    found = measures(left, right)
+    found = pairwise_measures(left, right)
     return [Similarity(*(float(found[name][row]) for name in MEASURES), similarity_fn_name=by) for row in range(len(left))]
 
 
@@ -228,8 +228,8 @@ def _aligned(vectors: np.ndarray, corpus: Corpus) -> np.ndarray:
 def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | None:
     """How the cosines of the rows that have both their texts go with the scores or labels beside them."""
     from ..data.examples import build_examples
-    from ..evaluation.bootstrap import drawn_together, interval
-    from ..evaluation.tasks.sts import pearson, resampled_pearson, resampled_spearman, spearman
+    from ..evaluation.bootstrap import percentile_interval, resample_clusters
+    from ..evaluation.tasks.sts import bootstrap_pearson, bootstrap_spearman, pearson, spearman
 
     if roles.kind not in ("scored_pairs", "labelled_pairs") or roles.target is None:
         return None
@@ -244,9 +244,9 @@ def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | N
     targets = np.asarray(told.targets)
     places = np.searchsorted(compared, told.lines)
     if roles.kind == "scored_pairs":
-        drawn = (resampled_spearman, resampled_pearson) if len(told) <= _MOST_RESAMPLED else ()
-        with drawn_together(*told.texts):
-            intervals = [tuple(interval(draw(found, targets))) for draw in drawn] or [(), ()]
+        drawn = (bootstrap_spearman, bootstrap_pearson) if len(told) <= _MOST_RESAMPLED else ()
+        with resample_clusters(*told.texts):
+            intervals = [tuple(percentile_interval(draw(found, targets))) for draw in drawn] or [(), ()]
         low, high = (0.0 if roles.low is None else roles.low), (1.0 if roles.high is None else roles.high)
         gaps = _gaps(places, found, targets, [float(f"{low + float(target) * (high - low):.6g}") for target in targets])
         return Agreement(
@@ -268,9 +268,9 @@ def _agreement(table: Table, roles: Roles, cosines: np.ndarray) -> Agreement | N
 
 def _gaps(places: np.ndarray, found: np.ndarray, gold: np.ndarray, said: Sequence[float | str]) -> tuple[Gap, ...]:
     """By how much the cosine and the gold score of each pair disagree."""
-    from ..evaluation.answers import rank_gaps
+    from ..evaluation.answers import rank_differences
 
-    return tuple(Gap(int(place), of, float(gap)) for place, of, gap in zip(places, said, rank_gaps(found, gold), strict=True))
+    return tuple(Gap(int(place), of, float(gap)) for place, of, gap in zip(places, said, rank_differences(found, gold), strict=True))
 
 
 def _worst(gaps: Sequence[Gap]) -> tuple[Gap, ...]:
@@ -387,10 +387,10 @@ class Relating(Comparing):
     def _line(
         self, judged: Sequence[tuple[str, str, bool]], model: str | None, boundary: Callable[[np.ndarray, np.ndarray], float | None]
     ) -> float | None:
-        from ..evaluation.encoding import alike
+        from ..evaluation.encoding import pair_similarities
 
         lefts, rights, together = zip(*judged, strict=True)
-        return boundary(alike(self._encoder(model), list(lefts), list(rights)), np.array(together, bool))
+        return boundary(pair_similarities(self._encoder(model), list(lefts), list(rights)), np.array(together, bool))
 
 
 @lru_cache(maxsize=1)
