@@ -74,13 +74,13 @@ import numpy as np
 from sbert_studio.cli.main import run
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.models.base import Encoder
-from sbert_studio.evaluation.evaluate import evaluate, primary
+from sbert_studio.evaluation.evaluate import evaluate, main_score
 class Ones(Encoder):
     name, normalizes, dim, max_length, fingerprint = "ones", False, 2, 9, "0"
     def encode(self, texts, **_): return np.ones((len(texts), 2), np.float32)
     def describe(self): return {}
 table = table_from_columns("t", {"sentence1": ["a b", "c d"], "sentence2": ["a", "d"], "label": ["0", "1"]})
-print(primary(evaluate(Ones(), table, "odd")), run(["evaluate", "--help"]))
+print(main_score(evaluate(Ones(), table, "odd")), run(["evaluate", "--help"]))
 """
 
 
