@@ -96,7 +96,7 @@ def write_materials(materials: RunFiles, plan: TrainPlan) -> None:
     if plan.first is not None and plan.dev is not None:
         files["first"] = replace(files["first"], account=unseen(plan.first.account, plan.first.examples, plan.dev.examples))
     reasons = (*in_sentences({part: given.account for part, given in files.items()}), *plan.reasons)
-    pins = None if plan.request.pins is None else plan.request.pins.beside(plan.examples)
+    pins = None if plan.request.pins is None else plan.request.pins.with_texts(plan.examples)
     materials.write(plan.spec, files, reasons, _told(plan), pins)
 
 

@@ -1,4 +1,4 @@
-"""The data's kind, size, language and length, the model and the device → settings that train well, and why."""
+"""Choose training settings from the data, the model and the device, with a reason for each choice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import StudioError
 from ..losses import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL, MULTILINGUAL_HUB_ID
-from .samplers import SMALLEST_OF_CLASSES, require_two_classes
+from .samplers import MIN_CLASS_BATCH, require_two_classes
 from .spec import SMALL, TrainSpec, default_objective, default_pair_objective, default_poly_objective, require_learnable
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ _FULL_LIMIT = {"cpu": 150_000_000, "cuda": 400_000_000, "mps": 200_000_000}
 
 @dataclass(frozen=True)
 class Advice:
-    """A spec, and why: a sentence for each choice."""
+    """A training specification with a reason for each choice."""
 
     spec: TrainSpec
     reasons: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Return plain JSON values."""
         return {"spec": self.spec.to_json(), "reasons": list(self.reasons)}
 
 
@@ -46,18 +46,17 @@ def advise(
     overrides: Mapping[str, Any] | None = None,
     multilingual: str = "",
 ) -> Advice:
-    """Settings for tuning on ``examples``.
+    """Choose settings for fine-tuning on ``examples``.
 
     Args:
-        info: what the encoder says of itself (``Encoder.describe()``).
-        device: ``cpu``, ``cuda`` or ``mps``, with or without a number.
-        lengths: tokens of the texts when nothing is cut, or of a sample of them.
-        overrides: settings of :class:`TrainSpec`, or of the objective's ``Params``, that the user chose: they are kept, and
-            what depends on them follows.
-        multilingual: the model that is proposed for texts in another script; empty where none is at hand.
+        info: the encoder's description (``Encoder.describe()``).
+        device: ``cpu``, ``cuda`` or ``mps``, optionally with an index.
+        lengths: token counts of the untruncated texts, or of a sample.
+        overrides: settings of :class:`TrainSpec` or of the loss chosen by the user; dependent settings follow them.
+        multilingual: model to suggest for texts in another script; empty if none is available.
 
     Raises:
-        StudioError: an override is unknown or refused, or its objective does not learn from this kind of examples.
+        StudioError: an override is unknown or invalid, or its loss does not support this kind of examples.
     """
     chosen = {
         name: value for name, value in (overrides or {}).items() if value is not None and not (name == "objective" and value == "auto")
@@ -83,8 +82,6 @@ def advise(
 
 
 class _Advisor:
-    """Makes one choice after another, each with its reason; a later choice sees the earlier ones and the user's own."""
-
     def __init__(
         self,
         examples: Examples,
@@ -180,7 +177,7 @@ class _Advisor:
         if self.cross:
             self._set("batch_size", 16, "Batch size 16: a new head learns by many steps.")
         elif name in OBJECTIVES and OBJECTIVES[name].classes_in_batch:
-            size = max(SMALLEST_OF_CLASSES, min(32, self.rows))
+            size = max(MIN_CLASS_BATCH, min(32, self.rows))
             self._set(
                 "batch_size", size, f"Batch size {size}: each text is held against siblings and texts of many other categories at once."
             )
@@ -227,7 +224,7 @@ class _Advisor:
         return self.examples.kind in ("scored_pairs", "labelled_pairs")
 
     def _epochs(self) -> None:
-        from .crossval import FEWEST
+        from .crossval import MIN_ROWS
 
         few = 3 if self._scored and not self.cross and self.values["method"] == "full" else 6
         steps = ((SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
@@ -240,9 +237,9 @@ class _Advisor:
             "few rows are worth seeing more often"
             if epochs > 4
             else "at a high rate that is enough, and leaves time to judge by every row"
-            if FEWEST <= self.rows <= SMALL and epochs == few
+            if MIN_ROWS <= self.rows <= SMALL and epochs == few
             else "at a high rate that is enough"
-            if self.rows < FEWEST and epochs == few
+            if self.rows < MIN_ROWS and epochs == few
             else "the best of these is kept"
             if epochs > 1
             else "there are rows enough for one pass"
@@ -251,7 +248,6 @@ class _Advisor:
 
     @property
     def _soups(self) -> bool:
-        """Whether several trainings are worth their time: not of few rows, which folds train on several times anyhow, nor of very many."""
         if int(self.chosen.get("soup") or 2) < 2:
             return False
         alone = int(self.chosen.get("seeds") or 1) == 1 and not self.chosen.get("folds") and "epochs" not in self.chosen

@@ -1,4 +1,4 @@
-"""What a run leaves behind: the model's folder with its card, the adapter, and what is needed to check the scores."""
+"""Files of a finished run: the model folder with its card, the adapter, and the rows needed to check its scores."""
 
 from __future__ import annotations
 
@@ -15,42 +15,41 @@ from ..models.card import CardFacts, Score, short_name
 from ..models.io.bundled import BUNDLED
 from ..models.trainable import Trainable
 from ..workspace import atomic_file
-from .checkpoints import State
+from .checkpoints import TrainingState
 from .spec import TrainSpec
-from .steps import Parts
+from .steps import TrainingParts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
 
-_SHOWN = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
-_OF = {"cross": ("architecture", "head"), "poly": ("architecture", "codes")}
+_CARD_FIELDS = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
+_ARCHITECTURE_FIELDS = {"cross": ("architecture", "head"), "poly": ("architecture", "codes")}
 _PLAN = "plan.json"
-HELD_OUT, KNOWN = "held_out.jsonl", "known.jsonl"
+HELD_OUT, REFERENCE = "held_out.jsonl", "known.jsonl"
 
 
-def export(parts: Parts, state: State, base: str) -> None:
-    """Write ``model/`` (LoRA merged into it), ``adapter/`` for a LoRA run, ``held_out.jsonl``, and ``known.jsonl`` where the held-out
-    texts were laid beside others.
+def write_artifacts(parts: TrainingParts, state: TrainingState, base: str) -> None:
+    """Write ``model/`` (LoRA merged), ``adapter/`` for LoRA runs, ``held_out.jsonl``, and ``known.jsonl`` if reference texts were used.
 
     Args:
-        parts: the encoder has the best weights; its adapter is merged.
-        base: the id of the model that the run started from, or its folder.
+        parts: components with the best weights and a merged adapter.
+        base: id or folder of the base model.
     """
     write_model(parts.spec, parts.encoder, parts.folder, base, state.before, state.after, state.step)
     if parts.judge is not None:
         _write_rows(parts.judge.dev, parts.folder / HELD_OUT)
         if parts.judge.known is not None:
-            _write_rows(parts.judge.known, parts.folder / KNOWN)
+            _write_rows(parts.judge.known, parts.folder / REFERENCE)
 
 
 def write_model(
     spec: TrainSpec, encoder: Trainable, folder: Path, base: str, before: Mapping[str, Any], after: Mapping[str, Any], steps: int
 ) -> None:
-    """Write ``model/`` with its card, and ``adapter/`` for LoRA; each is whole or as it was.
+    """Write ``model/`` with its card, and ``adapter/`` for LoRA, atomically.
 
     Args:
-        encoder: has the weights that are to be kept; its adapter is merged.
-        before, after: the scores that the card tells.
+        encoder: model with the weights to keep and a merged adapter.
+        before, after: scores for the card.
     """
     if spec.method == "lora":
         encoder.save_adapter(folder / "adapter", adapter_base(spec.model))
@@ -67,7 +66,6 @@ def write_model(
 
 
 def _warnings(folder: Path) -> list[str]:
-    """What was found of the rows before the training, such as rows that both sides of the split share."""
     try:
         findings = json.loads((folder / _PLAN).read_text(encoding="utf-8"))["findings"]
         return [str(one["message"]) for one in findings if one["severity"] == "warning"]
@@ -76,9 +74,10 @@ def _warnings(folder: Path) -> list[str]:
 
 
 def adapter_base(model: str) -> str:
-    """The id of the very weights that an adapter was trained on: a hub id, a run, or a folder's name without the way to it.
+    """Return the id of the exact weights that an adapter was trained on: a Hub id, a run id, or the name of a folder.
 
-    Not what a tuned model's card calls its base: on the weights before that tuning the adapter would give other vectors.
+    This differs from the base model in the card of a fine-tuned model: on the weights before that fine-tuning the adapter would return
+    other vectors.
     """
     if model in BUNDLED:
         return BUNDLED[model].hub_id if BUNDLED[model].exact else model
@@ -118,7 +117,7 @@ def _facts(
             ),
         )
     values = spec.to_json()
-    shown = (*_OF.get(spec.architecture, ()), *_SHOWN)
+    shown = (*_ARCHITECTURE_FIELDS.get(spec.architecture, ()), *_CARD_FIELDS)
     training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in shown]
     training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
     training += [("soup", f"the mean of {spec.soup} trainings")] if spec.soup > 1 else []
@@ -143,7 +142,6 @@ def _facts(
 
 
 def _write_rows(rows: Examples, path: Path) -> None:
-    """Rows that were judged, or that texts were laid beside, a JSON object a line: ``texts``, ``target`` (score or class) and ``line``."""
     classes = siblings(rows) if rows.targets is None else rows.targets
     targets = [None] * len(rows) if classes is None else classes.tolist()
     with atomic_file(path) as part, part.open("w", encoding="utf-8") as target:

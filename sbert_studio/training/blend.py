@@ -21,43 +21,45 @@ TIE = 1e-4
 _UP, _DOWN = "lora_B", "lora_A"
 
 
-class Blend:
-    """Weights anywhere between those that the ``learning`` parameters have now, the untuned ones, and those that they will have.
+class WeightBlend:
+    """Interpolation between the base weights and the tuned weights of trainable parameters.
 
-    Of a LoRA adapter the one matrix is scaled that begins at zero, which is the same blend of the merged weights.
+    For LoRA the matrix initialised with zeros is scaled, which equals interpolating the merged weights.
 
     Args:
-        learning: an encoder's parameters that learn, by name.
-        untuned: the untuned weights, where ``learning`` does not have them now.
-        aside: parameters on the CPU get memory of their own for what they will become, and what they have now is kept as it is: mapped
-            from a file, it takes no memory until it is asked for, and no step has to fetch it a page at a time.
+        learning: trainable parameters of the encoder, by name.
+        untuned: base weights, if ``learning`` does not hold them now.
+        aside: keep the base weights memory-mapped and give CPU parameters memory of their own, so that base weights use no memory until
+            needed.
     """
 
-    def __init__(self, learning: Mapping[str, nn.Parameter], untuned: Mapping[str, Tensor] | None = None, *, aside: bool = False) -> None:
+    def __init__(
+        self, learning: Mapping[str, nn.Parameter], untuned: Mapping[str, Tensor] | None = None, *, keep_mapped: bool = False
+    ) -> None:
         self._learning = dict(learning)
         source: Mapping[str, Tensor] = learning if untuned is None else untuned
         self._untuned = {
-            name: source[name].detach().to("cpu", copy=not aside) for name in learning if _UP not in name and _DOWN not in name
+            name: source[name].detach().to("cpu", copy=not keep_mapped) for name in learning if _UP not in name and _DOWN not in name
         }
         self._files: dict[Path, tuple[int, int, int]] = {}
-        if aside:
+        if keep_mapped:
             before = [parameter.data for parameter in self._learning.values()]
             for parameter in self._learning.values():
                 parameter.data = parameter.data.clone()
             for path in unread([tensor.data_ptr() for tensor in before]):
                 with suppress(OSError):
-                    self._files[path] = _as_it_is(path)
+                    self._files[path] = _map_file(path)
         self._tuned: dict[str, Tensor] = {}
 
-    def between(self, tuned: Mapping[str, Tensor] | None = None) -> None:
-        """Take ``tuned``, or the weights as they are now, for the tuned ones.
+    def set_tuned(self, tuned: Mapping[str, Tensor] | None = None) -> None:
+        """Set the tuned weights to ``tuned``, or to the current weights.
 
         Raises:
-            StudioError: the file that the untuned ones are mapped from was written to since, so that nobody knows them any more.
+            StudioError: the file of the memory-mapped base weights has changed.
         """
         for path, known in self._files.items():
             with suppress(OSError):  # it is gone, or another stands in its place: what was mapped stays
-                now = _as_it_is(path)
+                now = _map_file(path)
                 if now[0] == known[0] and now != known:
                     raise StudioError(
                         f"{path.parent.name}/{path.name} was written to while a model was tuned from it",
@@ -66,8 +68,8 @@ class Blend:
         source: Mapping[str, Tensor] = self._learning if tuned is None else tuned
         self._tuned = {name: source[name].detach().to("cpu", copy=True) for name in self._learning}
 
-    def put(self, strength: float) -> None:
-        """Set the parameters to the blend of this strength, 0 (untuned) to 1 (tuned, to the bit)."""
+    def apply(self, strength: float) -> None:
+        """Set the parameters to the blend of ``strength``, from 0 (base) to 1 (tuned, bit-identical)."""
         with torch.no_grad():
             for name, parameter in self._learning.items():
                 tuned = self._tuned[name]
@@ -79,13 +81,13 @@ class Blend:
                     parameter.copy_(torch.lerp(self._untuned[name], tuned, strength))
 
 
-def _as_it_is(path: Path) -> tuple[int, int, int]:
+def _map_file(path: Path) -> tuple[int, int, int]:
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def unblended(spec: TrainSpec) -> str:
-    """Why the model of this spec has no untuned counterpart to be blended with; nothing where it has one."""
+def blend_obstacle(spec: TrainSpec) -> str:
+    """Return the reason why the model of this spec cannot be blended with its base; empty if it can."""
     if not spec.blend:
         return "the blend was switched off"
     if spec.architecture == "cross":
@@ -99,8 +101,8 @@ def unblended(spec: TrainSpec) -> str:
     return ""
 
 
-def marked(before: Mapping[str, Any], tuned: Mapping[str, Any], judge: Callable[[float], Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The scores at each of :data:`MARKS`: those of the untuned and of the tuned model are known, the others are judged."""
+def score_marks(before: Mapping[str, Any], tuned: Mapping[str, Any], judge: Callable[[float], Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the scores at each of :data:`MARKS`; those of the base and the tuned model are known, the others are evaluated."""
     found = []
     for strength in MARKS:
         scores = dict(before) | {"gain_interval": [0.0, 0.0]} if strength == 0 else dict(tuned) if strength == 1 else dict(judge(strength))
@@ -108,19 +110,19 @@ def marked(before: Mapping[str, Any], tuned: Mapping[str, Any], judge: Callable[
     return found
 
 
-def best(marks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The mark with the best score; of those within 0.0001 of it, the one that changes the model least."""
+def best_mark(marks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the mark with the best score; among those within 0.0001 of it, the one that changes the model least."""
     most = max(mark["score"] for mark in marks)
     return next(mark for mark in marks if mark["score"] >= most - TIE)
 
 
-def chosen(marks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The scores of the best mark, with ``strength`` and, of all marks, ``strengths: [{"strength", "score", "general"}]``."""
-    return {**best(marks), "strengths": [in_brief(mark) for mark in marks]}
+def chosen_scores(marks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the scores of the best mark with its ``strength``, and ``strengths: [{"strength", "score", "general"}]`` of all marks."""
+    return {**best_mark(marks), "strengths": [mark_summary(mark) for mark in marks]}
 
 
-def with_choice(after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scores of the kept mark with its interval of the gain in ``strengths`` as well."""
+def with_kept_interval(after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores with the gain interval of the kept mark also in ``strengths``."""
     if "gain_interval" not in after or "strengths" not in after:
         return dict(after)
     kept = {"gain_interval": after["gain_interval"]}
@@ -128,8 +130,8 @@ def with_choice(after: Mapping[str, Any]) -> dict[str, Any]:
     return {**after, "strengths": marks}
 
 
-def in_brief(mark: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a mark what the strength dial shows: ``strength, score, interval, gain_interval``, and ``general`` where it was measured."""
+def mark_summary(mark: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a mark that the strength dial shows."""
     found = {name: mark[name] for name in ("strength", "score", "interval", "gain_interval") if name in mark}
     return found | ({"general": mark["general"]["score"]} if mark.get("general") else {})
 
@@ -137,12 +139,12 @@ def in_brief(mark: Mapping[str, Any]) -> dict[str, Any]:
 _SUM, _START, _OF_ENCODER = "sum/", "start/", "encoder."
 
 
-class Soup:
-    """The rounds of a training. Of a single round nothing is kept.
+class ModelSoup:
+    """Weight averaging over the rounds of a training (model soup); nothing is stored for a single round.
 
     Args:
-        learning: the parameters that learn, by name, with the weights that each round begins with.
-        ends: after how many steps each round ends.
+        learning: trainable parameters by name, with the initial weights of each round.
+        ends: number of steps after which each round ends.
     """
 
     def __init__(self, learning: Mapping[str, nn.Parameter], ends: Sequence[int]) -> None:
@@ -151,14 +153,14 @@ class Soup:
         self._sum: dict[str, Tensor] = {}
 
     def begins(self, step: int) -> bool:
-        """Whether a later round begins with ``step``; if so the parameters are put back."""
+        """Return True if a later round begins at ``step``, after resetting the parameters."""
         if step not in self._ends:
             return False
         self._put(self._start)
         return True
 
     def ended(self, steps: int) -> None:
-        """After ``steps`` steps: where a round has ended, put the mean of all that have into the parameters."""
+        """Set the parameters to the mean over all finished rounds if a round ends after ``steps`` steps."""
         if steps not in self._ends:
             return
         for name, item in self._learning.items():
@@ -167,16 +169,16 @@ class Soup:
         self._put({name: total / over for name, total in self._sum.items()})
 
     def is_mean(self, steps: int) -> bool:
-        """Whether the parameters are a mean of several rounds after ``steps`` steps."""
+        """Return True if the parameters are a mean of several rounds after ``steps`` steps."""
         return steps in self._ends[1:]
 
     def tensors(self) -> dict[str, Tensor]:
-        """What a checkpoint needs: the sum so far, and how heads began; the encoder's beginning is known anyhow."""
+        """Return the tensors to checkpoint: the running sum, and initial heads (the initial encoder is known)."""
         heads = {name: value for name, value in self._start.items() if not name.startswith(_OF_ENCODER)}
         return {_SUM + name: value for name, value in self._sum.items()} | {_START + name: value for name, value in heads.items()}
 
     def load(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Take up what ``tensors`` gave; what is not of a soup is given back."""
+        """Restore :meth:`tensors`, and return the tensors that are not part of the soup."""
         rest = {}
         for path, value in tensors.items():
             for prefix, own in ((_SUM, self._sum), (_START, self._start)):

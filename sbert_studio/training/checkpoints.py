@@ -26,21 +26,20 @@ EVALUATIONS = "evaluations.safetensors"
 
 
 @dataclass(frozen=True)
-class State:
-    """All of a run that is not a tensor.
+class TrainingState:
+    """State of a training, without tensors.
 
     Attributes:
-        identity: names the spec and the examples; a checkpoint of other ones is refused.
-        step: optimiser steps done.
-        best: the step of the best evaluation so far, or -1.
-        before, after: scores of the untuned model and at ``best``; empty where nothing was judged.
-        highest: the highest score of any evaluation so far, the untuned model's apart, which need not be that of ``after``; ``None``:
-            it is, or there is none.
-        bad: steps in a row without a finite loss, up to now.
-        micro_batch: rows in memory at once, smaller than asked after memory ran out.
-        rows, seconds, total_seconds: rows trained on, seconds that took, seconds with evaluations and all.
-        alarm: the question that the run stopped with and that nobody has answered; else empty.
-        evaluations: the score of every evaluation so far, by its name; ``None`` in checkpoints of versions that did not keep them.
+        identity: identifies spec and examples; other checkpoints are refused.
+        step: optimizer steps taken.
+        best: step of the best evaluation, or -1.
+        before, after: scores of the base model and at ``best``; empty without evaluation.
+        highest: highest score of any evaluation except the base model's, if not that of ``after``.
+        bad: consecutive steps without a finite loss.
+        micro_batch: rows in memory at once, reduced after running out of memory.
+        rows, seconds, total_seconds: rows trained on, their time, and the total time with evaluations.
+        alarm: unanswered question that stopped the run; else empty.
+        evaluations: score of every evaluation by name; ``None`` in checkpoints of earlier versions.
     """
 
     identity: str
@@ -59,11 +58,11 @@ class State:
 
 
 @dataclass(frozen=True)
-class Tensors:
-    """What is tuned: the encoder's and the objective's weights by name, and the optimiser's state of them, none after the last step.
+class TrainingTensors:
+    """Tensors of a training: encoder, loss and optimizer state by name (no optimizer state after the last step).
 
     Attributes:
-        evaluations: the resampled scores of every evaluation so far, (resamples,) each.
+        evaluations: bootstrap scores of every evaluation, (resamples,) each.
     """
 
     encoder: Mapping[str, Tensor]
@@ -72,48 +71,48 @@ class Tensors:
     evaluations: Mapping[str, Tensor] = field(default_factory=dict)
 
 
-def read_state(path: Path) -> State:
-    """The state in the checkpoint folder ``path``.
+def read_state(path: Path) -> TrainingState:
+    """Read the state of a checkpoint folder.
 
     Raises:
         StudioError: it is damaged.
     """
-    return State(**_read(path)[0])
+    return TrainingState(**_read(path)[0])
 
 
-def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
-    """The tensors in the checkpoint folder ``path``, on the CPU; ``weights_only`` leaves out all but the weights.
+def read_tensors(path: Path, *, weights_only: bool = False) -> TrainingTensors:
+    """Read the tensors of a checkpoint folder to the CPU; with ``weights_only`` only the weights.
 
     Raises:
         StudioError: they are damaged.
     """
     from safetensors.torch import load_file
 
-    if flaw := flaw_of(path, weights_only=weights_only):
+    if flaw := find_damage(path, weights_only=weights_only):
         raise StudioError(f"a checkpoint of the run is damaged ({flaw})", "resume the run: it goes on from what is whole")
     names = _names(_read(path)[1], weights_only=weights_only)
     optimiser, evaluations = (load_file(path / name) if name in names else {} for name in (OPTIMISER, EVALUATIONS))
-    return Tensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser, evaluations)
+    return TrainingTensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser, evaluations)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
-    """Write one file of tensors, down to the disk; its digest."""
+    """Write a file of tensors, flushed to disk, and return its digest."""
     from safetensors.torch import save_file
 
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
-    flush(path)
+    fsync_file(path)
     return digest_of(path)
 
 
-def write_state(path: Path, state: State, digests: Mapping[str, str]) -> None:
-    """Write the state beside the files of tensors, whose ``digests`` it holds by their names: the last of a checkpoint's files."""
+def write_state(path: Path, state: TrainingState, digests: Mapping[str, str]) -> None:
+    """Write the state with the digests of the tensor files; always the last file of a checkpoint."""
     values = {"state": asdict(state), "files": dict(digests)}
     path.write_text(json.dumps({**values, "sha256": _digest(values)}, ensure_ascii=False, indent=1), encoding="utf-8")
-    flush(path)
+    fsync_file(path)
 
 
-def flaw_of(path: Path, *, weights_only: bool) -> str:
-    """What is wrong with a checkpoint, such as ``encoder.safetensors is not what was written``; nothing where it is whole."""
+def find_damage(path: Path, *, weights_only: bool) -> str:
+    """Describe the damage of a checkpoint, such as ``encoder.safetensors is not what was written``; empty if it is intact."""
     try:
         _, digests = _read(path)
     except StudioError:
@@ -131,29 +130,20 @@ def flaw_of(path: Path, *, weights_only: bool) -> str:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, str] | None]:
-    """The state's values, and the digests of the files beside it; none of those in a checkpoint of an older version.
-
-    Raises:
-        StudioError: the file is missing or damaged.
-    """
     try:
         values = json.loads((path / STATE).read_text(encoding="utf-8"))
         if "state" not in values:
-            State(**values)
+            TrainingState(**values)
             return values, None
         if values.pop("sha256") != _digest(values):
             raise ValueError
-        State(**values["state"])
+        TrainingState(**values["state"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StudioError(f"the checkpoint's {STATE} is damaged", "resume the run: it goes on from what is whole") from error
     return values["state"], values["files"]
 
 
 def _names(digests: Mapping[str, str] | None, *, weights_only: bool) -> tuple[str, ...]:
-    """The files of tensors that were written: no optimiser where no step was left to take, no evaluations where there were none.
-
-    Of an older version, which kept no digests, the optimiser's was.
-    """
     if weights_only:
         return (MODEL, OBJECTIVE)
     if digests is None:
@@ -165,8 +155,8 @@ def _digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def flush(path: Path) -> None:
-    """Have a written file on the disk itself, not in its cache."""
+def fsync_file(path: Path) -> None:
+    """Flush a written file to disk."""
     with path.open("rb") as written:
         os.fsync(written.fileno())
 
@@ -176,17 +166,14 @@ _PREFIX, _COPY = "step-", "best-"
 
 
 class Checkpoints:
-    """``checkpoints/step-<n>/`` below a run's folder: the newest two, whole, and the best of each, without its optimiser.
+    """Checkpoints ``checkpoints/step-<n>/`` of a run: the newest two, and the best one without optimizer state.
 
-    That of the last step has no optimiser either: nothing is left for it to do.
-
-    A checkpoint is written under a name of its own before an older one is removed, so at no moment is there none; the one before
-    the newest stays, to go on from where the newest is found damaged. The best weights, which nothing could replace once later steps
-    have been taken, have a copy: ``checkpoints/best-<n>/``.
+    A checkpoint is written before older ones are removed. The second newest remains as a fallback if the newest is damaged. The best
+    weights have a copy, ``checkpoints/best-<n>/``.
 
     Args:
-        folder: the run's.
-        keeps_best: whether the best weights matter; a training that only judges leaves none.
+        folder: run folder.
+        keeps_best: True if the best weights are needed; evaluation-only trainings do not leave a model.
     """
 
     def __init__(self, folder: Path, *, keeps_best: bool = True) -> None:
@@ -197,7 +184,7 @@ class Checkpoints:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def newest(self) -> Path | None:
-        """The folder of the latest checkpoint, or ``None``. What a killed process left half written is removed."""
+        """Return the folder of the latest checkpoint, or ``None``; removes incomplete files of a killed process."""
         if not self.folder.is_dir():
             return None
         for old in self.folder.glob(f".old-*/{_PREFIX}*"):
@@ -210,17 +197,17 @@ class Checkpoints:
         return found[-1] if found else None
 
     def at(self, step: int) -> Path:
-        """The folder of the checkpoint of ``step``, which need not exist."""
+        """Return the folder of the checkpoint of ``step``, which need not exist."""
         return self.folder / f"{_PREFIX}{step:09d}"
 
-    def write(self, state: State, tensors: Tensors) -> Path:
-        """Write the checkpoint of ``state.step`` and remove those that it makes needless.
+    def write(self, state: TrainingState, tensors: TrainingTensors) -> Path:
+        """Write the checkpoint of ``state.step`` and remove obsolete ones.
 
         Raises:
-            StudioError: the disk is full; the checkpoints that were there are still there.
+            StudioError: the disk is full; existing checkpoints are kept.
         """
         target = self.at(state.step)
-        with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
+        with report_full_disk("the checkpoint", self.folder.parent), atomic_folder(target) as part:
             files = {MODEL: tensors.encoder, OBJECTIVE: tensors.objective}
             files |= {name: some for name, some in ((OPTIMISER, tensors.optimiser), (EVALUATIONS, tensors.evaluations)) if some}
             with ThreadPoolExecutor(2, "checkpoint") as pool:  # one is digested while the other is written
@@ -228,93 +215,92 @@ class Checkpoints:
             write_state(part / STATE, state, dict(zip(files, digests, strict=True)))
         older = [path for path in self._all() if path < target and (path / OPTIMISER).is_file()]
         whole = {target, *older[-1:]}
-        best = {self.at(state.best), *(self.at(read_state(path).best) for path in older[-1:] if not flaw_of(path, weights_only=False))}
+        best = {self.at(state.best), *(self.at(read_state(path).best) for path in older[-1:] if not find_damage(path, weights_only=False))}
         for path in self.folder.glob(f"{_PREFIX}*"):
             if path in best - whole:
                 (path / OPTIMISER).unlink(missing_ok=True)
             elif path not in whole:
                 shutil.rmtree(path, ignore_errors=True)
         for copy in self.folder.glob(f"{_COPY}*"):
-            if self.at(_step_of(copy)) not in best:
+            if self.at(_step_number(copy)) not in best:
                 shutil.rmtree(copy, ignore_errors=True)
         if self._keeps_best and state.best not in (-1, state.step):
             self._copy(state.best)
         return target
 
-    def mend(self) -> tuple[str, ...]:
-        """Remove what a run cannot go on from, so that :meth:`newest` is whole, and the best weights that it knows of too.
+    def repair(self) -> tuple[str, ...]:
+        """Remove damaged checkpoints so that :meth:`newest` is intact together with the best weights it refers to.
 
-        Damaged best weights are put back from their copy. Where the copy is damaged as well, nothing after them is gone on from: the
-        best of a run that went on without them would not be that of one that nothing happened to.
+        Damaged best weights are restored from their copy. If the copy is damaged as well, the run resumes from before that step, so that
+        its result stays that of an undisturbed run.
 
         Returns:
-            What was found damaged and where the run goes on, a sentence each, for people.
+            Messages on the damage and where the run resumes.
         """
         self.newest()
-        copies = {_step_of(copy) for copy in self.folder.glob(f"{_COPY}*")}
+        copies = {_step_number(copy) for copy in self.folder.glob(f"{_COPY}*")}
         told = self._from_copies()
-        of_weights = copies | {_best_of(path) for path in self._all()}  # these may have no optimiser
+        of_weights = copies | {_best_step(path) for path in self._all()}  # these may have no optimiser
         lost: dict[int, str] = {}
         for path in reversed(self._all()):
-            step, flaw = _step_of(path), flaw_of(path, weights_only=False)
+            step, flaw = _step_number(path), find_damage(path, weights_only=False)
             if not flaw:
                 best = read_state(path).best
-                if not self._keeps_best or best in (-1, step) or not (flaw := flaw_of(self.at(best), weights_only=True)):
+                if not self._keeps_best or best in (-1, step) or not (flaw := find_damage(self.at(best), weights_only=True)):
                     if told or lost:
-                        told = (*told, *_in_words(lost), f"the training goes on from step {step:,}")
+                        told = (*told, *_describe_lost(lost), f"the training goes on from step {step:,}")
                     return told
                 lost[best] = flaw
-            elif step not in of_weights or flaw_of(path, weights_only=True):
+            elif step not in of_weights or find_damage(path, weights_only=True):
                 lost[step] = flaw
             shutil.rmtree(path, ignore_errors=True)
         if told or lost:
-            told = (*told, *_in_words(lost), "no checkpoint is left to go on from: the training begins anew")
+            told = (*told, *_describe_lost(lost), "no checkpoint is left to go on from: the training begins anew")
         return told
 
     def _copy(self, step: int) -> None:
-        """Have a second copy of the weights of ``step``, as long as these are whole; a run goes on where there is no room for one."""
         source, target = self.at(step), self.folder / f"{_COPY}{step:09d}"
-        if target.is_dir() or flaw_of(source, weights_only=True):
+        if target.is_dir() or find_damage(source, weights_only=True):
             return
         with contextlib.suppress(OSError), atomic_folder(target) as part:
             for name in (MODEL, OBJECTIVE, STATE):
                 shutil.copyfile(source / name, part / name)
-                flush(part / name)
+                fsync_file(part / name)
 
     def _from_copies(self) -> tuple[str, ...]:
-        """Put damaged weights back that have a whole copy; what was, a sentence each."""
         told = []
-        best = {_best_of(path) for path in self._all()}
+        best = {_best_step(path) for path in self._all()}
         for copy in sorted(self.folder.glob(f"{_COPY}*")):
-            target = self.at(_step_of(copy))
-            if _step_of(copy) not in best or flaw_of(copy, weights_only=True):
+            target = self.at(_step_number(copy))
+            if _step_number(copy) not in best or find_damage(copy, weights_only=True):
                 shutil.rmtree(copy, ignore_errors=True)
-            elif flaw := flaw_of(target, weights_only=True):
-                with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
+            elif flaw := find_damage(target, weights_only=True):
+                with report_full_disk("the checkpoint", self.folder.parent), atomic_folder(target) as part:
                     shutil.copytree(copy, part, dirs_exist_ok=True)
                     for name in (OPTIMISER, EVALUATIONS):
                         if (target / name).is_file():
                             shutil.copyfile(target / name, part / name)
-                told.append(f"the checkpoint of step {_step_of(copy):,}, the best, was damaged ({flaw}); the copy of its weights is used")
+                told.append(
+                    f"the checkpoint of step {_step_number(copy):,}, the best, was damaged ({flaw}); the copy of its weights is used"
+                )
         return tuple(told)
 
     def _all(self) -> list[Path]:
-        """The folders of all checkpoints, oldest first."""
         return sorted(path for path in self.folder.glob(f"{_PREFIX}*") if path.name.removeprefix(_PREFIX).isdigit())
 
     def keep_only(self, step: int) -> None:
-        """Remove all but the weights of ``step``: the run is over."""
+        """Remove everything but the weights of ``step``, at the end of a run."""
         for path in (*self.folder.glob(f"{_PREFIX}*"), *self.folder.glob(f"{_COPY}*")):
             if path != self.at(step):
                 shutil.rmtree(path, ignore_errors=True)
         (self.at(step) / OPTIMISER).unlink(missing_ok=True)
 
 
-def sweep(folder: Path) -> None:
-    """Remove what a killed process left half written of a run, its checkpoints and models, those of its folds too; nobody may be at it.
+def remove_leftovers(folder: Path) -> None:
+    """Remove incomplete checkpoints and models of a killed process, including those of folds; no process may be using the run.
 
     Args:
-        folder: the run's; it need not exist.
+        folder: run folder; it need not exist.
     """
     for training in {folder, *(found.parent for found in folder.glob(f"**/{_FOLDER}"))}:
         Checkpoints(training).newest()
@@ -329,14 +315,14 @@ def sweep(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def disk_space(what: str, folder: Path) -> Iterator[None]:
-    """Turn a full disk into an error that a person can mend.
+def report_full_disk(what: str, folder: Path) -> Iterator[None]:
+    """Convert a full disk within this context to a readable error.
 
     Args:
-        folder: that of the run, or of its training; whether it holds a checkpoint is told.
+        folder: run or training folder; the message says whether it holds a checkpoint.
 
     Raises:
-        StudioError: no space was left while ``what`` was written.
+        StudioError: the disk was full while ``what`` was written.
     """
     from safetensors import SafetensorError
 
@@ -350,18 +336,17 @@ def disk_space(what: str, folder: Path) -> Iterator[None]:
         raise
 
 
-def _step_of(path: Path) -> int:
+def _step_number(path: Path) -> int:
     return int(path.name.rpartition("-")[2])
 
 
-def _best_of(path: Path) -> int:
-    """The step whose weights are the best that this checkpoint knows of, if they are not its own; else -1."""
+def _best_step(path: Path) -> int:
     try:
         best = read_state(path).best
     except StudioError:
         return -1
-    return -1 if best == _step_of(path) else best
+    return -1 if best == _step_number(path) else best
 
 
-def _in_words(lost: Mapping[int, str]) -> list[str]:
+def _describe_lost(lost: Mapping[int, str]) -> list[str]:
     return [f"the checkpoint of step {step:,} was damaged ({flaw}) and is not used" for step, flaw in lost.items()]

@@ -1,4 +1,4 @@
-"""The processes that train together, as ``accelerate launch`` or ``torchrun`` started them; usually there is one."""
+"""Data-parallel training by ``accelerate launch`` or ``torchrun``; usually a single process."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..settings import launched_alone
 
 
 class Processes:
-    """Accelerate's view of this process and its companions.
+    """This process and its peers.
 
-    Every process holds the whole model and takes its share of each batch; gradients are averaged before each step, so
-    the weights stay the same everywhere without being sent.
+    Each process holds the whole model and takes its share of each batch; gradients are averaged before each step, so that weights stay
+    equal.
 
     Args:
-        device: where the encoder lies; with companions, accelerate's own choice for this process goes before it.
+        device: device of the encoder; with peers, accelerate's choice for this process takes precedence.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -36,7 +36,7 @@ class Processes:
 
     @property
     def note(self) -> str:
-        """What a person should know of who takes part, or nothing."""
+        """Return a message on the participating processes, or an empty string."""
         if self.count > 1:
             return f"{self.count} processes train together, each on its share of every batch"
         if launched_alone():
@@ -44,11 +44,11 @@ class Processes:
         return ""
 
     def wait(self) -> None:
-        """Until all are here."""
+        """Wait for all processes."""
         self._accelerator.wait_for_everyone()
 
     def average(self, gradients: Sequence[Tensor]) -> None:
-        """Replace each gradient by its mean over the processes, in one exchange."""
+        """Replace each gradient by its mean over the processes in one collective call."""
         if self.count == 1 or not gradients:
             return
         flat = torch.cat([gradient.reshape(-1) for gradient in gradients])
@@ -59,11 +59,11 @@ class Processes:
             start += gradient.numel()
 
     def mean(self, value: Tensor) -> Tensor:
-        """The mean of a scalar over the processes."""
+        """Return the mean of a scalar over the processes."""
         return value if self.count == 1 else self._accelerator.reduce(value.reshape(1), reduction="mean")[0]
 
     def any(self, flag: bool) -> bool:
-        """Whether any process says so; all get the same answer."""
+        """Return True on all processes if any passes True."""
         if self.count == 1:
             return flag
         return bool(self._accelerator.reduce(torch.tensor([float(flag)], device=self.device), reduction="sum")[0] > 0)

@@ -1,4 +1,4 @@
-"""Held-out rows, the score of a model on them, and the candidates that a run chooses among."""
+"""Validation during training: held-out rows, the score of a model on them, and the candidates among which a run selects."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from .spec import TrainSpec
 
 
-def name_of_step(step: int) -> str:
-    """Return the name of the evaluation after so many steps."""
+def step_name(step: int) -> str:
+    """Return the name of the evaluation after ``step`` steps."""
     return f"step-{step}"
 
 
 class Candidates:
-    """Scores, and resampled scores in float32, of every candidate by its name.
+    """Scores and float32 bootstrap scores of every candidate by name.
 
     Attributes:
-        complete: whether all evaluations so far are known. Checkpoints of earlier versions hold none; the choice among them cannot be
-            repeated, and intervals are those of the kept model by itself.
+        complete: True if all evaluations so far are known. Checkpoints of earlier versions do not store them; intervals then ignore the
+            selection.
     """
 
     def __init__(self) -> None:
@@ -45,36 +45,36 @@ class Candidates:
         self._models: dict[str, ScoredModel] = {}
 
     def add(self, name: str, scores: Mapping[str, Any], resampled: np.ndarray | None) -> None:
-        """Add one candidate, or replace the one of this name."""
+        """Add or replace a candidate."""
         score = scores.get("score")
         drawn = np.empty(0, np.float32) if resampled is None else np.asarray(resampled, np.float32)
         self._models[name] = ScoredModel(float("nan") if score is None else float(score), drawn)
 
     def load(self, scores: Mapping[str, float] | None, resampled: Mapping[str, Tensor]) -> None:
-        """Replace all candidates by those of a checkpoint; ``None`` where it holds no evaluations, although there were some."""
+        """Restore the candidates of a checkpoint; ``None`` if it does not store its evaluations."""
         self.complete = scores is not None
         self._models.clear()
         for name, score in (scores or {}).items():
             self.add(name, {"score": score}, resampled[name].numpy() if name in resampled else None)
 
     def scores(self) -> dict[str, float] | None:
-        """Return the score of each candidate, as :meth:`load` takes them."""
+        """Return the score of each candidate, as for :meth:`load`."""
         return {name: model.score for name, model in self._models.items()} if self.complete else None
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the resampled scores of each candidate that has any, (resamples,) float32."""
+        """Return the bootstrap scores of each candidate, (resamples,) float32."""
         return {name: torch.from_numpy(model.resampled) for name, model in self._models.items() if len(model.resampled)}
 
-    def chosen(self, name: str, scores: Mapping[str, Any], untuned: np.ndarray | None, *, besides: int = 0) -> dict[str, Any]:
-        """Return the scores of the candidate that is kept, with ``gain_interval`` as the choice among all candidates makes it.
+    def select(self, name: str, scores: Mapping[str, Any], untuned: np.ndarray | None, *, besides: int = 0) -> dict[str, Any]:
+        """Return the scores of the selected candidate, with ``gain_interval`` corrected for the selection.
 
         Args:
-            scores: the candidate's own. Without an interval of its own gain it has none here.
-            untuned: the untuned model's resampled scores.
-            besides: other models that might have been kept, such as the untuned one.
+            scores: scores of the candidate; without a gain interval none is added.
+            untuned: bootstrap scores of the base model.
+            besides: number of further models that might have been selected, such as the base model.
 
         Returns:
-            ``scores`` with the interval and with ``chosen_among``, the number of models; unchanged where not all candidates are known.
+            ``scores`` with the interval and ``chosen_among``, the number of models; unchanged if not all candidates are known.
         """
         found = dict(scores)
         if not self.complete:
@@ -91,16 +91,16 @@ UNTUNED = "untuned.npy"
 
 
 @dataclass(frozen=True)
-class Marks:
-    """``marks/<name>.json`` and ``.npy`` below a training's folder: scores, and the main score in every bootstrap resample.
+class EvaluationLog:
+    """Files ``marks/<name>.json`` and ``.npy`` of a training: scores, and bootstrap scores.
 
-    The names are ``step-<n>`` for the weights after so many steps, and ``strength-<s>`` for a blend of the last ones.
+    Names are ``step-<n>`` for the weights after n steps, and ``strength-<s>`` for a blend of the final ones.
     """
 
     folder: Path
 
-    def note(self, name: str, scores: Mapping[str, Any], resampled: np.ndarray | None) -> None:
-        """Keep one evaluation."""
+    def add(self, name: str, scores: Mapping[str, Any], resampled: np.ndarray | None) -> None:
+        """Store an evaluation."""
         place = self.folder / _FOLDER
         if resampled is not None:
             with atomic_file(place / f"{name}.npy") as part:
@@ -112,8 +112,8 @@ class Marks:
         shutil.rmtree(self.folder / _FOLDER, ignore_errors=True)
 
     @property
-    def whole(self) -> bool:
-        """Whether every evaluation that was kept can be read."""
+    def is_readable(self) -> bool:
+        """Return True if all stored evaluations are readable."""
         try:
             for path in (self.folder / _FOLDER).glob("*.json"):
                 self.scores(path.stem)
@@ -124,43 +124,43 @@ class Marks:
         return True
 
     def scores(self, name: str) -> dict[str, Any]:
-        """The scores of one evaluation."""
+        """Return the scores of an evaluation."""
         found: dict[str, Any] = json.loads((self.folder / _FOLDER / f"{name}.json").read_text(encoding="utf-8"))
         return found
 
     def resampled(self, name: str) -> np.ndarray | None:
-        """The resampled scores of one evaluation, (resamples,); ``None`` where the task has none."""
+        """Return the bootstrap scores of an evaluation, (resamples,); ``None`` if the task has none."""
         path = self.folder / _FOLDER / f"{name}.npy"
         return np.load(path, allow_pickle=False) if path.is_file() else None
 
     def untuned(self) -> np.ndarray | None:
-        """The untuned model's resampled scores, which the judge has kept."""
+        """Return the bootstrap scores of the base model."""
         path = self.folder / UNTUNED
         return np.load(path, allow_pickle=False) if path.is_file() else None
 
     def steps(self) -> list[int]:
-        """After which steps there were evaluations, in order."""
+        """Return the evaluated steps in order."""
         return sorted(int(path.stem.removeprefix("step-")) for path in (self.folder / _FOLDER).glob("step-*.json"))
 
     def strengths(self) -> list[float]:
-        """Which blends of the last weights were judged, in order."""
+        """Return the evaluated blends of the final weights in order."""
         return sorted(float(path.stem.removeprefix("strength-")) for path in (self.folder / _FOLDER).glob("strength-*.json"))
 
 
-_FEW_OF_ONE = 2
+_MIN_PER_LABEL = 2
 
 
 class Evaluator:
-    """Judges an encoder or a cross-encoder on rows that it never learns from, in float32 and without dropout.
+    """Evaluate a model on held-out rows, in float32 and without dropout.
 
     Args:
-        dev: the rows.
-        learned: the rows that are learned from; texts with a category are judged by where they fall among these.
-        folder: where the untuned model's resampled scores are kept, so that a run that was resumed can still tell its gain.
+        dev: held-out rows.
+        learned: training rows; labelled texts are evaluated by their nearest neighbors among them.
+        folder: stores the bootstrap scores of the base model, so that a resumed run can report its gain.
 
     Attributes:
-        seconds: what one evaluation took on average, for the estimate of the time left.
-        resampled: the last main score in every bootstrap resample, where the task has such.
+        seconds: mean duration of an evaluation.
+        resampled: bootstrap scores of the last evaluation, if the task has them.
     """
 
     def __init__(self, dev: Examples, folder: Path | None = None, *, learned: Examples | None = None) -> None:
@@ -176,11 +176,11 @@ class Evaluator:
         return sum(self._times) / len(self._times) if self._times else 0.0
 
     def __call__(self, encoder: Trainable, *, untuned: bool = False) -> dict[str, Any]:
-        """``{"metric", "score", "task", "rows", ...}``: the one score that decides, then the whole report.
+        """Return ``{"metric", "score", "task", "rows", ...}``: the main score and the whole report.
 
         Args:
-            untuned: whether this is the model that the others are compared with; they have ``gain_interval``, the 95% interval
-                of by how much they are better than it (paired bootstrap).
+            untuned: True for the base model; the scores of other models get ``gain_interval``, the 95 % interval of the improvement over
+                it.
         """
         start = time.perf_counter()
         report = evaluate_examples(encoder, self.dev, reference=self.known)
@@ -189,8 +189,8 @@ class Evaluator:
         self.resampled = report.resampled
         return {"metric": metric, "score": score, **report.to_json(), **self._gain(report.resampled, untuned)}
 
-    def mend(self, untuned: Trainable) -> None:
-        """Judge the ``untuned`` model again where what was kept of it can no longer be read."""
+    def repair(self, untuned: Trainable) -> None:
+        """Evaluate the base model again if its stored scores are unreadable."""
         if self._untuned is None or not self._untuned.is_file():
             return
         try:
@@ -199,7 +199,7 @@ class Evaluator:
             self(untuned, untuned=True)
 
     def untuned(self) -> np.ndarray | None:
-        """Return the untuned model's resampled scores, (resamples,); ``None`` where they were not kept."""
+        """Return the bootstrap scores of the base model, (resamples,); ``None`` if not stored."""
         return None if self._untuned is None or not self._untuned.is_file() else np.load(self._untuned, allow_pickle=False)
 
     def _gain(self, found: np.ndarray | None, untuned: bool) -> dict[str, Any]:
@@ -212,13 +212,13 @@ class Evaluator:
         return paired_gain(self.untuned(), found)
 
 
-def stratified(spec: TrainSpec) -> bool | None:
-    """``spec.stratify`` as the split has it; ``None`` leaves it to the kind of the examples."""
+def stratify_option(spec: TrainSpec) -> bool | None:
+    """Return ``spec.stratify`` for the split; ``None`` lets the kind of examples decide."""
     return {"auto": None, "yes": True, "no": False}[spec.stratify]
 
 
-def says_nothing(held: Examples) -> str:
-    """Why no model can be judged by these rows; nothing where one can."""
+def uninformative_reason(held: Examples) -> str:
+    """Return the reason why no model can be evaluated on these rows; empty if one can."""
     if not all_alike(held):
         return ""
     assert held.targets is not None
@@ -226,21 +226,19 @@ def says_nothing(held: Examples) -> str:
     return f"all {len(held):,} held-out rows {same}, by which one model is as good as another"
 
 
-def says_little(held: Examples | None) -> str:
-    """Why rows that judge a model cannot tell a gain from chance, for few of them have the one of two labels, or there are but few at all;
-    nothing where they can.
-    """
+def weak_validation_warning(held: Examples | None) -> str:
+    """Return a warning if the held-out rows are too few, overall or of one of two labels, to tell a gain from chance; else empty."""
     if held is not None and len(held) < MIN_CLUSTERS:
         return f"{count(len(held), 'held-out row')}: too few to tell a gain from chance"
-    rarer = of_the_rarer(held) if held is not None and held.ordered else None
-    if held is None or rarer is None or rarer[1] > _FEW_OF_ONE:
+    rarer = rarer_label(held) if held is not None and held.ordered else None
+    if held is None or rarer is None or rarer[1] > _MIN_PER_LABEL:
         return ""
     only = f"only {rarer[1]} of the {len(held):,} held-out rows {'is' if rarer[1] == 1 else 'are'} labelled “{rarer[0]}”"
     return f"{only}: too few to tell a gain from chance"
 
 
-def of_the_rarer(held: Examples) -> tuple[str, int] | None:
-    """Of pairs with two labels the rarer one and how many rows have it, which may be none; ``None`` for rows of another kind."""
+def rarer_label(held: Examples) -> tuple[str, int] | None:
+    """Return the rarer of two pair labels and its number of rows; ``None`` for other kinds."""
     if held.kind != "labelled_pairs" or held.targets is None or len(held.labels) != 2:
         return None
     sizes = np.bincount(held.targets.astype(np.int64), minlength=2)
@@ -248,17 +246,16 @@ def of_the_rarer(held: Examples) -> tuple[str, int] | None:
 
 
 def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple[Examples, Examples | None, str]:
-    """Rows to learn from and rows to be judged by: those given, else a part of ``examples`` that shares no text with the rest.
+    """Return training rows and held-out rows: ``dev``, or a part of ``examples`` that shares no text with the rest.
 
     Returns:
-        The two parts, and why there are no rows to be judged by where there are none: all held-out pairs may have the same score or
-        label, by which one model is as good as another.
+        Both parts, and the reason why there are no held-out rows if there are none (all may have the same score or label).
 
     Raises:
-        StudioError: a split by group is asked for, and there are no groups.
+        StudioError: a split by group is requested, and there are no groups.
     """
     if dev is not None and len(dev) and dev.kind in SCORED_KINDS:
-        why = says_nothing(dev)
+        why = uninformative_reason(dev)
         return examples, None if why else dev, why
     if examples.kind not in SCORED_KINDS:
         return examples, None, "bare sentences say nothing of how alike two of them are"
@@ -267,10 +264,10 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
     if spec.by_group and not examples.groups:
         raise StudioError("a split by group was asked for, but no column holds groups", "choose the group column")
     try:
-        rest, held = split(examples, spec.dev_fraction, spec.seed, groups=spec.by_group, stratify=stratified(spec))
+        rest, held = split(examples, spec.dev_fraction, spec.seed, groups=spec.by_group, stratify=stratify_option(spec))
     except StudioError as error:
         return examples, None, error.message
     if len(held) < 2 or not len(rest):
         return examples, None, f"{len(examples)} rows are too few to hold some out"
-    why = says_nothing(held)
+    why = uninformative_reason(held)
     return (examples, None, why) if why else (rest, held, "")

@@ -1,4 +1,4 @@
-"""Events of a run (plain data for database, page and terminal) and its throughput."""
+"""Events of a run, plain data for database, page and terminal; and training throughput."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True)
 class Started:
-    """The run is ready for its first step (or, resumed, for the step after its checkpoint).
+    """The run is ready for its first step, or for the step after its checkpoint.
 
     Attributes:
-        steps: optimiser steps in all.
-        rows, dev_rows: rows to learn from and rows held out.
-        step: steps already done, more than 0 where the run was resumed.
-        run_step, run_steps: the same of all trainings of the run, of which this may be one.
-        reasons: why these settings, a sentence each.
+        steps: number of optimizer steps.
+        rows, dev_rows: training rows and held-out rows.
+        step: steps already taken, for resumed runs.
+        run_step, run_steps: the same over all trainings of the run.
+        reasons: reasons for the settings.
     """
 
     steps: int
@@ -40,14 +40,14 @@ class Started:
 
 @dataclass(frozen=True)
 class Step:
-    """A step was taken; at most about five a second are told, the first and the last always.
+    """A step was taken; about five per second are emitted, always including the first and the last.
 
     Attributes:
         step: from 1 to ``steps``.
-        epoch: epochs done, with a fraction.
-        pairs_per_second: rows a second of late; seconds_left: of the whole run by that rate, evaluations counted.
-        grad_norm: before clipping.
-        run_step, run_steps: steps done and steps in all trainings of the run, of which this may be one.
+        epoch: fractional epochs completed.
+        pairs_per_second: recent rows per second; seconds_left: remaining time of the run, including evaluations.
+        grad_norm: gradient norm before clipping.
+        run_step, run_steps: steps taken and in total over all trainings of the run.
     """
 
     step: int
@@ -64,7 +64,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """The held-out rows were judged; step 0 is the untuned model. ``best``: no later step was better so far."""
+    """The held-out rows were evaluated; step 0 is the base model. ``best``: best evaluation so far."""
 
     step: int
     metric: str
@@ -75,13 +75,13 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class Pinned:
-    """What the model says of the pairs and the query that a person pinned; nothing is learned from them.
+    """Scores of the tracked example pairs and query; they are not used for training.
 
     Attributes:
-        step: steps learned; 0 is the model that this training begins with.
-        similarities: of the pairs, in their order.
-        order: the places of the texts that the query is laid beside, the nearest first; ``nearest`` are the similarities of the first few.
-        kept: whether this is the model that is kept in the end.
+        step: steps taken; 0 is the initial model.
+        similarities: similarity of each pair.
+        order: indices of the texts ranked for the query, nearest first; ``nearest`` holds the similarities of the first few.
+        kept: True for the final model.
     """
 
     step: int
@@ -101,10 +101,10 @@ class Saved:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something a person should know; the run goes on.
+    """A message; the run continues.
 
     Attributes:
-        passing: whether it is true only until the run goes on, as of one that is stopped and can be resumed.
+        passing: True if it only applies until the run is resumed.
     """
 
     message: str
@@ -113,14 +113,14 @@ class Notice:
 
 @dataclass(frozen=True)
 class Phase:
-    """What the run does now, where it takes no step: it holds until a step, a part or an end is told, or another phase."""
+    """The current activity outside of steps, until the next step, part, phase or end."""
 
     title: str
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of several trainings of a run begins: a first stage, a seed, a fold. What was told of steps starts anew.
+    """One of several trainings of a run (first stage, seed, fold) begins; step counts restart.
 
     Attributes:
         number: from 1 to ``of``.
@@ -134,7 +134,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartEnded:
-    """The training that :class:`Part` announced is done; ``before`` and ``after`` as in :class:`Ended`."""
+    """The training announced by :class:`Part` ended; ``before`` and ``after`` as in :class:`Ended`."""
 
     number: int
     of: int
@@ -145,7 +145,7 @@ class PartEnded:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended. ``before`` and ``after``: ``{"metric", "score", "step", **scores}``, empty without held-out rows."""
+    """End of a run. ``before`` and ``after``: ``{"metric", "score", "step", **scores}``, empty without held-out rows."""
 
     steps: int
     seconds: float
@@ -162,14 +162,14 @@ class Finished(Ended):
 
 @dataclass(frozen=True)
 class Stopped(Ended):
-    """The run was asked to stop, and kept its best model."""
+    """The run was stopped and kept its best model."""
 
 
 @dataclass(frozen=True)
 class Asks(Ended):
-    """An alarm stopped the run: ``question`` is for its owner, as :class:`~sbert_studio.data.questions.Question` has it in JSON.
+    """An alarm stopped the run with a ``question`` (JSON of :class:`~sbert_studio.data.questions.Question`).
 
-    There is no model yet. With the answer the run is resumed, or begun anew.
+    There is no model yet; with an answer the run is resumed or restarted.
     """
 
     question: Mapping[str, Any] = field(default_factory=dict)
@@ -177,7 +177,7 @@ class Asks(Ended):
 
 @dataclass(frozen=True)
 class Failed:
-    """The run ended for a reason that a person can mend."""
+    """The run ended with an error that the user can fix."""
 
     message: str
     hint: str = field(default="")
@@ -191,15 +191,15 @@ _TYPES: dict[str, type[Event]] = {
 
 
 def to_json(event: Event) -> dict[str, Any]:
-    """``{"type": "step", ...}``, plain JSON values; a number that JSON has no word for (NaN, infinity) becomes ``None``."""
+    """Return ``{"type": "step", ...}`` as plain JSON; NaN and infinity become ``None``."""
     return {"type": type(event).__name__.lower(), **_plain(dataclasses.asdict(event))}
 
 
 def from_json(values: Mapping[str, Any]) -> Event:
-    """The event that ``to_json`` wrote; fields that this version does not know are left out.
+    """Read an event written by :func:`to_json`, ignoring unknown fields.
 
     Raises:
-        KeyError: an unknown type.
+        KeyError: unknown type.
     """
     kind: Callable[..., Event] = _TYPES[values["type"]]
     known = {item.name for item in dataclasses.fields(_TYPES[values["type"]])}
@@ -207,8 +207,8 @@ def from_json(values: Mapping[str, Any]) -> Event:
     return kind(**given)
 
 
-def kinds_of(name: str) -> dict[str, str]:
-    """The fields of an event's type, each with its Python type as it is written; none for an unknown type."""
+def event_fields(name: str) -> dict[str, str]:
+    """Return the fields of an event type with their Python types; empty for an unknown type."""
     kind = _TYPES.get(name)
     return {} if kind is None else {item.name: str(item.type) for item in dataclasses.fields(kind)}
 
@@ -227,16 +227,16 @@ _RECENT = 50  # steps over which the shown rate is taken
 _SHOWN_EVERY = 0.2  # seconds
 
 
-def rate_in_words(rate: float) -> str:
-    """Rows a second as they are shown everywhere: ``72``; one decimal below ten."""
+def format_rate(rate: float) -> str:
+    """Format rows per second: ``72``, with one decimal below ten."""
     return f"{rate:,.0f}" if round(rate, 1) >= 10 else f"{rate:.1f}"
 
 
 class Throughput:
-    """Counts the rows and the seconds of steps; evaluations and checkpoints are not counted.
+    """Count rows and seconds of steps, without evaluations and checkpoints.
 
     Attributes:
-        rows, seconds: of all steps so far, those before a resumption too.
+        rows, seconds: totals, including those before a resume.
     """
 
     def __init__(self, rows: int = 0, seconds: float = 0.0) -> None:
@@ -246,11 +246,11 @@ class Throughput:
         self._shown = 0.0
 
     def begin(self) -> None:
-        """The steps begin, or go on after something else."""
+        """Start or restart the clock."""
         self._start = time.perf_counter()
 
     def end(self, rows: int) -> None:
-        """A step of ``rows`` rows has ended, and the next one begins."""
+        """Count a step of ``rows`` rows."""
         now = time.perf_counter()
         took, self._start = now - self._start, now
         self.rows, self.seconds = self.rows + rows, self.seconds + took
@@ -258,16 +258,16 @@ class Throughput:
 
     @property
     def rate(self) -> float:
-        """Rows a second of late."""
+        """Return recent rows per second."""
         rows, seconds = (sum(values) for values in zip(*self._recent, strict=True)) if self._recent else (0, 0.0)
         return rows / seconds if seconds > 0 else 0.0
 
     def left(self, steps: int) -> float:
-        """Seconds that ``steps`` more steps will take."""
+        """Return the estimated seconds of ``steps`` more steps."""
         return steps * sum(seconds for _, seconds in self._recent) / max(1, len(self._recent))
 
-    def shows(self) -> bool:
-        """Whether it is time to tell of a step again."""
+    def is_due(self) -> bool:
+        """Return True if the next step should be emitted."""
         now = time.perf_counter()
         if now - self._shown < _SHOWN_EVERY:
             return False

@@ -16,52 +16,55 @@ from ..models.quantized import QuantizedEmbedding
 _CPUINFO = Path("/proc/cpuinfo")
 
 
-class QuickLinear(nn.Linear):
-    """A linear layer whose products, forward and backward, are oneDNN's where they are float32 on a CPU; else it is a plain one.
+class OneDNNLinear(nn.Linear):
+    """Linear layer that uses oneDNN for float32 products on a CPU, forward and backward.
 
-    A layer becomes one by its class alone, and a plain one again: weights, names and hooks stay.
+    A layer is converted by changing its class only, so that weights, names and hooks stay.
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """``input`` (…, in) → (…, out)."""
-        if not _takes(input, self.weight):
+        """(…, in) → (…, out)."""
+        if not _is_supported(input, self.weight):
             return super().forward(input)
         rows = input.reshape(-1, input.shape[-1])
         found: Tensor = _Linear.apply(rows, self.weight, self.bias)  # type: ignore[no-untyped-call]
         return found.view(*input.shape[:-1], -1)
 
 
-def quicken_linear(network: nn.Module) -> None:
-    """Make each plain linear layer of ``network`` a quick one, where that is quicker on this machine."""
-    if not quicker():
+def use_onednn_linear(network: nn.Module) -> None:
+    """Convert the plain linear layers of ``network`` where oneDNN is faster on this machine."""
+    if not onednn_is_faster():
         return
     for module in network.modules():
         if type(module) is nn.Linear:
-            module.__class__ = QuickLinear
+            module.__class__ = OneDNNLinear
 
 
-def plain_linear(network: nn.Module) -> None:
-    """Make each quick linear layer of ``network`` a plain one again."""
+def restore_linear(network: nn.Module) -> None:
+    """Convert the layers of ``network`` back to plain linear layers."""
     for module in network.modules():
-        if type(module) is QuickLinear:
+        if type(module) is OneDNNLinear:
             module.__class__ = nn.Linear  # type: ignore[assignment]
 
 
 @functools.cache
-def quicker() -> bool:
-    """Whether oneDNN multiplies faster here than MKL: by what the processor is, not by the clock, so that resumed runs compute the same."""
+def onednn_is_faster() -> bool:
+    """Return True if oneDNN is faster than MKL here; decided by the processor model, not by timing.
+
+    So that resumed runs compute the same.
+    """
     both = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    return both and torch.cpu._is_avx512_supported() and hasattr(torch.ops.mkldnn, "_linear_pointwise") and not _intel()
+    return both and torch.cpu._is_avx512_supported() and hasattr(torch.ops.mkldnn, "_linear_pointwise") and not _is_intel()
 
 
-def _intel() -> bool:
+def _is_intel() -> bool:
     try:
         return "GenuineIntel" in _CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "GenuineIntel" in platform.processor()
 
 
-def _takes(input: Tensor, weight: Tensor) -> bool:
+def _is_supported(input: Tensor, weight: Tensor) -> bool:
     return (
         input.device.type == "cpu"
         and input.dtype == weight.dtype == torch.float32
@@ -71,7 +74,6 @@ def _takes(input: Tensor, weight: Tensor) -> bool:
 
 
 def _product(left: Tensor, right: Tensor, bias: Tensor | None = None) -> Tensor:
-    """left · rightᵀ + bias, (m, k), (n, k), (n,) → (m, n)."""
     found: Tensor = torch.ops.mkldnn._linear_pointwise(left, right, bias, "none", [], "")
     return found
 
@@ -97,14 +99,14 @@ class _Linear(torch.autograd.Function):
 _STEPS = 1 << 16
 
 
-class QuickDropout(nn.Dropout):
-    """Dropout whose mask, on a CPU, comes from 16 random bits an element instead of a slow Bernoulli draw (about 14 ns each).
+class FastDropout(nn.Dropout):
+    """Dropout with a mask from 16 random bits per element, instead of slow Bernoulli draws on a CPU (about 14 ns each).
 
-    The bits follow from one number of torch's generator, so that setting torch's random state sets the mask.
+    The bits derive from one number of torch's generator, so that torch's random state determines the mask.
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """``input`` with a part ``p`` of its elements at 0 and the others divided by 1 − p."""
+        """Set a share ``p`` of the elements to 0 and scale the others by 1 / (1 − p)."""
         if not self.training or self.p == 0 or input.device.type != "cpu":
             return super().forward(input)
         seed = int(torch.randint(2**62, ()))
@@ -114,21 +116,21 @@ class QuickDropout(nn.Dropout):
         return input * keep.mul_(1 / (1 - self.p))
 
 
-def quicken(backbone: nn.Module) -> None:
-    """Make dropout and linear layers of ``backbone`` quick, and let its embeddings tell only of the rows that a batch has touched."""
-    quicken_linear(backbone)
+def speed_up_backbone(backbone: nn.Module) -> None:
+    """Use fast dropout and linear layers in ``backbone``, and sparse gradients for its embeddings."""
+    use_onednn_linear(backbone)
     for module in list(backbone.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout:
-                module.add_module(name, QuickDropout(child.p).train(child.training))
+                module.add_module(name, FastDropout(child.p).train(child.training))
         if isinstance(module, nn.Embedding | QuantizedEmbedding):
             module.sparse = True
 
 
 class RowGradient:
-    """The gradient of an embedding in a buffer that stays: only the rows of a batch are written, and wiped afterwards.
+    """Gradient of an embedding in a persistent buffer: only the rows of a batch are written, and cleared afterwards.
 
-    A dense gradient of 30,522 words would be allocated, filled with zeros and summed up anew at each step.
+    A dense gradient of 30,522 words would be allocated, zeroed and summed at each step.
     """
 
     def __init__(self, parameter: nn.Parameter) -> None:
@@ -136,12 +138,12 @@ class RowGradient:
         self._rows = torch.empty(0, dtype=torch.int64)
 
     def fill(self, gradient: Tensor) -> tuple[Tensor, Tensor]:
-        """The sparse ``gradient`` as a dense one, and its values alone."""
+        """Write the sparse ``gradient`` into the buffer; return it and its values."""
         whole = gradient.coalesce()
         self._rows = whole.indices()[0]
         self._buffer.index_copy_(0, self._rows, whole.values())
         return self._buffer, whole.values()
 
-    def wipe(self) -> None:
-        """Zeros again."""
+    def clear(self) -> None:
+        """Clear the written rows."""
         self._buffer.index_fill_(0, self._rows, 0.0)

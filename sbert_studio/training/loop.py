@@ -19,15 +19,15 @@ from ..data.questions import Question
 from ..errors import StudioError
 from ..models.inference.varlen import Fetched
 from ..models.quantized import trained_ids
-from .alarms import OPPOSITE, accepted, below_chance, falls_apart
-from .blend import Soup
-from .checkpoints import Checkpoints, State, Tensors, read_state, read_tensors
-from .evaluator import Candidates, name_of_step
+from .alarms import OPPOSITE, check_below_chance, check_forgetting, is_accepted
+from .blend import ModelSoup
+from .checkpoints import Checkpoints, TrainingState, TrainingTensors, read_state, read_tensors
+from .evaluator import Candidates, step_name
 from .events import Evaluated, Notice, Phase, Saved, Step, Throughput
 from .schedule import Schedule
-from .steps import Parts, Steps
+from .steps import GradientSteps, TrainingParts
 
-_BAD_IN_A_ROW = 5
+_MAX_BAD_STEPS = 5
 _AHEAD = 4
 _SECONDS_BETWEEN = 90.0
 # A checkpoint may take one part in this many of the time between two of them.
@@ -41,33 +41,37 @@ _CHOICE_UNKNOWN = (
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """A step of so many rows that was queued, whose loss and gradient length are on their way to the host."""
-
+class _QueuedStep:
     step: int
     rows: int
     values: Fetched
 
 
-class Loop:
-    """Takes the steps of a run from wherever it stands.
+class TrainingLoop:
+    """Runs the remaining steps of a training.
 
     Args:
-        parts: what the run is made of.
-        schedule: which batch each step takes.
-        precision: of the forward pass.
-        state: where it stands; a resumed run's is the checkpoint's.
-        untuned: the scores that the result is compared with; empty for those at the first step.
-        marks_to_come: blends that are judged after the last step, for the estimate of the time left.
+        parts: components of the training.
+        schedule: batches of each step.
+        precision: precision of the forward pass.
+        state: initial state, or that of the checkpoint.
+        untuned: scores of the base model if known; otherwise they are measured first.
+        marks_to_come: number of blends evaluated after the last step, for the time estimate.
 
     Attributes:
-        state: kept up to date.
-        question: what only the owner of the rows can answer, once an alarm has stopped the run.
-        candidates: every evaluation of a training that leaves a model, which is the best of them.
+        state: current state.
+        question: question of an alarm that stopped the run.
+        candidates: all evaluations; the best one is the model.
     """
 
     def __init__(
-        self, parts: Parts, schedule: Schedule, precision: str, state: State, untuned: Mapping[str, Any], marks_to_come: int = 0
+        self,
+        parts: TrainingParts,
+        schedule: Schedule,
+        precision: str,
+        state: TrainingState,
+        untuned: Mapping[str, Any],
+        marks_to_come: int = 0,
     ) -> None:
         self.state = state
         self.question: Question | None = None
@@ -75,19 +79,19 @@ class Loop:
         self._known, self._marks_to_come = untuned, marks_to_come
         self._judging: list[float] = []
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
-        self._steps = Steps(parts, precision, state.micro_batch)
-        self._learning, self._fixed = parts.learning(), trained_ids(parts.encoder)
-        self._optimiser, self._soup = parts.optimiser(schedule.ends), Soup(parts.named(), schedule.ends)
+        self._steps = GradientSteps(parts, precision, state.micro_batch)
+        self._learning, self._fixed = parts.trainable(), trained_ids(parts.encoder)
+        self._optimiser, self._soup = parts.create_optimizer(schedule.ends), ModelSoup(parts.named(), schedule.ends)
         self._pace = Throughput(state.rows, state.seconds)
         self._began = time.perf_counter() - state.total_seconds
         self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN
-        self._taken: deque[_Taken] = deque()
-        self._ahead = steps_ahead(parts.processes.device)
+        self._taken: deque[_QueuedStep] = deque()
+        self._ahead = queue_depth(parts.processes.device)
 
     def resume(self) -> None:
-        """Take up weights and optimiser from the newest checkpoint, whose state this loop was given; until then the model is untuned."""
+        """Restore weights and optimizer of the newest checkpoint."""
         if self._judge is not None:
-            self._judge.mend(self._parts.encoder)
+            self._judge.repair(self._parts.encoder)
         path = self._parts.checkpoints.newest()
         if path is not None:
             tensors = self._restore(path, weights_only=False)
@@ -96,26 +100,26 @@ class Loop:
                 known = {} if self.state.best < 0 else self.state.evaluations
                 self.candidates.load(known, tensors.evaluations)
                 if known is None:
-                    self._parts.say(Notice(_CHOICE_UNKNOWN))
+                    self._parts.emit_event(Notice(_CHOICE_UNKNOWN))
 
     def restore_best(self) -> None:
-        """Put the best weights back."""
+        """Restore the best weights."""
         if self.state.best not in (-1, self.state.step):
             self._restore(self._parts.checkpoints.at(self.state.best), weights_only=True)
 
     def release(self) -> None:
-        """Give back what only steps need: moments of the optimiser, of which checkpoints hold the last, and the mean of rounds."""
+        """Free optimizer moments and running means, which only steps need."""
         del self._optimiser, self._soup, self._steps
         give_back_holes()
 
     def run(self, should_stop: Callable[[], bool]) -> str:
-        """Take all steps that are left.
+        """Take all remaining steps.
 
         Returns:
-            ``finished``; ``stopped`` where ``should_stop`` said so; ``asks`` where there is a ``question``.
+            ``finished``; ``stopped`` if ``should_stop`` returned True; ``asks`` if there is a ``question``.
 
         Raises:
-            StudioError: the loss was not finite several times in a row, memory or the disk does not suffice.
+            StudioError: several consecutive losses were not finite, or memory or disk ran out.
         """
         if self._judge is not None and not self.state.before:
             self._begin()
@@ -137,12 +141,12 @@ class Loop:
                 return "stopped"
             step = self.state.step
             if self._soup.begins(step):
-                self._optimiser.forget()
+                self._optimiser.reset()
             loss, notice = self._steps.backward(batch, step, following)
             norm = self._optimiser.step(step, loss)
             if notice:
-                self._parts.say(Notice(notice))
-            self._taken.append(_Taken(step, len(batch), Fetched.of(torch.stack([loss.float(), norm.float()]))))
+                self._parts.emit_event(Notice(notice))
+            self._taken.append(_QueuedStep(step, len(batch), Fetched.of(torch.stack([loss.float(), norm.float()]))))
             self.state = replace(self.state, step=step + 1, micro_batch=self._steps.micro_batch)
             self._settle(self._ahead)
             self._soup.ended(step + 1)
@@ -155,16 +159,14 @@ class Loop:
         return "finished"
 
     def _begin(self) -> None:
-        """Judge the untuned model, unless others have done so who tell of it; ask where the rows say the opposite of it."""
         if self._known and self._parts.marks is not None:
             self.state = replace(self.state, before=dict(self._known))
             return
         self._evaluate()
-        if self._judge is not None and not self._known and not accepted(self._parts.spec, OPPOSITE):
-            self.question = below_chance(self._parts.encoder, [self._judge.dev], [self.state.before])
+        if self._judge is not None and not self._known and not is_accepted(self._parts.spec, OPPOSITE):
+            self.question = check_below_chance(self._parts.encoder, [self._judge.dev], [self.state.before])
 
     def _keep(self) -> bool:
-        """Judge, and write a checkpoint, where the one or the other is due; whether anything was."""
         due, marked = self._due(), self.state.step in self._schedule.evaluations
         if not (due or marked):
             return False
@@ -183,10 +185,6 @@ class Loop:
         return True
 
     def _end_early(self) -> None:
-        """Stop: the best and the last are kept; a run that was never judged is judged now.
-
-        That judgement is not in the checkpoint: an uninterrupted run would not have known it, and a resumed one must end as that does.
-        """
         self._count()
         if self.state.step:
             self._save()
@@ -194,14 +192,9 @@ class Loop:
                 self._evaluate()
 
     def _evaluate(self) -> bool:
-        """Judge the weights as they are; whether no earlier ones were better (the untuned ones do not count).
-
-        A mean of several trainings gives way only to what is better by more than chance is: to the best of all before it, lest mean
-        after mean fall a little further.
-        """
         assert self._judge is not None
         untuned, began = self.state.step == 0, time.perf_counter()
-        self._parts.say(Phase("judging the untuned model first" if untuned else "judging by the held-out rows"))
+        self._parts.emit_event(Phase("judging the untuned model first" if untuned else "judging by the held-out rows"))
         scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
         if (general := self._parts.general) is not None:
             scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)
@@ -215,24 +208,22 @@ class Loop:
             self.state = replace(self.state, after=scores, best=self.state.step)
         if not untuned:
             self.state = replace(self.state, highest=scores["score"] if highest is None else max(highest, scores["score"]))
-            self.question = falls_apart(self._parts.spec, self.state.before, scores)
+            self.question = check_forgetting(self._parts.spec, self.state.before, scores)
             self._remember(scores)
-        self._parts.say(Evaluated(self.state.step, scores["metric"], scores["score"], scores, better))
+        self._parts.emit_event(Evaluated(self.state.step, scores["metric"], scores["score"], scores, better))
         return better
 
     def _remember(self, scores: Mapping[str, Any]) -> None:
-        """Note the evaluation of this step; the best one so far is the better for every other that it was chosen among."""
         assert self._judge is not None
-        name = name_of_step(self.state.step)
+        name = step_name(self.state.step)
         if self._parts.marks is not None:
-            self._parts.marks.note(name, scores, self._judge.resampled)
+            self._parts.marks.add(name, scores, self._judge.resampled)
             return
         self.candidates.add(name, scores, self._judge.resampled)
-        after = self.candidates.chosen(name_of_step(self.state.best), self.state.after, self._judge.untuned())
+        after = self.candidates.select(step_name(self.state.best), self.state.after, self._judge.untuned())
         self.state = replace(self.state, after=after, evaluations=self.candidates.scores())
 
     def _due(self) -> bool:
-        """Whether a checkpoint is due. It is no matter for the weights: writing one changes nothing."""
         if self.state.step == self._schedule.steps:
             return self._parts.marks is None
         if self._parts.spec.checkpoint_every:
@@ -240,7 +231,6 @@ class Loop:
         return self._processes.any(time.perf_counter() - self._saved_at > self._wait)
 
     def _count(self) -> None:
-        """Put into the state what the run has taken so far."""
         total = time.perf_counter() - self._began
         self.state = replace(self.state, rows=self._pace.rows, seconds=self._pace.seconds, total_seconds=total)
 
@@ -252,14 +242,14 @@ class Loop:
         if self._processes.main:
             going_on = {} if self.state.step == self._schedule.steps else self._optimiser.tensors() | self._soup.tensors()
             encoder, objective = self._learning
-            tensors = Tensors({**encoder, **self._fixed}, objective, going_on, self.candidates.tensors())
+            tensors = TrainingTensors({**encoder, **self._fixed}, objective, going_on, self.candidates.tensors())
             path = self._parts.checkpoints.write(self.state, tensors)
-            self._parts.say(Saved(self.state.step, str(path)))
+            self._parts.emit_event(Saved(self.state.step, str(path)))
         self._processes.wait()
         self._saved_at = time.perf_counter()
         self._wait = max(_SECONDS_BETWEEN, _PATIENCE * (self._saved_at - start))
 
-    def _restore(self, path: Path, *, weights_only: bool) -> Tensors:
+    def _restore(self, path: Path, *, weights_only: bool) -> TrainingTensors:
         tensors = read_tensors(path, weights_only=weights_only)
         with torch.no_grad():
             for learning, stored in zip(self._learning, (tensors.encoder, tensors.objective), strict=True):
@@ -268,7 +258,6 @@ class Loop:
         return tensors
 
     def _settle(self, ahead: int = 0) -> None:
-        """Look at the losses of the steps that were queued, up to the last ``ahead`` of them."""
         while len(self._taken) > ahead:
             taken = self._taken.popleft()
             loss, norm = taken.values.array().tolist()
@@ -276,19 +265,17 @@ class Loop:
             self._look(taken.step, loss, norm)
 
     def _look(self, step: int, loss: float, norm: float) -> None:
-        """Count a step if it was bad, tell of it if it is time to."""
         done = step + 1
         if not (math.isfinite(loss) and math.isfinite(norm)):
             self._skipped(done, loss)
             return
         self.state = replace(self.state, bad=0)
         ends = done in (1, self._schedule.steps)
-        if self._pace.shows() or ends:
+        if self._pace.is_due() or ends:
             steps, epoch, rate = self._schedule.steps, self._schedule.epoch_of(done), self._optimiser.rate(step)
-            self._parts.say(Step(done, steps, epoch, loss, rate, self._pace.rate, self._left(done), norm, done, steps))
+            self._parts.emit_event(Step(done, steps, epoch, loss, rate, self._pace.rate, self._left(done), norm, done, steps))
 
     def _left(self, done: int) -> float:
-        """Seconds that this training still takes: its steps, its evaluations, and those of the blends at its end."""
         judged = sum(step >= done for step in self._schedule.evaluations) + self._marks_to_come if self._judge is not None else 0
         known = self._judging or ([self._judge.seconds] if self._judge is not None else [0.0])
         return self._pace.left(self._schedule.steps - done) + judged * sum(known) / len(known)
@@ -296,16 +283,16 @@ class Loop:
     def _skipped(self, step: int, loss: float) -> None:
         self.state = replace(self.state, bad=self.state.bad + 1)
         what = "loss" if not math.isfinite(loss) else "gradient"
-        if self.state.bad >= _BAD_IN_A_ROW:
+        if self.state.bad >= _MAX_BAD_STEPS:
             raise StudioError(
-                f"the {what} was not a finite number {_BAD_IN_A_ROW} times in a row, up to step {step}",
+                f"the {what} was not a finite number {_MAX_BAD_STEPS} times in a row, up to step {step}",
                 f"lower the learning rate (it is {self._parts.spec.learning_rate:g}), or choose precision float32",
             )
-        self._parts.say(Notice(f"the {what} of step {step} was not a finite number; the step was skipped"))
+        self._parts.emit_event(Notice(f"the {what} of step {step} was not a finite number; the step was skipped"))
 
 
-def steps_ahead(device: torch.device) -> int:
-    """How many steps are given to a device before it has said what came of the first: a GPU never waits for the host."""
+def queue_depth(device: torch.device) -> int:
+    """Return the number of steps queued on a device before results are read, so that a GPU does not wait for the host."""
     return _AHEAD if device.type == "cuda" else 0
 
 
@@ -313,15 +300,15 @@ def _with_next(batches: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, np.n
     return pairwise(chain(batches, (None,)))  # type: ignore[arg-type, return-value]
 
 
-def starting_state(checkpoints: Checkpoints, identity: str, micro_batch: int, resume: bool) -> State:
-    """The state of the newest checkpoint, or that of a run which begins.
+def initial_state(checkpoints: Checkpoints, identity: str, micro_batch: int, resume: bool) -> TrainingState:
+    """Return the state of the newest checkpoint, or a new one.
 
     Raises:
-        StudioError: the checkpoint is that of another spec or other examples.
+        StudioError: the checkpoint is of another spec or other examples.
     """
     path = checkpoints.newest() if resume else None
     if path is None:
-        return State(identity=identity, micro_batch=micro_batch, evaluations={})
+        return TrainingState(identity=identity, micro_batch=micro_batch, evaluations={})
     state = read_state(path)
     if state.identity != identity:
         raise StudioError(

@@ -15,11 +15,11 @@ import numpy as np
 from ..data.splits.splitting import folds
 from ..errors import StudioError
 from ..models.trainable import Trainable
-from .evaluator import hold_out, stratified
+from .evaluator import hold_out, stratify_option
 from .events import Event, Part, PartEnded, Started, Step
-from .samplers import Sampler
+from .samplers import LengthGroupedSampler
 from .schedule import Schedule
-from .spec import TrainSpec, settled
+from .spec import TrainSpec, resolve_objective
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,18 +34,17 @@ Load = Callable[[TrainSpec, "Examples", Path | None], Trainable]
 
 @dataclass(frozen=True)
 class Assignment:
-    """What others have found out, or will need.
+    """Context of a training that is one of several in a run.
 
     Attributes:
-        untuned: the scores to compare with, where others have judged the untuned model; an alarm before the first step is theirs, too.
-        earlier: the spec of the stage that ``encoder`` comes from; what it has put on the model is not put on again.
-        weights: the untuned model's, by name, where ``encoder`` already comes from an earlier stage.
-        general: the probe of the untuned model; without one nothing tells what the training costs elsewhere.
-        judges: this training is there to judge: it notes every evaluation (:class:`~sbert_studio.training.evaluator.Marks`) and leaves
-            no model.
-        verdict: ``before`` and ``after`` as others have judged them; ``after`` has the ``strength`` that the model is to be left with.
-        blends: whether a blend with the untuned weights may be kept; the next stage goes on from what a first one has learned.
-        share: of the steps that are taken, 0 to 1.
+        untuned: scores of the base model if already evaluated; alarms before the first step are then skipped.
+        earlier: spec of the stage that ``encoder`` comes from; its changes to the model are not repeated.
+        weights: base weights by name, if ``encoder`` comes from an earlier stage.
+        general: probe of the base model; without it general quality is not measured.
+        judges: True for an evaluation-only training, which logs every evaluation (:class:`.evaluator.EvaluationLog`) and leaves no model.
+        verdict: final ``before`` and ``after`` scores determined elsewhere; ``after`` has the ``strength`` to keep.
+        blends: True if a blend with the base weights may be kept.
+        share: share of the steps to take, 0 to 1.
     """
 
     untuned: Mapping[str, Any] = field(default_factory=dict)
@@ -63,12 +62,12 @@ _NAMED_GROUPS = 3
 
 @dataclass(frozen=True)
 class Member:
-    """One training of several.
+    """One of several trainings.
 
     Attributes:
-        title: for people, such as "seed 13, fold 2 of 10".
-        spec: of this training alone.
-        learned, held: its rows; ``held`` is ``None`` where nothing judges it.
+        title: such as "seed 13, fold 2 of 10".
+        spec: its own specification.
+        learned, held: training and held-out rows; ``held`` is ``None`` without evaluation.
     """
 
     title: str
@@ -78,18 +77,18 @@ class Member:
 
     @property
     def name(self) -> str:
-        """The title as a folder may be called."""
+        """Folder name derived from the title."""
         return "-".join("".join(letter if letter.isascii() and letter.isalnum() else " " for letter in self.title).split())[:60]
 
 
-def members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> list[Member]:
-    """The trainings of ``spec``: one for each seed, and of each one for each fold.
+def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> list[Member]:
+    """Return the trainings of ``spec``: one for each seed and fold.
 
-    Seeds share their held-out rows, so that their scores differ by nothing else; with folds each seed divides the rows anew. With
-    groups (``by_group``), each fold is judged on groups that it has not learned from: as many folds as groups leave one out each.
+    Seeds share their held-out rows; with folds each seed splits the rows anew. With groups (``by_group``), each fold is evaluated on unseen
+    groups.
 
     Raises:
-        StudioError: nothing would judge them, or the rows do not give so many folds.
+        StudioError: there is no evaluation, or the rows do not allow that many folds.
     """
     alone = spec.replace(folds=0, seeds=1)
     if spec.folds:
@@ -106,7 +105,7 @@ def members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> list[M
 
 def _folds(alone: TrainSpec, spec: TrainSpec, examples: Examples) -> list[Member]:
     found = []
-    divided = folds(examples, spec.folds, alone.seed, groups=spec.by_group, stratify=stratified(spec))
+    divided = folds(examples, spec.folds, alone.seed, groups=spec.by_group, stratify=stratify_option(spec))
     for number, (learned, held) in enumerate(divided, start=1):
         title = f"fold {number} of {spec.folds}" if spec.seeds == 1 else f"seed {alone.seed}, fold {number} of {spec.folds}"
         groups = sorted(set(held.groups)) if spec.by_group else []
@@ -116,15 +115,13 @@ def _folds(alone: TrainSpec, spec: TrainSpec, examples: Examples) -> list[Member
     return found
 
 
-def summary(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The scores of one training as they are; of several ``{"metric", "task", "rows", "score": mean, "sd", "each"}``.
+def summarize_scores(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the scores of a single training, or ``{"metric", "task", "rows", "score": mean, "sd", "each"}`` of several.
 
-    Trainings that nothing judged, such as a fold whose held-out rows all have the same label, take no part.
-
-    ``sd`` is the standard deviation of a sample (n − 1).
+    Trainings without evaluation are ignored. ``sd`` is the sample standard deviation (n − 1).
 
     Args:
-        kept: the scores of the model that is kept, to stand beside the mean.
+        kept: scores of the kept model, added to the mean.
     """
     known = [one for one in scores if one]
     if len(known) < 2:
@@ -136,22 +133,21 @@ def summary(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None 
 
 
 def planned_steps(spec: TrainSpec, learned: Examples) -> int:
-    """The steps of a training before its batches are made; it may turn out to have some more or fewer."""
-    spec = settled(spec, learned)
-    sampler = Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed)
+    """Estimate the steps of a training before its batches are made."""
+    spec = resolve_objective(spec, learned)
+    sampler = LengthGroupedSampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed)
     return Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup).steps
 
 
-class WholeRun:
-    """Passes on what the trainings of a run tell, with the steps and the time left of all of them.
+class RunProgress:
+    """Forward the events of all trainings of a run with total steps and time left.
 
-    What is told of the whole never falls back: where a training turns out longer than was planned, those after it are taken to be
-    that much longer too, and the steps in all are told as few enough that the share done stays.
+    The reported progress never decreases: if a training takes more steps than planned, later ones are assumed to as well.
 
     Args:
-        emit: told what happens.
-        planned: the steps of each training, in order.
-        clock: seconds, rising.
+        emit: receives the events.
+        planned: planned steps of each training.
+        clock: monotonic seconds.
     """
 
     def __init__(self, emit: Callable[[Event], None], planned: Sequence[int], clock: Callable[[], float] = time.perf_counter) -> None:
@@ -163,7 +159,7 @@ class WholeRun:
         self._share = 0.0
 
     def __call__(self, event: Event) -> None:
-        """Pass on one event."""
+        """Forward an event."""
         if isinstance(event, Part):
             self._place = event.number - 1
             self._began, self._from, self._started = self._clock(), 0, False
@@ -190,7 +186,6 @@ class WholeRun:
         return steps
 
     def _left(self, event: Step) -> float:
-        """Seconds: of this training, and of those after it at the pace of all so far, evaluations and loading counted."""
         whole = self._clock() - self._began + event.seconds_left
         own = event.steps - self._from
         a_step = (self._seconds + whole) / max(1, self._taken + own)

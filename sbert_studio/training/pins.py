@@ -1,4 +1,4 @@
-"""Pairs and a query of a person's own, which a training is watched by and learns nothing from."""
+"""Example pairs and a query whose scores are tracked during training; they are not trained on."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from ..models.base import Encoder
     from ..models.trainable import Trainable
 
-MOST_PAIRS, LONGEST, NEAREST = 5, 1_000, 5
-_MOST_AMONG = 512  # texts, so that a look at them takes a second or two on two busy cores, at every evaluation of every fold
+MAX_PAIRS, MAX_CHARACTERS, NEAREST = 5, 1_000, 5
+_MAX_TEXTS = 512  # texts, so that a look at them takes a second or two on two busy cores, at every evaluation of every fold
 
 
 @dataclass(frozen=True)
-class Pins:
-    """What is pinned.
+class TrackedExamples:
+    """Tracked pairs and query.
 
     Attributes:
-        pairs: at most :data:`MOST_PAIRS`, whose similarity is looked at.
-        query: whose nearest among the texts ``among`` are looked at; empty for none.
-        among: texts of the file, each once; ``of`` is how many different ones it has.
+        pairs: at most :data:`MAX_PAIRS` pairs.
+        query: a query ranked against the texts ``among``; empty for none.
+        among: distinct texts of the file; ``of`` is the number of distinct texts in the file.
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
@@ -38,8 +38,8 @@ class Pins:
     of: int = 0
 
     @classmethod
-    def typed(cls, pairs: Sequence[tuple[str, str]], query: str) -> Pins | None:
-        """What somebody has typed; pairs that are blank are left out, and ``None`` is for nothing at all.
+    def parse(cls, pairs: Sequence[tuple[str, str]], query: str) -> TrackedExamples | None:
+        """Create from user input, skipping blank pairs; ``None`` if everything is blank.
 
         Raises:
             StudioError: one text of a pair is blank, a text is too long, or there are too many pairs.
@@ -49,28 +49,28 @@ class Pins:
         for number, left, right in filled:
             if not (left and right):
                 raise StudioError(f"only one text of pinned pair {number} is there", "write the other one, or empty both")
-        if len(filled) > MOST_PAIRS:
-            raise StudioError(f"{len(filled)} pairs are pinned", f"pin at most {MOST_PAIRS}")
-        if any(len(text) > LONGEST for text in (query.strip(), *(text for _, *both in filled for text in both))):
-            raise StudioError(f"a pinned text is longer than {LONGEST:,} characters", "shorten it")
+        if len(filled) > MAX_PAIRS:
+            raise StudioError(f"{len(filled)} pairs are pinned", f"pin at most {MAX_PAIRS}")
+        if any(len(text) > MAX_CHARACTERS for text in (query.strip(), *(text for _, *both in filled for text in both))):
+            raise StudioError(f"a pinned text is longer than {MAX_CHARACTERS:,} characters", "shorten it")
         found = cls(tuple((left, right) for _, left, right in filled), query.strip())
         return found if found.pairs or found.query else None
 
-    def beside(self, examples: Examples) -> Pins:
-        """With texts of ``examples`` for the query: as many as can be looked at in no time, from everywhere in the file."""
+    def with_texts(self, examples: Examples) -> TrackedExamples:
+        """Add evenly sampled texts of ``examples`` for the query."""
         if not self.query:
             return self
         texts = list(dict.fromkeys(text for row in zip(*examples.texts, strict=True) for text in row if text != self.query))
-        places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), _MOST_AMONG)).round().astype(np.int64))
+        places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), _MAX_TEXTS)).round().astype(np.int64))
         return replace(self, among=tuple(texts[place] for place in places.tolist()) if texts else (), of=len(texts))
 
     def to_json(self) -> dict[str, Any]:
-        """``{pairs, query, among, of}`` as plain data."""
+        """Return ``{pairs, query, among, of}``."""
         return {"pairs": [list(pair) for pair in self.pairs], "query": self.query, "among": list(self.among), "of": self.of}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Pins | None:
-        """What ``to_json`` gave; ``None`` where nothing is pinned, or what is there is damaged."""
+    def from_json(cls, values: Mapping[str, Any]) -> TrackedExamples | None:
+        """Read :meth:`to_json`; ``None`` if empty or damaged."""
         try:
             pairs = tuple((str(left), str(right)) for left, right in values.get("pairs") or ())
             found = cls(pairs, str(values.get("query") or ""), tuple(map(str, values.get("among") or ())), int(values.get("of") or 0))
@@ -78,12 +78,12 @@ class Pins:
             return None
         return found if found.pairs or found.query else None
 
-    def looked_at(self, model: Encoder | PairScorer | Trainable, step: int, *, kept: bool = False) -> Pinned | None:
-        """What a model says of them now; ``None`` of one that sorts pairs into classes and has no similarity to tell.
+    def score(self, model: Encoder | PairScorer | Trainable, step: int, *, kept: bool = False) -> Pinned | None:
+        """Return the event with a model's current scores; ``None`` for classifiers.
 
         Args:
-            step: how many steps the model has learned for.
-            kept: whether it is the model that a run leaves.
+            step: training steps of the model.
+            kept: True for the final model.
         """
         if isinstance(model, PairScorer) and model.labels != 1:
             return None

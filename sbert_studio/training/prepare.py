@@ -18,35 +18,35 @@ from ..models.lora import LoraSettings
 from ..models.prompts import column_roles, override_prompts
 from ..models.trainable import Trainable
 from .distributed import Processes
-from .fast_layers import quicken
-from .spec import TrainSpec, require_learnable, settled
+from .fast_layers import speed_up_backbone
+from .spec import TrainSpec, require_learnable, resolve_objective
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..models.catalog import Catalog
 
 
-def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | None = None) -> Trainable:
-    """What ``spec`` tunes on ``examples``, untuned: an encoder, a cross-encoder with the head that its objective needs, or a poly-encoder.
+def create_model(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | None = None) -> Trainable:
+    """Load the base model of ``spec``: an encoder, a cross-encoder with the head its loss needs, or a poly-encoder.
 
     Args:
-        source: the model's folder that an earlier stage left, in the place of the spec's model.
+        source: model folder of an earlier stage, used instead of the spec's model.
 
     Raises:
-        StudioError: the model cannot be found or read; or the architecture does not learn from such examples.
+        StudioError: the model cannot be found or read, or the architecture does not support such examples.
     """
     name, folders = (spec.model, None) if source is None else (str(source), True)
     encoder: Trainable
     if spec.architecture == "cross":
         require_no_prompt(spec)
         objective = build_pair_objective(
-            settled(spec, examples).objective, spec.objective_params, labels=len(examples.labels), head=spec.head
+            resolve_objective(spec, examples).objective, spec.objective_params, labels=len(examples.labels), head=spec.head
         )
         head: Any = spec.head
         encoder = catalog.load_fresh_cross(name, head=head, labels=objective.dim, seed=spec.seed, allow_folders=folders)
         encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
     elif spec.architecture == "poly":
-        settled(spec, examples)  # refuses what it does not learn from before anything is loaded
+        resolve_objective(spec, examples)  # refuses what it does not learn from before anything is loaded
         encoder = catalog.load_fresh_poly(name, codes=spec.codes, seed=spec.seed, allow_folders=folders)
         override_prompts(encoder.encoder, spec.prompt)
     else:
@@ -61,7 +61,7 @@ def require_no_prompt(spec: TrainSpec) -> None:
     """Refuse a prompt for a cross-encoder.
 
     Raises:
-        StudioError: one was chosen.
+        StudioError: a prompt was chosen.
     """
     if spec.prompt:
         raise StudioError("a cross-encoder takes no prompts", "leave the prompt out, or choose another architecture")
@@ -71,10 +71,10 @@ _ROWS = 10_000
 
 
 def fit_head(spec: TrainSpec, objective: Objective, encoder: Trainable, examples: Examples, processes: Processes) -> bool:
-    """Let the head of ``objective`` begin with what the untuned ``encoder`` knows of the examples, or of 10,000 of them.
+    """Fit the head of ``objective`` to the frozen vectors of at most 10,000 examples.
 
     Returns:
-        Whether there was a head that wants it.
+        True if the loss has a head to fit.
     """
     if not objective.probes or not isinstance(encoder, Encoder):
         return False
@@ -98,19 +98,19 @@ _PROJECTION = (*_NETWORK, "pooling", "projection", "activation")
 def prepare(
     spec: TrainSpec, encoder: Trainable, examples: Examples, processes: Processes, *, earlier: TrainSpec | None = None
 ) -> Objective:
-    """Change ``encoder`` as ``spec`` says, and make the objective; both in training mode, new weights drawn from the seed.
+    """Modify ``encoder`` as ``spec`` says and create the loss; both in training mode, new weights drawn from the seed.
 
     Args:
-        earlier: see :func:`reshape`.
+        earlier: see :func:`apply_architecture`.
 
     Raises:
-        StudioError: the objective does not learn from this kind of examples, or a setting does not fit the model.
+        StudioError: the loss does not support this kind of examples, or a setting does not fit the model.
     """
     require_learnable(spec, examples.kind)
-    reshape(spec, encoder, earlier)
+    apply_architecture(spec, encoder, earlier)
     if spec.dropout >= 0:
         _set_dropout(encoder.adaptable, spec.dropout)
-    put_adapter(spec, encoder)
+    add_adapter(spec, encoder)
     if spec.gradient_checkpointing:
         # After the adapter: peft would otherwise ask for the gradient of the frozen embeddings, which only reentrant checkpoints need.
         encoder.adaptable.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
@@ -121,16 +121,16 @@ def prepare(
             "choose learn_words=yes, a recurrent network (recurrent=gru) or a projection",
         )
     if encoder.device.type == "cpu" and processes.count == 1:
-        quicken(encoder.adaptable)
+        speed_up_backbone(encoder.adaptable)
     encoder.train()
     return objective.to(encoder.device).train()
 
 
-def reshape(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = None) -> None:
-    """Change what ``spec`` says of the encoder: how much it reads, in what order, how it pools, and what it projects to.
+def apply_architecture(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = None) -> None:
+    """Apply length, recurrent layers, pooling and projection of ``spec`` to the encoder.
 
     Args:
-        earlier: the spec of the stage that the encoder comes from: of what both ask for alike, the encoder has it and has tuned it.
+        earlier: spec of the stage that the encoder comes from; settings equal in both are already applied and tuned.
     """
 
     def new(names: Sequence[str]) -> bool:
@@ -145,8 +145,8 @@ def reshape(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = Non
     encoder.reshape(pooling=spec.pooling, projection=spec.projection if new(_PROJECTION) else 0, activation=spec.activation, seed=spec.seed)
 
 
-def put_adapter(spec: TrainSpec, encoder: Trainable) -> None:
-    """Put the adapter into ``encoder`` that ``spec`` asks for, if it does; torch draws from the seed from now on."""
+def add_adapter(spec: TrainSpec, encoder: Trainable) -> None:
+    """Add the LoRA adapter of ``spec``, if any, and seed torch."""
     torch.manual_seed(spec.seed)
     if spec.method == "lora":
         encoder.adapt(LoraSettings(r=spec.lora_r, alpha=spec.lora_alpha, dropout=spec.lora_dropout))

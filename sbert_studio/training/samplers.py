@@ -1,4 +1,4 @@
-"""Batch samplers: random, grouped by length, and balanced by class."""
+"""Batch samplers: rows of similar length, and several rows per class."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ClassSampler:
-    """Batches of handfuls, each of some rows of one class (P × K sampling, Hermans et al. 2017, section 2).
+class ClassBalancedSampler:
+    """Batches with several rows of each class (P × K sampling, Hermans et al. 2017, section 2).
 
-    Which rows meet is a function of the seed and the epoch alone. Each epoch cuts every class anew into handfuls of ``together`` rows;
-    a small class gives a smaller one, and a single row left over joins the handful before it. The handfuls of a class are spread
-    evenly over the epoch. Length decides nothing: sorted by it, the same rows of a class would meet in every epoch.
+    Batches are a function of seed and epoch. Each epoch splits every class anew into groups of ``together`` rows, spread evenly over the
+    epoch; small classes give smaller groups, and a single remaining row joins the previous group. Rows are not sorted by length, which
+    would group the same rows in every epoch.
 
     Attributes:
         classes: (n,) class ids.
-        batch_size: rows a batch, as far as whole handfuls fit.
-        seed: with the epoch, all that decides the batches.
-        together: rows of a handful; at most half a batch, so that a batch has two classes. Two leave room for the most classes; they
-            were chosen together with the learning rate and the epochs that the advisor gives such texts, not by themselves.
-        smallest: a last batch of fewer rows is joined to the one before it, and so is one of a single class, which teaches nothing.
+        batch_size: rows per batch, as far as whole groups fit.
+        seed: random seed.
+        together: rows per group, at most half a batch so that a batch has two classes.
+        smallest: a last batch with fewer rows, or with a single class, is merged into the previous one.
     """
 
     classes: np.ndarray
@@ -40,7 +39,7 @@ class ClassSampler:
     smallest: int = 1
 
     def batches(self, epoch: int) -> list[np.ndarray]:
-        """The batches of an epoch, each an int64 array of rows; every row is in exactly one of them."""
+        """Return the batches of an epoch, int64 arrays of rows; each row occurs once."""
         rng = np.random.default_rng((self.seed, epoch))
         batches: list[list[np.ndarray]] = []
         room = 0
@@ -56,7 +55,7 @@ class ClassSampler:
         return [made[place] for place in rng.permutation(len(made))]
 
     def count(self, epoch: int) -> int:
-        """How many batches an epoch has."""
+        """Return the number of batches of an epoch."""
         return len(self.batches(epoch))
 
     def _handfuls(self, rng: np.random.Generator) -> list[np.ndarray]:
@@ -66,14 +65,13 @@ class ClassSampler:
         order = order[np.argsort(self.classes[order], kind="stable")]
         members = np.split(order, np.flatnonzero(np.diff(self.classes[order])) + 1)
         together = min(self.together, max(2, self.batch_size // 2))
-        cut = [_cut(rows, together) for rows in members]
+        cut = [_cut_groups(rows, together) for rows in members]
         places = [(part + rng.random()) / len(parts) for parts in cut for part in range(len(parts))]
         handfuls = [part for parts in cut for part in parts]
         return [handfuls[place] for place in np.argsort(places, kind="stable")]
 
 
-def _cut(rows: np.ndarray, together: int) -> list[np.ndarray]:
-    """Rows in handfuls of ``together``, the last one smaller, or one row larger where a single row is left."""
+def _cut_groups(rows: np.ndarray, together: int) -> list[np.ndarray]:
     ends = np.arange(together, len(rows), together)
     if len(ends) and len(rows) - ends[-1] == 1:
         ends = ends[:-1]
@@ -86,15 +84,15 @@ _WINDOW = 64
 
 
 @dataclass(frozen=True)
-class Sampler:
-    """Batches of rows of similar length, in random order.
+class LengthGroupedSampler:
+    """Batches of rows of similar length, in random order (smart batching).
 
     Attributes:
-        lengths: (n,) the tokens of each row's longest text.
-        batch_size: rows a batch.
-        seed: with the epoch, all that decides the batches.
-        distinct: (columns, n) ids of texts; no batch then holds a text twice. ``None`` where that does not matter.
-        smallest: a last batch of fewer rows is joined to the one before it.
+        lengths: (n,) tokens of each row's longest text.
+        batch_size: rows per batch.
+        seed: random seed; batches are a function of seed and epoch.
+        distinct: (columns, n) text ids; no batch contains a text twice. ``None`` if that does not matter.
+        smallest: a last batch with fewer rows is merged into the previous one.
     """
 
     lengths: np.ndarray
@@ -104,7 +102,7 @@ class Sampler:
     smallest: int = 1
 
     def batches(self, epoch: int) -> list[np.ndarray]:
-        """The batches of an epoch, each an int64 array of rows; every row is in exactly one of them."""
+        """Return the batches of an epoch, int64 arrays of rows; each row occurs once."""
         rng = np.random.default_rng((self.seed, epoch))
         order = rng.permutation(len(self.lengths))
         # Rows of one length stay shuffled: the sort is stable.
@@ -115,7 +113,7 @@ class Sampler:
         return [batches[place] for place in rng.permutation(len(batches))]
 
     def count(self, epoch: int) -> int:
-        """How many batches an epoch has."""
+        """Return the number of batches of an epoch."""
         if self.distinct is not None:
             return len(self.batches(epoch))
         full, rest = divmod(len(self.lengths), self.batch_size)
@@ -132,7 +130,6 @@ class Sampler:
         return [window[start : start + self.batch_size] for window in windows for start in range(0, len(window), self.batch_size)]
 
     def _fill(self, windows: Iterable[np.ndarray], ids: np.ndarray) -> list[np.ndarray]:
-        """First fit: a row goes into the first batch with room that comes after the last batch that holds one of its texts."""
         batches: list[list[int]] = []
         after = np.zeros(int(ids.max(initial=-1)) + 1, np.int64).tolist()  # text → the batch after the last that holds it
         first = 0
@@ -151,48 +148,47 @@ class Sampler:
         return [np.asarray(batch, np.int64) for batch in batches if batch]
 
 
-class Batches(Protocol):
-    """What makes up each batch, as a function of the seed and the epoch alone."""
+class BatchSampler(Protocol):
+    """Protocol of samplers: batches as a function of seed and epoch."""
 
     def batches(self, epoch: int) -> list[np.ndarray]:
-        """The batches of an epoch, each an int64 array of rows; every row is in exactly one of them."""
+        """Return the batches of an epoch, int64 arrays of rows; each row occurs once."""
 
     def count(self, epoch: int) -> int:
-        """How many batches an epoch has."""
+        """Return the number of batches of an epoch."""
 
 
-SMALLEST_OF_CLASSES = 4
+MIN_CLASS_BATCH = 4
 """Two texts of each of two categories: in a smaller batch nothing is beside a text that it could be told from."""
 
 
 def require_two_classes(batch_size: int) -> None:
-    """Refuse a batch too small for two categories.
+    """Refuse a batch size too small for two classes.
 
     Raises:
-        StudioError: it is.
+        StudioError: the batch is too small.
     """
-    if batch_size < SMALLEST_OF_CLASSES:
+    if batch_size < MIN_CLASS_BATCH:
         raise StudioError(
             f"a batch of {batch_size} texts has no room for two texts of each of two categories, and would teach nothing",
-            f"choose a batch size of {SMALLEST_OF_CLASSES} or more; a small micro_batch keeps the memory low",
+            f"choose a batch size of {MIN_CLASS_BATCH} or more; a small micro_batch keeps the memory low",
         )
 
 
-def batches_for(objective: Objective, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> Batches:
-    """Several texts of several classes where the objective compares siblings, else rows of like length, each text once where it
-    compares each row with the others.
+def build_sampler(objective: Objective, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> BatchSampler:
+    """Create the sampler of a loss: class-balanced for losses on siblings, otherwise length-grouped (no repeated texts for in-batch losses).
 
-    Where it ranks the scores of a batch's rows, they are drawn from rows of all lengths: short texts and long ones come from different
-    sources, and pairs that never meet are never ranked.
+    Losses that rank the scores of a batch use rows of all lengths: short and long texts come from different sources, and pairs that never
+    share a batch are never ranked.
 
     Args:
-        processes: how many share each batch; none may go empty.
+        processes: number of processes that share each batch; none may be empty.
 
     Raises:
-        StudioError: the batches are too small for the objective.
+        StudioError: the batches are too small for the loss.
     """
     if objective.classes_in_batch and rows.targets is not None:
         require_two_classes(spec.batch_size)
-        return ClassSampler(rows.targets.numpy(), spec.batch_size, spec.seed, smallest=processes)
+        return ClassBalancedSampler(rows.targets.numpy(), spec.batch_size, spec.seed, smallest=processes)
     lengths = np.ones_like(rows.lengths) if objective.ranks else rows.lengths
-    return Sampler(lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes)
+    return LengthGroupedSampler(lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes)

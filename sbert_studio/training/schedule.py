@@ -13,18 +13,16 @@ from types import TracebackType
 import numpy as np
 import torch
 
-from .samplers import Batches
+from .samplers import BatchSampler
 
 _EVERY = 0.005  # seconds
 _STATM = Path("/proc/self/statm")
 
 
 class PeakMemory:
-    """The most memory in use between ``with`` and its end, in ``bytes``.
+    """Peak memory within a ``with`` block, in ``bytes``.
 
-    On a GPU what PyTorch holds there. Elsewhere the resident memory of this process as it stands, looked at every 5 ms: the
-    system's own peak (``ru_maxrss``) is that of the whole life of the process, of which a page that has drawn a map or
-    trained before has long had a higher one.
+    On a GPU PyTorch's own peak. On a CPU the resident memory sampled every 5 ms, since ``ru_maxrss`` covers the whole life of the process.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -49,13 +47,13 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while True:
-            self.bytes = max(self.bytes, resident_bytes())
+            self.bytes = max(self.bytes, resident_memory())
             if self._ended.wait(_EVERY):
                 return
 
 
-def resident_bytes() -> int:
-    """The physical memory that this process holds now."""
+def resident_memory() -> int:
+    """Return the resident memory of this process in bytes."""
     if _STATM.exists():
         import resource
 
@@ -67,19 +65,18 @@ def resident_bytes() -> int:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The steps of a run, numbered from 0.
+    """Steps of a run, numbered from 0.
 
     Attributes:
-        sampler: makes the batches of an epoch.
-        starts: the first step of each epoch, and the number of all steps at the end.
-        evaluations: judge after so many steps; the last is the number of all steps.
-        epochs: of all rounds, with a fraction.
-        each: epochs of a round, with a fraction.
-        ends: after how many steps each round ends, over which the learning rate rises and falls. There is one, but for a soup; where
-            the run ends before, they are those that were planned.
+        sampler: batches of an epoch.
+        starts: first step of each epoch, and the total number of steps.
+        evaluations: numbers of steps after which to evaluate, including the last.
+        epochs: fractional epochs of all rounds.
+        each: fractional epochs of one round.
+        ends: number of steps at the end of each round, over which the learning rate rises and falls.
     """
 
-    sampler: Batches
+    sampler: BatchSampler
     starts: tuple[int, ...]
     evaluations: frozenset[int]
     epochs: float
@@ -87,10 +84,10 @@ class Schedule:
     ends: tuple[int, ...]
 
     @classmethod
-    def plan(cls, sampler: Batches, epochs: float, evaluations_per_epoch: int, rounds: int = 1) -> Schedule:
-        """``rounds`` times ``epochs`` passes over the rows, the last one in part where the number has a fraction.
+    def plan(cls, sampler: BatchSampler, epochs: float, evaluations_per_epoch: int, rounds: int = 1) -> Schedule:
+        """Plan ``rounds`` times ``epochs`` passes over the rows.
 
-        Rounds after the first are judged at their ends alone: until then they are no better than the first was.
+        Later rounds are evaluated at their ends only, since they cannot be better before.
         """
         starts, evaluations, ends = [0], set[int](), list[int]()
         passes = math.ceil(epochs)
@@ -106,10 +103,9 @@ class Schedule:
         return cls(sampler, tuple(starts), frozenset(evaluations | {*ends}), epochs * rounds, epochs, tuple(ends))
 
     def until(self, share: float) -> Schedule:
-        """The first ``share`` (0 to 1) of the steps, at the rates that they have among all; of later rounds whole ones.
+        """Return the first ``share`` (0 to 1) of the steps with unchanged learning rates; later rounds are kept whole.
 
-        The share may be that of other rows, whose rounds are a step longer or shorter: within a round after the first there is no mean of
-        rounds, only one of them, begun anew.
+        Partial later rounds would have no mean of rounds.
         """
         if share >= 1:
             return self
@@ -122,11 +118,11 @@ class Schedule:
 
     @property
     def steps(self) -> int:
-        """How many there are."""
+        """Number of steps."""
         return self.starts[-1]
 
     def epoch_of(self, step: int) -> float:
-        """Epochs done after ``step`` steps, with a fraction."""
+        """Return fractional epochs after ``step`` steps."""
         if step >= self.steps:
             return self.epochs
         epoch = int(np.searchsorted(self.starts, step, side="right")) - 1
@@ -136,7 +132,7 @@ class Schedule:
         return done + (step - self.starts[epoch]) / self.sampler.count(epoch)
 
     def batches(self, step: int) -> Iterator[np.ndarray]:
-        """The batches of ``step`` and all later steps."""
+        """Yield the batches of ``step`` and all later steps."""
         for epoch, (start, end) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
             if end > step:
                 yield from self.sampler.batches(epoch)[max(0, step - start) : end - start]

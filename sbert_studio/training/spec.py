@@ -27,14 +27,13 @@ SHAPE = (
 
 @dataclass(frozen=True)
 class TrainSpec:
-    """One run. The same spec on the same examples gives the same model, to the bit on a CPU.
+    """Settings of one run. The same spec and examples give the same model, bit-identical on a CPU.
 
-    A number that is 0 and a text that is empty, where the help says so, stand for "as the model has it".
-    ``objective_params`` holds the settings of the objective's own ``Params``, by name; ``first`` holds the spec of a stage
-    that comes before, on other examples (NLI before scored pairs, say), or nothing.
+    0 or an empty text, where the help says so, keep the model's own setting. ``objective_params`` holds the settings of the loss; ``first``
+    holds the spec of a first stage on other examples (such as NLI before scored pairs).
 
     Raises:
-        StudioError: a value of the wrong type, out of its bounds or not a choice.
+        StudioError: a value has the wrong type, is out of bounds or not a choice.
     """
 
     model: str = setting(DEFAULT_MODEL, "The model to start from: a bundled name, a run, a folder or a hub id.")
@@ -140,10 +139,10 @@ class TrainSpec:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The widths of ``matryoshka``, as numbers.
+        """Matryoshka dimensions as numbers.
 
         Raises:
-            StudioError: one of them is not a positive whole number.
+            StudioError: one is not a positive integer.
         """
         parts = [part.strip() for part in self.matryoshka.split(",") if part.strip()]
         if not all(part.isdecimal() and int(part) > 0 for part in parts):
@@ -152,19 +151,19 @@ class TrainSpec:
 
     @classmethod
     def settings(cls) -> list[Field]:
-        """What a form or the command line can set, in order: every field but ``objective_params``."""
+        """Return the fields that a form or the command line can set: all but ``objective_params``."""
         return [item for item in fields_of(cls) if item.name not in _FREE]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values."""
+        """Return plain JSON values."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> TrainSpec:
-        """The spec that ``to_json`` wrote; what is absent or null takes its default.
+        """Read :meth:`to_json`; absent or null values take their default.
 
         Raises:
-            StudioError: an unknown name, or a value that its field refuses.
+            StudioError: an unknown name, or an invalid value.
         """
         known = [item.name for item in dataclasses.fields(cls)]
         for name in values:
@@ -173,7 +172,7 @@ class TrainSpec:
         return cls(**{name: value for name, value in values.items() if value is not None})
 
     def replace(self, **values: Any) -> TrainSpec:
-        """A copy with some values changed, checked again."""
+        """Return a validated copy with some values changed."""
         return dataclasses.replace(self, **values)
 
 
@@ -182,7 +181,7 @@ SMALL = 1_000
 
 
 def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, ordered: bool = True) -> str:
-    """The objective for a kind of examples, the names of its classes, the number of its rows, and whether its classes rise."""
+    """Return the default loss for a kind of examples, its class names, number of rows, and whether classes are ordered."""
     if kind == "scored_pairs":
         return "cosine+cosent" if rows > SMALL else "cosine"
     if kind == "labelled_pairs":
@@ -191,26 +190,26 @@ def default_objective(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL 
 
 
 def default_pair_objective(kind: Kind, labels: Sequence[str] = (), ordered: bool = True) -> str:
-    """The objective of a cross-encoder for a kind of examples, the names of its classes, and whether these rise.
+    """Return the default loss of a cross-encoder.
 
     Raises:
-        StudioError: a cross-encoder does not learn from such examples.
+        StudioError: cross-encoders do not support such examples.
     """
     if kind == "scored_pairs":
         return "mse"
     if kind == "labelled_pairs":
         return "binary_cross_entropy" if len(labels) == 2 and ordered else "cross_entropy"
     raise StudioError(
-        f"{learns_from('cross')}, not from {kind.replace('_', ' ')}",
+        f"{describe_supported_kinds('cross')}, not from {kind.replace('_', ' ')}",
         "choose the architecture siamese, or give each pair a score or a label",
     )
 
 
 def default_poly_objective(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, ordered: bool = True) -> str:
-    """The objective of a poly-encoder: that of vectors, on its scores.
+    """Return the default loss of a poly-encoder.
 
     Raises:
-        StudioError: a poly-encoder does not learn from such examples.
+        StudioError: poly-encoders do not support such examples.
     """
     if kind == "labelled_pairs" and not ordered:
         raise StudioError(
@@ -219,18 +218,18 @@ def default_poly_objective(kind: Kind, labels: Sequence[str] = (), rows: int = S
         )
     name = default_objective(kind, labels, rows, ordered)
     if name not in objectives_of("poly"):
-        raise StudioError(f"{learns_from('poly')}, not from {kind.replace('_', ' ')}", "choose the architecture siamese")
+        raise StudioError(f"{describe_supported_kinds('poly')}, not from {kind.replace('_', ' ')}", "choose the architecture siamese")
     return name
 
 
-def learns_from(architecture: str) -> str:
-    """The kinds of examples that an architecture learns from, as a sentence."""
+def describe_supported_kinds(architecture: str) -> str:
+    """Return a sentence with the kinds of examples that an architecture supports."""
     kinds = {"cross": "pairs with a score or a label", "poly": "pairs and triplets"}
     return f"a {architecture}-encoder learns from {kinds[architecture]}" if architecture in kinds else "choose another kind of examples"
 
 
 def require_learnable(spec: TrainSpec, kind: Kind) -> None:
-    """Find out whether the objective learns from a kind of examples.
+    """Check that the loss supports a kind of examples.
 
     Raises:
         StudioError: it does not.
@@ -240,15 +239,15 @@ def require_learnable(spec: TrainSpec, kind: Kind) -> None:
         fitting = ", ".join(name for name in known if kind in known[name].kinds)
         raise StudioError(
             f"the objective {spec.objective} does not learn from {kind.replace('_', ' ')}",
-            f"choose one of {fitting}" if fitting else learns_from(spec.architecture),
+            f"choose one of {fitting}" if fitting else describe_supported_kinds(spec.architecture),
         )
 
 
-def settled(spec: TrainSpec, examples: Examples) -> TrainSpec:
-    """``spec``, its objective chosen where it says ``auto``.
+def resolve_objective(spec: TrainSpec, examples: Examples) -> TrainSpec:
+    """Return ``spec`` with the default loss in place of ``auto``.
 
     Raises:
-        StudioError: it is one of an architecture that does not learn from such examples.
+        StudioError: the architecture does not support such examples.
     """
     if spec.objective != "auto":
         return spec

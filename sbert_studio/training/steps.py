@@ -1,4 +1,4 @@
-"""From a batch of rows to gradients, with the next batch prepared in the background."""
+"""Gradient of a batch, with the inputs of the next batch prepared in the background."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ..models.trainable import Trainable
 from ..models.training_rows import TrainingRows
 from .checkpoints import Checkpoints
 from .distributed import Processes
-from .evaluator import Evaluator, Marks
+from .evaluator import EvaluationLog, Evaluator
 from .events import Event
 from .general_probe import GeneralProbe
-from .optim import Optimiser
-from .pins import Pins
+from .optim import Optimizer
+from .pins import TrackedExamples
 from .spec import TrainSpec
 
 
-class Ahead:
-    """The inputs of batches, one of which may be prepared before it is asked for; what is given is the same either way.
+class BatchPrefetcher:
+    """Inputs of batches, one of which may be prepared ahead; results are the same either way.
 
     Args:
-        rows: what the batches are made from.
-        views: how often each column is encoded.
-        device: where the inputs go.
+        rows: training rows.
+        views: number of encodings per column.
+        device: target device.
     """
 
     def __init__(self, rows: TrainingRows, views: int, device: torch.device) -> None:
@@ -43,39 +43,39 @@ class Ahead:
         self._expected: tuple[np.ndarray, Future[dict[str, Tensor]]] | None = None
 
     def expect(self, rows: np.ndarray) -> None:
-        """Begin to prepare ``rows``, which are asked for next."""
+        """Start preparing the batch that is requested next."""
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, "next-batch")
         self._expected = rows, self._worker.submit(self._rows.inputs, rows, self._views, self._device)
 
     def inputs(self, rows: np.ndarray) -> dict[str, Tensor]:
-        """The inputs of ``rows``, expected or not."""
+        """Return the inputs of a batch, prefetched or not."""
         if self._expected is not None and np.array_equal(self._expected[0], rows):
             (_, prepared), self._expected = self._expected, None
             return prepared.result()
         return self._rows.inputs(rows, self._views, self._device)
 
     def close(self) -> None:
-        """Prepare nothing more."""
+        """Stop the background thread."""
         if self._worker is not None:
             self._worker.shutdown(wait=True, cancel_futures=True)
         self._worker = self._expected = None
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The things that a run works with from its first step to its last.
+class TrainingParts:
+    """Components of a training.
 
     Attributes:
-        encoder, objective: in training mode, as :func:`~sbert_studio.training.prepare.prepare` made them.
-        rows: what is learned from.
-        judge: of the held-out rows; without one, the last weights are the best.
-        general: of everyday pairs, to tell what the training costs elsewhere.
-        marks: where every evaluation is noted, in a training that is there to judge and leaves no model.
-        pins: what a person wants to see along the way, besides.
-        processes: who takes part in each step.
-        folder: the run's.
-        emit: told what happens.
+        encoder, objective: model and loss in training mode, from :func:`~sbert_studio.training.prepare.prepare`.
+        rows: training rows.
+        judge: evaluator of the held-out rows; without one the last weights are kept.
+        general: probe of general quality.
+        marks: evaluation log of an evaluation-only training.
+        pins: tracked examples.
+        processes: participating processes.
+        folder: run folder.
+        emit: receives events.
     """
 
     spec: TrainSpec
@@ -87,26 +87,26 @@ class Parts:
     folder: Path
     emit: Callable[[Event], None]
     general: GeneralProbe | None = None
-    marks: Marks | None = None
-    pins: Pins | None = None
+    marks: EvaluationLog | None = None
+    pins: TrackedExamples | None = None
 
     @property
     def checkpoints(self) -> Checkpoints:
-        """The run's checkpoints."""
+        """Checkpoints of the run."""
         return Checkpoints(self.folder)
 
-    def say(self, event: Event) -> None:
-        """Emit ``event``, once and not by every process."""
+    def emit_event(self, event: Event) -> None:
+        """Emit ``event`` from the main process only."""
         if self.processes.main:
             self.emit(event)
 
     def show_pins(self, step: int, *, kept: bool = False) -> None:
-        """Tell what the weights, as they are, say of what is pinned; they and the order of chance stay as they are."""
-        if self.pins is not None and self.processes.main and (seen := self.pins.looked_at(self.encoder, step, kept=kept)) is not None:
+        """Emit the scores of the tracked examples without changing weights or random state."""
+        if self.pins is not None and self.processes.main and (seen := self.pins.score(self.encoder, step, kept=kept)) is not None:
             self.emit(seen)
 
-    def learning(self) -> tuple[dict[str, nn.Parameter], dict[str, nn.Parameter]]:
-        """The parameters that learn, by name: the encoder's and the objective's."""
+    def trainable(self) -> tuple[dict[str, nn.Parameter], dict[str, nn.Parameter]]:
+        """Trainable parameters of encoder and loss, by name."""
         encoder, objective = (
             {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
             for module in (self.encoder, self.objective)
@@ -114,34 +114,34 @@ class Parts:
         return encoder, objective
 
     def named(self) -> dict[str, nn.Parameter]:
-        """All parameters that learn, by names that tell the encoder's from the objective's."""
-        encoder, objective = self.learning()
+        """All trainable parameters by unique name."""
+        encoder, objective = self.trainable()
         return {
             **{f"encoder.{name}": item for name, item in encoder.items()},
             **{f"objective.{name}": item for name, item in objective.items()},
         }
 
-    def optimiser(self, ends: int | Sequence[int]) -> Optimiser:
-        """Of all parameters that learn; ``ends`` as of :class:`Optimiser`."""
-        return Optimiser(self.named(), self.spec, ends, [f"encoder.{name}" for name in self.encoder.tables])
+    def create_optimizer(self, ends: int | Sequence[int]) -> Optimizer:
+        """Return the optimizer of all trainable parameters; ``ends`` as for :class:`Optimizer`."""
+        return Optimizer(self.named(), self.spec, ends, [f"encoder.{name}" for name in self.encoder.tables])
 
 
 _LARGER = 1.1
 
 
-class Steps:
-    """Puts the gradient of a batch on the parameters of encoder and objective.
+class GradientSteps:
+    """Computes the gradient of a batch for encoder and loss.
 
     Args:
-        parts: what the run is made of; the seed is the spec's.
-        precision: ``float32`` or ``bfloat16`` (autocast: the weights stay float32).
-        micro_batch: rows in memory at once; it shrinks where memory runs out.
+        parts: components of the training.
+        precision: ``float32`` or ``bfloat16`` (autocast; weights stay float32).
+        micro_batch: rows in memory at once; reduced if memory runs out.
     """
 
-    def __init__(self, parts: Parts, precision: str, micro_batch: int) -> None:
+    def __init__(self, parts: TrainingParts, precision: str, micro_batch: int) -> None:
         self._encoder, self._objective, self._rows, self._processes = parts.encoder, parts.objective, parts.rows, parts.processes
         self._seed, self._half = parts.spec.seed, precision == "bfloat16"
-        self._ahead, self._following = Ahead(parts.rows, parts.objective.views, parts.processes.device), np.empty(0, np.int64)
+        self._ahead, self._following = BatchPrefetcher(parts.rows, parts.objective.views, parts.processes.device), np.empty(0, np.int64)
         self.micro_batch = micro_batch
         self._largest = 0
 
@@ -149,17 +149,17 @@ class Steps:
         """Add the gradient of the mean loss of ``batch``.
 
         Args:
-            following: the next batch, which is put together meanwhile.
+            following: the next batch, prepared meanwhile.
 
         Returns:
-            The loss, detached, on the device; and what a person should know, or nothing.
+            The detached loss on the device, and a message or an empty string.
 
         Raises:
-            StudioError: memory does not even hold a single row.
+            StudioError: there is not enough memory for a single row.
         """
         notice, self._following = "", np.empty(0, np.int64) if following is None else following
         while True:
-            self._sow(step)
+            self._seed_step(step)
             try:
                 return self._gradients(batch), notice
             except (MemoryError, RuntimeError) as error:
@@ -175,7 +175,7 @@ class Steps:
             notice = f"memory ran out at step {step + 1}; {self.micro_batch} rows are now computed at a time, with the same result"
 
     def close(self) -> None:
-        """End the thread that puts batches together."""
+        """Stop the background thread."""
         self._ahead.close()
 
     def _gradients(self, batch: np.ndarray) -> Tensor:
@@ -213,7 +213,6 @@ class Steps:
         return torch.split(vectors, len(rows))
 
     def _make_room(self, size: int) -> None:
-        """Return memory that is too scattered for a batch of more tokens than any so far, before it asks for more: it was seen to stay."""
         if size > _LARGER * self._largest and self._processes.device.type == "cpu":
             self._largest = size
             give_back_holes()
@@ -224,8 +223,7 @@ class Steps:
     def _names(self, rows: np.ndarray) -> list[Tensor] | None:
         return self._rows.names(rows, self._objective.views, self._processes.device) if self._objective.in_batch else None
 
-    def _sow(self, step: int) -> None:
-        """Dropout of a step is a function of (seed, step, rank): whatever drew numbers before, here or in another thread, is forgotten."""
+    def _seed_step(self, step: int) -> None:
         seed = int(np.random.SeedSequence((self._seed, step, self._processes.rank)).generate_state(1, np.uint64)[0])
         # Where everything is on the CPU, its generator alone: to seed those of other devices costs half a millisecond of stack traces.
         (torch.default_generator if self._processes.device.type == "cpu" else torch).manual_seed(seed)

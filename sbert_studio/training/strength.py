@@ -1,4 +1,4 @@
-"""The strength dial: a finished run's model anywhere between untuned and tuned, without training."""
+"""Strength dial: set a finished run's model to any interpolation between base and tuned weights, without training."""
 
 from __future__ import annotations
 
@@ -14,72 +14,72 @@ from ..models.quantized import train_table_of
 from ..models.trainable import Trainable
 from ..workspace import write_json
 from .artifacts import write_model
-from .blend import Blend, unblended
-from .checkpoints import Checkpoints, disk_space, read_tensors
-from .prepare import put_adapter, reshape
+from .blend import WeightBlend, blend_obstacle
+from .checkpoints import Checkpoints, read_tensors, report_full_disk
+from .prepare import add_adapter, apply_architecture
 from .spec import TrainSpec
 
 _OUTCOMES = ("course.json", "outcome.json")
 
 
 def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[[], Trainable]) -> dict[str, Any]:
-    """Write ``model/`` (and ``adapter/``) of a finished run anew, with another blend of the untuned and the tuned weights.
+    """Write ``model/`` (and ``adapter/``) of a finished run with another blend of base and tuned weights.
 
-    Each folder is replaced whole, the card with it. The outcome that is kept in ``folder`` changes as well.
+    Each folder is replaced atomically together with its card, and the stored outcome is updated.
 
     Args:
-        folder: the run's.
-        spec: the run's.
-        value: 0 (untuned) to 1 (tuned).
-        load: gives a fresh copy of the untuned model.
+        folder: run folder.
+        spec: spec of the run.
+        value: 0 (base) to 1 (tuned).
+        load: returns a fresh copy of the base model.
 
     Returns:
-        The run's new ``after``: with ``strength``, and the scores at it. Between two marks that were judged, ``score`` and ``general``
-        lie on the line between theirs, and ``interpolated`` is true.
+        The new ``after`` scores with ``strength``. Between two evaluated marks, ``score`` and ``general`` are interpolated and
+        ``interpolated`` is True.
 
     Raises:
-        StudioError: the strength is out of range, the run is not finished, or nothing lies between its model and the untuned one.
+        StudioError: the strength is out of range, the run is not finished, or the model cannot be blended.
     """
     outcome_file = next((folder / name for name in _OUTCOMES if (folder / name).is_file()), None)
     tuned = Checkpoints(folder).newest()
     if outcome_file is None or tuned is None:
         raise StudioError("the run is not finished, or its tuned weights are gone", "choose a finished run")
-    if why := strengthless(spec):
+    if why := strength_obstacle(spec):
         raise StudioError(f"this run has no strength to set: {why}", "train again with other settings")
     if not 0 <= value <= 1:
         raise StudioError(f"a strength of {value:g} is not possible", "choose a value from 0 (untuned) to 1 (tuned)")
     outcome = json.loads(outcome_file.read_text(encoding="utf-8"))
     encoder = load()
     base = encoder.base or spec.model
-    reshape(spec, encoder)
-    put_adapter(spec, encoder)
+    apply_architecture(spec, encoder)
+    add_adapter(spec, encoder)
     stored = read_tensors(tuned, weights_only=True).encoder
     train_table_of(encoder, stored)
     learning = {name: parameter for name, parameter in encoder.named_parameters() if parameter.requires_grad}
-    blend = Blend(learning)
-    blend.between(stored)
-    blend.put(value)
+    blend = WeightBlend(learning)
+    blend.set_tuned(stored)
+    blend.apply(value)
     encoder.eval()
-    after = at_strength(outcome["before"], outcome["after"], value)
-    with disk_space("the model", folder):
+    after = scores_at_strength(outcome["before"], outcome["after"], value)
+    with report_full_disk("the model", folder):
         write_model(spec, encoder, folder, base, outcome["before"], after, int(outcome["steps"]))
     write_json(outcome_file, outcome | {"after": after})
     return after
 
 
-def strengthless(spec: TrainSpec) -> str:
-    """Why a run of this spec has no strength dial; nothing where it has one."""
-    return unblended(spec.replace(blend=True))
+def strength_obstacle(spec: TrainSpec) -> str:
+    """Return the reason why a run of this spec has no strength dial; empty if it has one."""
+    return blend_obstacle(spec.replace(blend=True))
 
 
-def at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: float) -> dict[str, Any]:
-    """The scores at a strength, as ``after`` has them; see :func:`set_strength`. Without marks only the strength is told.
+def scores_at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: float) -> dict[str, Any]:
+    """Return the scores at a strength; see :func:`set_strength`. Without marks only the strength is known.
 
-    What the run ended with stays in ``chosen``, so that turned back the dial tells all of it again. Another strength has no gain with an
-    interval: whoever chose it had seen how each does on these very rows.
+    The original result is kept in ``chosen``. Other strengths have no gain interval, since they are chosen knowing the scores on these
+    rows.
     """
     if "kept" in after:  # of several trainings, the one whose model was kept
-        return {**after, "strength": value, "kept": at_strength(before, after["kept"], value)}
+        return {**after, "strength": value, "kept": scores_at_strength(before, after["kept"], value)}
     marks = list(after.get("strengths", ()))
     ended = dict(after.get("chosen") or {name: figure for name, figure in after.items() if name != "strengths"})
     if "strength" in ended and abs(ended["strength"] - value) < 1e-9:
@@ -102,6 +102,5 @@ def at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: floa
 
 
 def _general(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What a probe's result says beside the score."""
     known = after.get("general") or before.get("general") or {}
     return {"rows": known["rows"]} if "rows" in known else {}

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from sbert_studio.errors import StudioError
-from sbert_studio.training.blend import Blend
+from sbert_studio.training.blend import WeightBlend
 
 ROWS = 2_000_000  # 8 MB
 
@@ -38,37 +38,37 @@ def test_weights_of_a_file_stay_in_it_until_a_blend_asks_for_them(tmp_path: Path
     before = learning["weight"].data_ptr()
     learning["weight"].sum()
     assert _read_of(before) > ROWS * 3
-    blend = Blend(learning, aside=True)
+    blend = WeightBlend(learning, keep_mapped=True)
     assert learning["weight"].data_ptr() != before
     assert _read_of(before) < ROWS
     with torch.no_grad():
         learning["weight"] += 2.0
-    blend.between()
+    blend.set_tuned()
     for strength, more in ((0.0, 0.0), (1.0, 2.0)):
-        blend.put(strength)
+        blend.apply(strength)
         assert torch.equal(learning["weight"], torch.arange(ROWS, dtype=torch.float32) + more)
 
 
 def test_weights_that_are_elsewhere_are_kept_as_they_were() -> None:
     learning = {"weight": nn.Parameter(torch.ones(3))}
     for aside in (False, True):
-        blend = Blend(learning, {"weight": torch.zeros(3)}, aside=aside)
-        blend.between()
-        blend.put(0.0)
+        blend = WeightBlend(learning, {"weight": torch.zeros(3)}, keep_mapped=aside)
+        blend.set_tuned()
+        blend.apply(0.0)
         assert learning["weight"].tolist() == [0, 0, 0]
-        blend.put(1.0)
+        blend.apply(1.0)
         assert learning["weight"].tolist() == [1, 1, 1]
 
 
 def test_a_file_that_is_written_to_meanwhile_is_told_and_no_blend_is_made_of_it(tmp_path: Path) -> None:
-    blend = Blend(_mapped(tmp_path), aside=True)
-    blend.between()
+    blend = WeightBlend(_mapped(tmp_path), keep_mapped=True)
+    blend.set_tuned()
     path = tmp_path / "model.safetensors"
     with path.open("r+b") as file:
         file.seek(-4, 2)
         file.write(b"\0\0\0\0")
     with pytest.raises(StudioError, match=r"model\.safetensors was written to while"):
-        blend.between()
+        blend.set_tuned()
     path.unlink()  # another file in its place is no matter: what is mapped stays
     path.write_bytes(b"another")
-    blend.between()
+    blend.set_tuned()

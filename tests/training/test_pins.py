@@ -15,7 +15,7 @@ from sbert_studio.evaluation.encoding import pair_similarities
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.runs.records.sound import event_of
 from sbert_studio.training.events import Evaluated, Part, Pinned, from_json, to_json
-from sbert_studio.training.pins import LONGEST, NEAREST, Pins
+from sbert_studio.training.pins import MAX_CHARACTERS, NEAREST, TrackedExamples
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
 from sbert_studio.training.trials import run_trials
@@ -24,7 +24,7 @@ from .tiny import Told, never, scored_pairs, small_spec, stops_after, tiny_encod
 from .tiny_cross import cross_spec, tiny_cross
 
 PAIRS = (("cat dog", "dog cat mat"), ("red blue", "bank card"))
-PINS = Pins(PAIRS, "lost card").beside(scored_pairs())
+PINS = TrackedExamples(PAIRS, "lost card").with_texts(scored_pairs())
 
 
 def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
@@ -73,7 +73,7 @@ def test_a_run_that_was_stopped_goes_on_with_its_pins_to_the_same_weights(tmp_pa
 
 def test_what_is_told_is_the_models_own_similarity_and_ranking() -> None:
     encoder = tiny_encoder()
-    seen = PINS.looked_at(encoder, 7)
+    seen = PINS.score(encoder, 7)
     assert seen is not None and seen.step == 7
     np.testing.assert_allclose(seen.similarities, pair_similarities(encoder, [a for a, _ in PAIRS], [b for _, b in PAIRS]), atol=1e-6)
     scores = pair_similarities(encoder, ["lost card"] * len(PINS.among), list(PINS.among))
@@ -89,34 +89,34 @@ def test_a_cross_encoder_tells_its_own_score_and_one_of_classes_nothing(tmp_path
     )
     assert len(told.of(Pinned)) > 2 and len(told.of(Pinned)[-1].order) == len(PINS.among)
     classes = tiny_cross(labels=3)
-    assert PINS.looked_at(classes, 0) is None
+    assert PINS.score(classes, 0) is None
 
 
 def test_the_query_is_laid_beside_texts_from_everywhere_in_the_file() -> None:
     examples = scored_pairs(400)
-    pins = Pins((), examples.texts[0][0]).beside(examples)
+    pins = TrackedExamples((), examples.texts[0][0]).with_texts(examples)
     texts = {text for column in examples.texts for text in column} - {pins.query}
     assert pins.of == len(texts) and len(pins.among) == len(set(pins.among)) == 512
     assert set(pins.among) <= texts and set(pins.among) & set(examples.texts[0][-40:])
-    assert Pins(PAIRS).beside(examples).among == (), "without a query nothing is looked up"
+    assert TrackedExamples(PAIRS).with_texts(examples).among == (), "without a query nothing is looked up"
 
 
 def test_what_is_typed_is_checked_in_words() -> None:
-    assert Pins.typed([("", " "), ("", "")], "  ") is None
-    typed = Pins.typed([("", ""), (" a ", "b")], " q ")
+    assert TrackedExamples.parse([("", " "), ("", "")], "  ") is None
+    typed = TrackedExamples.parse([("", ""), (" a ", "b")], " q ")
     assert typed is not None and (typed.pairs, typed.query) == ((("a", "b"),), "q")
     with pytest.raises(StudioError, match="pinned pair 2"):
-        Pins.typed([("a", "b"), ("c", "")], "")
+        TrackedExamples.parse([("a", "b"), ("c", "")], "")
     with pytest.raises(StudioError, match="longer than"):
-        Pins.typed([("a", "b" * (LONGEST + 1))], "")
+        TrackedExamples.parse([("a", "b" * (MAX_CHARACTERS + 1))], "")
     with pytest.raises(StudioError, match="at most 5"):
-        Pins.typed([("a", "b")] * 6, "")
+        TrackedExamples.parse([("a", "b")] * 6, "")
 
 
 def test_both_survive_json_and_what_is_damaged_is_passed_over() -> None:
-    assert Pins.from_json(PINS.to_json()) == PINS
+    assert TrackedExamples.from_json(PINS.to_json()) == PINS
     for damaged in ({"pairs": [["one"]]}, {"pairs": 3}, {"query": "", "pairs": []}, {"query": "x", "of": "many"}):
-        assert Pins.from_json(damaged) is None
+        assert TrackedExamples.from_json(damaged) is None
     event = Pinned(3, (0.5, -0.25), (1, 0), (0.75,), True)
     assert from_json(to_json(event)) == event
     whole = {"type": "pinned", "time": 1, "step": 3, "similarities": [0.5], "order": [0]}
