@@ -156,7 +156,7 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
 
     def after(module: Any, arguments: tuple[Any, ...], options: dict[str, Any], output: Any) -> Any:
         if "packing" in options:
-            output.last_hidden_state = options["packing"].spread(output.last_hidden_state[0])
+            output.last_hidden_state = options["packing"].unpack(output.last_hidden_state[0])
             if getattr(output, "pooler_output", None) is not None:  # what it pooled was the first token of all
                 output.pooler_output = module.pooler(output.last_hidden_state)
         return output
