@@ -49,7 +49,7 @@ def plan(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=100_000_000)
-    parser.add_argument("--rate", type=float, required=True, help="sentences a second of one machine: sbert-studio bench encode")
+    parser.add_argument("--rate", type=float, required=True, help="sentences a second of one machine: benchmarks/speed.py encode")
     parser.add_argument("--machines", type=int, default=16)
     parser.add_argument("--price", type=float, required=True, help="of one such machine an hour")
     parser.add_argument("--disk-price", type=float, required=True, help="of a gigabyte a month")

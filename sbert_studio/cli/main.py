@@ -20,7 +20,7 @@ from ..errors import StudioError, plainly
 from ..settings import choose_waiting
 from ..studio.tuning.questions import Unanswered
 from .answers import Answer, say, write
-from .commands import benching, checking, exploring, fitting, judging, leaderboard, running, serving, tuning
+from .commands import checking, exploring, fitting, judging, leaderboard, running, serving, tuning
 
 if TYPE_CHECKING:
     from ..data.questions import Question
@@ -35,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-ROOMS = (serving, exploring, checking, tuning, fitting, running, judging, leaderboard, benching)
+ROOMS = (serving, exploring, checking, tuning, fitting, running, judging, leaderboard)
 for room in ROOMS:
     for command in room.COMMANDS:
         app.command()(command)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..settings import Settings
-from .benching import Benching
 from .changing import Changing
 from .fitting.fitting import Fitting
 from .judging.evaluating import Evaluating
@@ -30,7 +29,6 @@ class Studio(Services):
         judge: models → scores.
         scale: Parquet in shards → vectors, pairs, scores and hits.
         hub: models → the Hugging Face Hub.
-        bench: work → how much faster than a peer.
     """
 
     def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
@@ -43,4 +41,3 @@ class Studio(Services):
         self.judge = Evaluating(self, self.read)
         self.scale = Scaling(self, self.read)
         self.hub = Pushing(self)
-        self.bench = Benching(self, self.read)

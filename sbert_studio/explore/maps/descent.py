@@ -2,7 +2,7 @@
 
 Two things differ from umap-learn. A neighbour moves only the row that it pulls, not itself as well (the graph is symmetric, so its own
 turn comes): rows of different blocks can then move at the same time. And forces are looked up rather than computed.
-``benchmarks/mapping.py`` prints the trustworthiness of both.
+``benchmarks/performance.py draw`` prints the trustworthiness of both.
 """
 
 from __future__ import annotations

@@ -1,16 +1,9 @@
-"""The plan on paper computes what it says from what it is given."""
-
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from plan import plan
 
 
 def test_a_plan_follows_from_its_arguments() -> None:
-    from plan import plan
-
     lines = {
         what: much
         for what, much, _ in plan(

@@ -1,7 +1,7 @@
-"""What rounding costs: Spearman's correlation of the cosine with people's scores, by precision: python benchmarks/meaning.py DATA.
+"""Measure what rounding costs: Spearman's correlation of the cosine by precision: python benchmarks/rounding.py DATA.
 
-STSb's sets in DATA are encoded by the default model in each precision that this machine multiplies. What a precision loses is judged on
-the dev set; the test set stands beside it. Written into docs/PERFORMANCE.md.
+Encodes STSb's dev and test set in DATA with the default model in each precision that this machine multiplies, and writes the table of
+docs/PERFORMANCE.md. Whether a precision is good enough is decided on the dev set.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sbert_studio.evaluation.similarity import measures
 from sbert_studio.studio.services import Services
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "PERFORMANCE.md"
-_PRECISIONS, _BEGIN, _END = ("float32", "bfloat16", "int8"), "<!-- meaning -->", "<!-- /meaning -->"
+_PRECISIONS, _BEGIN, _END = ("float32", "bfloat16", "int8"), "<!-- rounding -->", "<!-- /rounding -->"
 
 
 def scores(data: Path, precision: str) -> tuple[float, float]:
-    """Spearman's correlation on the dev and on the test set."""
+    """Return Spearman's correlation on the dev and on the test set."""
     found = []
     with Services() as services:
         encoder = services.catalog.load(services.settings.default_model, precision)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,20 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reproduction import derived, rendering
+from reproduction.judging import cross_validated, judged
+from reproduction.prepared import PREPARED, prepare
+from reproduction.ranking import compare_times, scorer, take_ranking_times
+from reproduction.registry import ROWS
+from reproduction.rendering import rendered
+from reproduction.results import Results
+from reproduction.rows import FOLDS, Row, Sets
+from reproduction.running import Places, run_once, run_rows
 from tiny_studio import WORDS
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "benchmarks"))
-
-from reproduction import derived, rendering  # noqa: E402
-from reproduction.judging import cross_validated, judged  # noqa: E402
-from reproduction.prepared import PREPARED, prepare  # noqa: E402
-from reproduction.ranking import compare_times, scorer, take_ranking_times  # noqa: E402
-from reproduction.registry import ROWS  # noqa: E402
-from reproduction.rendering import rendered  # noqa: E402
-from reproduction.results import Results  # noqa: E402
-from reproduction.rows import FOLDS, Row, Sets  # noqa: E402
-from reproduction.running import Places, run_once, run_rows  # noqa: E402
+ROOT = Path(__file__).parents[2]
 
 
 def write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

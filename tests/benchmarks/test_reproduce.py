@@ -6,13 +6,21 @@ import json
 import re
 import shlex
 import shutil
-import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import reproduce
 import typer
+from reproduction import running
+from reproduction.prepared import prepare
+from reproduction.registry import ROWS, chosen
+from reproduction.rendering import _speed, rendered
+from reproduction.results import Results
+from reproduction.rows import Row
+from reproduction.running import Places, run_once, run_rows
+from reproduction.speeds import take_speeds
 
 from sbert_studio.cli.main import app
 from sbert_studio.data.choices.column_choices import ColumnChoices
@@ -20,18 +28,7 @@ from sbert_studio.objectives import OBJECTIVES
 from sbert_studio.registry import fields_of
 from sbert_studio.training.spec import TrainSpec
 
-ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "benchmarks"))
-
-import reproduce  # noqa: E402
-from reproduction import running  # noqa: E402
-from reproduction.prepared import prepare  # noqa: E402
-from reproduction.registry import ROWS, chosen  # noqa: E402
-from reproduction.rendering import _speed, rendered  # noqa: E402
-from reproduction.results import Results  # noqa: E402
-from reproduction.rows import Row  # noqa: E402
-from reproduction.running import Places, run_once, run_rows  # noqa: E402
-from reproduction.speeds import take_speeds  # noqa: E402
+ROOT = Path(__file__).parents[2]
 
 JSON, PAGE = ROOT / "docs/results.json", ROOT / "docs/RESULTS.md"
 TABLE_1 = (

@@ -1,24 +1,17 @@
-"""How cost grows: the fits, the table and the chart of what was measured."""
-
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
-
-import pytest
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import growth
 import growth_chart
+import pytest
 
 MIB = 2**20
 POINTS = {
     "mine": {
         str(rows): {"seconds": 1e-9 * rows**1.5, "memory": (100 + rows / 1000) * MIB, "base": 100 * MIB} for rows in (1000, 10_000, 100_000)
     },
-    "search": {"1000": {"seconds": 0.00007, "memory": 41 * MIB, "base": 40 * MIB, "way": "exact"}},
+    "search": {"1000": {"seconds": 0.00007, "memory": 41 * MIB, "base": 40 * MIB, "method": "exact"}},
 }
 
 
@@ -32,7 +25,7 @@ def test_the_exponent_is_that_of_the_cost_from_ten_thousand_rows_on() -> None:
 
 def test_ways_of_one_work_are_fitted_apart() -> None:
     costs = {10_000: ("exact", 1.0), 20_000: ("exact", 4.0), 100_000: ("by the index", 2.0), 200_000: ("by the index", 2.0)}
-    points = {str(rows): {"seconds": cost, "memory": cost, "base": 0.0, "way": way} for rows, (way, cost) in costs.items()}
+    points = {str(rows): {"seconds": cost, "memory": cost, "base": 0.0, "method": way} for rows, (way, cost) in costs.items()}
     fits = growth_chart.exponents({"search": points})["search"]
     assert [fits[way]["seconds"] for way in ("exact", "by the index")] == [pytest.approx(2.0), pytest.approx(0.0)]
 
@@ -57,8 +50,8 @@ def test_the_chart_is_an_svg_of_two_panels() -> None:
 @pytest.mark.process
 @pytest.mark.slow
 def test_a_point_is_measured_in_a_process_of_its_own_and_one_that_fails_is_none() -> None:
-    assert growth._apart(_told, (3,), 60) == {"rows": 3}
-    assert growth._apart(_fails, (), 60) is None
+    assert growth.run_in_process(_told, (3,), 60) == {"rows": 3}
+    assert growth.run_in_process(_fails, (), 60) is None
 
 
 def _told(rows: int) -> dict[str, int]:

@@ -1,16 +1,15 @@
-"""Vectors for benchmarks, as many as one likes, drawn around those of real sentences.
+"""Synthetic vectors for benchmarks, as many as needed, around the vectors of real sentences.
 
-Uniform noise has no neighbours: in 384 dimensions all of it is equally far from all of it, so that an approximate index is tried by a
-question that nobody asks. Here the distinct sentences of the public sets are encoded once (the studio's cache keeps them), and further
-vectors are drawn around them:
+Uniform noise has no neighbours: in 384 dimensions all points are about equally far apart, which is no test of an approximate index. Here
+the distinct sentences of the public sets are encoded once (the program caches them), and further vectors are made from them:
 
-- a place between a real vector and one of its ten nearest, anywhere on the way between the two;
-- from there, in the direction of a step between two real neighbours elsewhere (differences of neighbours lie along what sentences vary
-  in, isotropic noise does not), as far as the nearest neighbour of a real vector is, drawn from those distances.
+- a random point between a real vector and one of its ten nearest neighbours;
+- from there, a step along the difference of two real neighbours elsewhere (such differences lie in the directions in which sentences vary,
+  isotropic noise does not), as long as the distance of a randomly chosen real vector from its nearest neighbour.
 
-``python benchmarks/drawn.py DATA [--rows N …]`` prints how alike the two are: the cosines with the nearest and the tenth neighbour, and
-the local intrinsic dimension (maximum likelihood over 20 neighbours; Levina & Bickel 2004, Amsaleg et al. 2015), of the real vectors at
-several sizes and of drawn ones at the same and at larger sizes.
+``python benchmarks/synthetic.py DATA [--rows N …]`` compares the two: cosines with the nearest and the tenth neighbour, and the local
+intrinsic dimension (maximum likelihood over 20 neighbours; Levina & Bickel 2004, Amsaleg et al. 2015) of real and of synthetic vectors at
+several sizes.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from sbert_studio.studio.services import Services
 from sbert_studio.workspace import digest_texts
 
 _SETS = ("banking77", "mrpc", "sick", "snli", "sts12", "sts13", "sts14", "stsb", "trec")
-_BLOCK = 8192  # rows drawn at once, each block from a seed of its own, so that fewer rows are the first of more
+_BLOCK = 8192  # rows made at once; each block has its own seed, so that fewer rows are the first of more
 _NEAR = 10
-_QUERIES = 1 << 20  # the stream of the queries begins where no corpus ends
+_QUERIES = 1 << 20  # number of the first block of queries, beyond the blocks of any corpus
 
 
-class Drawn:
+class SyntheticVectors:
     """A source of vectors around those of real sentences.
 
     Args:
         real: (r, d), the vectors of distinct sentences.
-        seed: another seed, other vectors.
+        seed: of the generator.
     """
 
     def __init__(self, real: np.ndarray, seed: int = 12) -> None:
@@ -49,15 +48,15 @@ class Drawn:
         self._nearest = np.clip(cosines[:, 1], -1, 1)
 
     @classmethod
-    def around(cls, data: Path | None, model: str | None = None, seed: int = 12, services: Services | None = None) -> Drawn:
-        """Around the sentences of the public sets in ``data``, or of the samples that come with the studio."""
+    def around(cls, data: Path | None, model: str | None = None, seed: int = 12, services: Services | None = None) -> SyntheticVectors:
+        """Use the sentences of the public sets in ``data``, or of the samples that come with the program."""
         return cls(real_vectors(data, model, services), seed)
 
     def rows(self, count: int, out: Path | None = None) -> np.ndarray:
-        """(count, d) unit vectors, float32. The first of more rows are fewer rows.
+        """Return (count, d) unit vectors, float32; fewer rows are the first of more rows.
 
         Args:
-            out: an .npy file to write them to, block by block; it is returned mapped, and never stands in memory whole.
+            out: an .npy file to write them to, block by block; the array returned is memory-mapped.
         """
         shape = (count, self.real.shape[1])
         found = np.empty(shape, np.float32) if out is None else np.lib.format.open_memmap(out, "w+", np.float32, shape)
@@ -66,7 +65,7 @@ class Drawn:
         return found
 
     def queries(self, count: int) -> np.ndarray:
-        """(count, d) unit vectors drawn in the same way, none of which :meth:`rows` gives."""
+        """Return (count, d) unit vectors of the same kind, none of which :meth:`rows` returns."""
         blocks = [self._block(_QUERIES + number) for number in range(-(-count // _BLOCK))]
         return np.concatenate(blocks)[:count] if blocks else np.empty((0, self.real.shape[1]), np.float32)
 
@@ -87,12 +86,19 @@ class Drawn:
 
 
 def sentences(data: Path | None) -> list[str]:
-    """The distinct English sentences of the public sets, in the order of their files, or of the studio's samples."""
-    return list(dict.fromkeys(_cells(_bundled() if data is None else _public(data))))
+    """Return the distinct English sentences of the public sets, in the order of their files, or of the samples."""
+    return list(dict.fromkeys(_cells(_sample_files() if data is None else _public_files(data))))
+
+
+def recombined(texts: list[str], count: int) -> list[str]:
+    """Return ``count`` texts; beyond those given, the first half of one text and the second half of another."""
+    halves = [(text.split()[: (len(text.split()) + 1) // 2], text.split()[(len(text.split()) + 1) // 2 :]) for text in texts]
+    pairs = np.random.default_rng(12).integers(len(texts), size=(count, 2)).tolist()
+    return [*texts[:count], *(" ".join(halves[a][0] + halves[b][1]) for a, b in pairs[: max(0, count - len(texts))])]
 
 
 def real_vectors(data: Path | None, model: str | None = None, services: Services | None = None) -> np.ndarray:
-    """(r, d) float32: the vectors of :func:`sentences`, from the studio's cache after the first time."""
+    """Return (r, d) float32, the vectors of :func:`sentences`, from the cache after the first time."""
     texts = sentences(data)
     if services is None:
         with Services() as own:
@@ -101,7 +107,7 @@ def real_vectors(data: Path | None, model: str | None = None, services: Services
 
 
 def neighbours(queries: np.ndarray, rows: np.ndarray, k: int, block: int = 1 << 16) -> tuple[np.ndarray, np.ndarray]:
-    """Brute force: the cosines (q, k) and row numbers (q, k) of the nearest among unit vectors, best first."""
+    """Return the cosines (q, k) and row numbers (q, k) of the nearest unit vectors by brute force, best first."""
     import faiss
 
     scores = np.full((len(queries), k), -np.inf, np.float32)
@@ -116,16 +122,16 @@ def neighbours(queries: np.ndarray, rows: np.ndarray, k: int, block: int = 1 << 
 
 
 def local_dimension(cosines: np.ndarray) -> float:
-    """The median local intrinsic dimension by the k nearest of each row: (q, k) cosines, best first, the row itself left out."""
+    """Return the median local intrinsic dimension from (q, k) cosines with the nearest rows, best first, the row itself left out."""
     distances = np.sqrt(np.maximum(2 - 2 * cosines.astype(np.float64), 1e-12))
     logs = np.log(distances[:, -1:] / distances[:, :-1])
     return float(np.median(1 / np.maximum(logs.mean(1), 1e-9)))
 
 
-def likeness(rows: np.ndarray, sample: int = 2000, k: int = 20) -> str:
-    """Some numbers of how near to each other rows lie, in a line."""
-    asked = np.random.default_rng(0).choice(len(rows), min(sample, len(rows)), replace=False)
-    cosines = neighbours(np.asarray(rows[np.sort(asked)]), rows, k + 1)[0][:, 1:]
+def describe(rows: np.ndarray, sample: int = 2000, k: int = 20) -> str:
+    """Describe in one line how near rows are to each other."""
+    some = np.random.default_rng(0).choice(len(rows), min(sample, len(rows)), replace=False)
+    cosines = neighbours(np.asarray(rows[np.sort(some)]), rows, k + 1)[0][:, 1:]
     first, tenth = (np.quantile(cosines[:, place], [0.1, 0.5, 0.9]) for place in (0, 9))
     shown = " ".join(f"{value:.3f}" for value in first), " ".join(f"{value:.3f}" for value in tenth)
     return f"nearest {shown[0]} | tenth {shown[1]} | local dimension {local_dimension(cosines):.1f}"
@@ -133,25 +139,25 @@ def likeness(rows: np.ndarray, sample: int = 2000, k: int = 20) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, help="the folder of the public sets")
-    parser.add_argument("--rows", type=int, nargs="*", default=[100_000], help="how many to draw and look at")
+    parser.add_argument("data", type=Path, help="folder of the public sets")
+    parser.add_argument("--rows", type=int, nargs="*", default=[100_000], help="numbers of synthetic rows to describe")
     parser.add_argument("--seed", type=int, default=12)
-    asked = parser.parse_args()
-    source = Drawn.around(asked.data, seed=asked.seed)
+    options = parser.parse_args()
+    source = SyntheticVectors.around(options.data, seed=options.seed)
     total = len(source.real)
     shuffled = source.real[np.random.default_rng(0).permutation(total)]
     print("cosines: 10th, 50th and 90th percentile of 2,000 rows")
     for size in (total // 8, total // 4, total // 2, total):
-        print(f"{size:>9,} real   {likeness(shuffled[:size])}", flush=True)
-    for size in (total // 8, total, *asked.rows):
-        print(f"{size:>9,} drawn  {likeness(source.rows(size))}", flush=True)
+        print(f"{size:>9,} real      {describe(shuffled[:size])}", flush=True)
+    for size in (total // 8, total, *options.rows):
+        print(f"{size:>9,} synthetic {describe(source.rows(size))}", flush=True)
 
 
-def _public(data: Path) -> list[Path]:
+def _public_files(data: Path) -> list[Path]:
     return [path for folder in _SETS for path in sorted((data / folder).glob("*.csv"))]
 
 
-def _bundled() -> list[Path]:
+def _sample_files() -> list[Path]:
     return [sample.path for sample in samples() if "chinese" not in sample.path.stem]
 
 
