@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 import reproduce
 import typer
-from reproduction import running
-from reproduction.prepared import prepare
-from reproduction.registry import ROWS, chosen
-from reproduction.rendering import _speed, rendered
+from reproduction import ROWS, runner, select_rows
+from reproduction.datasets import prepare
+from reproduction.report import _speed, render
 from reproduction.results import Results
 from reproduction.rows import Row
-from reproduction.running import Places, run_once, run_rows
-from reproduction.speeds import take_speeds
+from reproduction.runner import Places, run_once, run_rows
+from reproduction.speeds import measure_speeds
 
 from sbert_studio.cli.main import app
 from sbert_studio.data.choices.column_choices import ColumnChoices
@@ -41,7 +40,7 @@ TABLE_1 = (
 
 
 def test_the_page_is_what_the_results_come_to() -> None:
-    assert PAGE.read_text(encoding="utf-8") == rendered(Results(JSON)), "run: make reproduce ARGS=--render"
+    assert PAGE.read_text(encoding="utf-8") == render(Results(JSON)), "run: make reproduce ARGS=--render"
 
 
 @pytest.mark.parametrize("page", [PAGE, ROOT / "CONTRIBUTING.md"])
@@ -52,7 +51,7 @@ def test_rows_that_a_page_picks_exist(page: Path) -> None:
 
 
 def test_every_row_of_the_comparison_is_listed_with_a_figure_or_what_it_needs() -> None:
-    assert sorted(row.title for row in ROWS.values() if row.of_table) == sorted(TABLE_1)
+    assert sorted(row.title for row in ROWS.values() if row.in_table_1) == sorted(TABLE_1)
     page = PAGE.read_text(encoding="utf-8")
     for title in TABLE_1:
         (line,) = [line for line in page.splitlines() if line.startswith(f"| **{title}** |")]
@@ -62,7 +61,7 @@ def test_every_row_of_the_comparison_is_listed_with_a_figure_or_what_it_needs() 
 
 def test_what_was_measured_was_measured_by_the_commands_that_the_rows_have() -> None:
     for name, found in json.loads(JSON.read_text(encoding="utf-8"))["rows"].items():
-        assert found["commands"] == list(ROWS[name].typed), f"measured by other commands: {name}"
+        assert found["commands"] == list(ROWS[name].shell_commands), f"measured by other commands: {name}"
         for run in found["runs"]:
             assert run["seed"] in ROWS[name].seeds
             assert all(-1 <= value <= 1 for part in ("dev", "test") for key, value in run.get(part, {}).items() if key != "rows")
@@ -74,8 +73,8 @@ def test_commands_of_rows_exist() -> None:
     own |= {item.name for name in OBJECTIVES for item in fields_of(OBJECTIVES[name].Params)}
     settings = own | {f"first.{name}" for name in own}
     for row in ROWS.values():
-        assert row.typed or row.sets is None
-        for typed in row.typed:
+        assert row.shell_commands or row.sets is None
+        for typed in row.shell_commands:
             _, name, *rest = shlex.split(typed)
             known = {option for parameter in commands[name].params for option in parameter.opts}
             for place, word in enumerate(rest):
@@ -108,7 +107,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
 @pytest.fixture
 def unjudged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models are made, and not evaluated."""
-    monkeypatch.setattr(running, "judged", lambda *_: {"mse": 0.5, "pearson": 0.5, "spearman": 0.5, "rows": 30})
+    monkeypatch.setattr(runner, "evaluate_model", lambda *_: {"mse": 0.5, "pearson": 0.5, "spearman": 0.5, "rows": 30})
 
 
 def _small(name: str = "small", seeds: tuple[int, ...] = (1, 2)) -> Row:
@@ -120,24 +119,24 @@ def _small(name: str = "small", seeds: tuple[int, ...] = (1, 2)) -> Row:
 def test_a_row_is_made_judged_kept_and_not_run_again(places: Places, tmp_path: Path) -> None:
     row, path = replace(_small(), minutes=200), tmp_path / "results.json"
     assert run_rows([row], places, Results(path), minutes=100.001) == 0, "the second of two trainings would go beyond"
-    assert Results(path).left(row) == [2]
+    assert Results(path).remaining_seeds(row) == [2]
     assert run_rows([row], places, Results(path)) == 0
     results = Results(path)
-    assert results.left(row) == []
+    assert results.remaining_seeds(row) == []
     assert run_rows([row], Places(tmp_path / "gone", tmp_path), results) == 0, "nothing is left to run"
     first, _ = results.runs(row)
     again = run_once(row, 1, places)
     assert again["dev"] == first["dev"]
     assert again["test"] == first["test"]
 
-    from reproduction.judging import predicted
+    from reproduction.runner import predict
 
     pairs = [line.split(",") for line in (places.data / "stsb/dev.csv").read_text(encoding="utf-8").splitlines()[1:]]
-    cosines = predicted(str(places.model(row, 1)), ([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
+    cosines = predict(str(places.model(row, 1)), ([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
     errors = [(min(1.0, max(0.0, cosine)) - float(pair[2]) / 5) ** 2 for cosine, pair in zip(cosines, pairs, strict=True)]
     assert first["dev"]["mse"] == pytest.approx(sum(errors) / len(errors))
     other = row.commands[0].replace("word2vec", "cbow")
-    assert results.left(replace(row, commands=(other,))) == [1, 2]
+    assert results.remaining_seeds(replace(row, commands=(other,))) == [1, 2]
 
 
 @pytest.mark.slow
@@ -147,7 +146,7 @@ def test_a_row_that_fails_is_told_and_the_next_one_runs(places: Places, tmp_path
     results = Results(tmp_path / "results.json")
     assert run_rows([bad, _small(seeds=(1,))], places, results) == 1
     assert list(results.rows) == ["small"]
-    assert "bad: sbert-studio fit left with 2" in capsys.readouterr().err
+    assert "bad: sbert-studio fit exited with 2" in capsys.readouterr().err
 
 
 def test_rows_that_lack_something_are_not_run(places: Places, tmp_path: Path) -> None:
@@ -183,7 +182,7 @@ def test_speeds_are_of_models_made_in_a_few_steps_and_shared_by_rows_of_one_netw
     twin = replace(gru, name="twin", network="gru")
     monkeypatch.setitem(ROWS, "gru", gru)
     cross = replace(words, name="cross", commands=(train.format(more="--set architecture=cross").replace("small-1", "tiny"),))
-    take_speeds([words, gru, twin, cross, replace(gru, name="far", needs="the hub")], places, results)
+    measure_speeds([words, gru, twin, cross, replace(gru, name="far", needs="the hub")], places, results)
     assert set(Results(tmp_path / "results.json").speeds) == {"small", "gru", "cross"}
     assert results.speeds["gru"]["sentences_per_second"] > 0
     assert results.speeds["cross"]["pairs_per_second"] > 0
@@ -210,13 +209,13 @@ def test_rows_that_are_the_same_training_are_run_once(tmp_path: Path) -> None:
     same = [ROWS[name] for name in ("concat-u-v-difference", "pooling-nli-mean", "objective-classification")]
     results.add(same[0], {"seed": 2})
     results.add(same[1], {"seed": 1})
-    assert all([run["seed"] for run in results.runs(row)] == [1, 2] and results.left(row) == [3] for row in same)
-    assert results.left(ROWS["concat-u-v"]) == [1, 2, 3]
+    assert all([run["seed"] for run in results.runs(row)] == [1, 2] and results.remaining_seeds(row) == [3] for row in same)
+    assert results.remaining_seeds(ROWS["concat-u-v"]) == [1, 2, 3]
 
 
 def test_rows_are_chosen_by_name_or_section_the_shortest_first() -> None:
-    assert [row.name for row in chosen(["rnn", "use"])] == ["use", "rnn"]
-    minutes = [row.minutes for row in chosen(sections=["pooling"])]
+    assert [row.name for row in select_rows(["rnn", "use"])] == ["use", "rnn"]
+    minutes = [row.minutes for row in select_rows(sections=["pooling"])]
     assert minutes == sorted(minutes)
     assert reproduce.main(["--list", "rnn"]) == 0
     assert reproduce.main(["no-such-row", "--list"]) == 2 or reproduce.main(["--list", "--only", "no-such-row"]) == 2
@@ -224,4 +223,4 @@ def test_rows_are_chosen_by_name_or_section_the_shortest_first() -> None:
 
 def test_render_writes_the_page_beside_the_json(tmp_path: Path) -> None:
     assert reproduce.main(["--render", "--results", str(tmp_path / "results.json")]) == 0
-    assert "Nothing was measured yet." in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "Nothing has been measured yet." in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")

@@ -11,15 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reproduction import derived, rendering
-from reproduction.judging import cross_validated, judged
-from reproduction.prepared import PREPARED, prepare
-from reproduction.ranking import compare_times, scorer, take_ranking_times
-from reproduction.registry import ROWS
-from reproduction.rendering import rendered
+from reproduction import ROWS, datasets, report
+from reproduction.datasets import DERIVED_FILES, prepare
+from reproduction.report import render
 from reproduction.results import Results
 from reproduction.rows import FOLDS, Row, Sets
-from reproduction.running import Places, run_once, run_rows
+from reproduction.runner import Places, evaluate_model, fold_scores, run_once, run_rows
+from reproduction.speeds import compare_times, measure_ranking_times, scorer
 from tiny_studio import WORDS
 
 ROOT = Path(__file__).parents[2]
@@ -75,26 +73,26 @@ def test_candidates_hold_one_right_text_and_none_of_the_same_premise(nli: Places
     for premise, right, contradiction, *others in rows:
         number = premise[1:]
         assert (right, contradiction) == (f"yes {number}", f"no {number}")
-        assert len(others) == derived.CANDIDATES - 2 == len(set(others))
+        assert len(others) == datasets.CANDIDATES - 2 == len(set(others))
         assert not [text for text in others if text.endswith(f" {number}")]
 
 
 def test_triplets_of_classes_are_of_the_same_class_and_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"text": f"{label}{place}", "label": label} for label in "abc" for place in range(40)] + [{"text": "d0", "label": "d"}]
-    triplets = derived.class_triplets(rows, "label", 1_000)
+    triplets = datasets.class_triplets(rows, "label", 1_000)
     assert len(triplets) == len({anchor for anchor, _, _ in triplets}) == 120, "the only text of its class has no positive"
     assert all(anchor[0] == positive[0] != negative[0] and anchor != positive for anchor, positive, negative in triplets)
     assert len({positive for _, positive, _ in triplets}) > 60
     following = sum(negative == anchor for (_, _, negative), (anchor, _, _) in pairwise(triplets))
     assert following < 10, "the order of the anchors does not decide the negatives"
-    assert derived.class_triplets(rows, "label", 7) == triplets[:7], "the same again"
+    assert datasets.class_triplets(rows, "label", 7) == triplets[:7], "the same again"
 
 
 def test_intents_that_are_judged_unseen_are_not_trained_on(places: Places) -> None:
     for part in ("train", "test"):
         rows = [(f"{part} {label} {place}", f"intent{label}") for label in range(9) for place in range(5)]
         write(places.data / f"banking77/{part}.csv", ("text", "category"), rows)
-    prepare([name for name in PREPARED if name.startswith("banking77")], places.data, places.work)
+    prepare([name for name in DERIVED_FILES if name.startswith("banking77")], places.data, places.work)
 
     def intents(name: str) -> set[str]:
         return {text.split()[1] for row in texts_of(places.work / name) for text in row}
@@ -105,15 +103,15 @@ def test_intents_that_are_judged_unseen_are_not_trained_on(places: Places) -> No
 
 
 def test_sections_sentences_and_topics(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derived, "TRIPLETS", 4)
+    monkeypatch.setattr(datasets, "TRIPLETS", 4)
     names = ("Sentence1", "Sentence2", "Sentence3", "Article Title", "Article Link")
     for part in ("train", "test"):
         write(places.data / f"wikisections/{part}.csv", names, [(f"a{n}", f"p{n}", f"n{n}", "t", "l") for n in range(9)])
     pairs = [(f"s{n}", f"s{n + 1}", n % 6) for n in range(9)]
     write(places.data / "stsb/train.csv", ("sentence1", "sentence2", "score"), pairs)
     write(places.data / "sick/train.csv", ("sentence1", "sentence2", "score"), pairs)
-    monkeypatch.setattr(derived, "TOPIC_PAIRS", 3)
-    for topic in derived.TOPICS:
+    monkeypatch.setattr(datasets, "TOPIC_PAIRS", 3)
+    for topic in datasets.TOPICS:
         write(places.data / f"sts14/{topic}.csv", ("sentence1", "sentence2", "score"), pairs)
     made = ["wikisections-triplets.csv", "wikisections-triplets-test.csv", "stsb-sentences.csv", "sick-sentences.csv", "sts14-topics.csv"]
     prepare(made, places.data, places.work)
@@ -123,22 +121,22 @@ def test_sections_sentences_and_topics(places: Places, monkeypatch: pytest.Monke
     assert len(texts_of(places.work / made[1])) == 9
     assert sorted(text for (text,) in texts_of(places.work / made[2])) == sorted(f"s{n}" for n in range(10))
     topics = [row[3] for row in texts_of(places.work / made[4])]
-    assert topics == [topic for topic in derived.TOPICS for _ in range(3)]
+    assert topics == [topic for topic in datasets.TOPICS for _ in range(3)]
 
 
 def test_a_row_whose_set_is_absent_is_skipped_with_the_reason(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     places.data.mkdir()
     results = Results(places.work / "results.json")
     rows = [ROWS["facets-folds"], ROWS["triplets-sections"], ROWS["triplets-nli"]]
-    assert [row.absent(places.data) for row in rows] == [["afs"], ["wikisections"], ["sick", "snli"]]
+    assert [row.missing_sets(places.data) for row in rows] == [["afs"], ["wikisections"], ["sick", "snli"]]
     assert run_rows(rows, places, results) == 0
     assert results.rows == {}
     told = capsys.readouterr().err
-    assert "facets-folds: skipped, the folder of sets has no afs" in told
-    assert "triplets-nli: skipped, the folder of sets has no sick, snli" in told
+    assert "facets-folds: skipped, the folder of sets lacks afs" in told
+    assert "triplets-nli: skipped, the folder of sets lacks sick, snli" in told
     (places.data / "afs").mkdir()
-    assert ROWS["facets-folds"].absent(places.data) == []
-    assert "not run: needs the set Argument Facet Similarity" in rendered(results)
+    assert ROWS["facets-folds"].missing_sets(places.data) == []
+    assert "not run: needs the set Argument Facet Similarity" in render(results)
 
 
 def _triplet_file(path: Path, rows: int, negatives: int) -> None:
@@ -169,7 +167,7 @@ def test_triplets_are_judged_by_the_share_whose_positive_is_above_every_negative
         "--set blend=no --set accept_alarm=both --seed SEED --out OUT"
     )
     row = Row("small", "Small", "triplets", (command,), sets=Sets("", "test.csv", task="triplets", folder="WORK"), seeds=(1,))
-    assert row.typed[1] == "sbert-studio evaluate OUT --data WORK/test.csv --task triplets"
+    assert row.shell_commands[1] == "sbert-studio evaluate OUT --data WORK/test.csv --task triplets"
     run = run_once(row, 1, places)
     assert set(run["test"]) == {"accuracy", "rows"}
     assert run["test"]["rows"] == 40
@@ -184,10 +182,10 @@ def _labelled(path: Path) -> list[tuple[str, str, int]]:
 def test_an_accuracy_that_the_rows_do_not_give_is_refused(places: Places, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _triplet_file(places.work / "test.csv", 40, 1)
     sets = Sets("", "test.csv", task="triplets", folder="WORK")
-    right = judged(str(tiny_model), places.work / "test.csv", sets)
-    monkeypatch.setattr("reproduction.judging.sbert_studio", lambda *_: {"rows": 40, "accuracy": right["accuracy"] - 0.2})
+    right = evaluate_model(str(tiny_model), places.work / "test.csv", sets)
+    monkeypatch.setattr("reproduction.runner.sbert_studio", lambda *_: {"rows": 40, "accuracy": right["accuracy"] - 0.2})
     with pytest.raises(ValueError, match="by evaluate"):
-        judged(str(tiny_model), places.work / "test.csv", sets)
+        evaluate_model(str(tiny_model), places.work / "test.csv", sets)
 
 
 @pytest.mark.slow
@@ -199,9 +197,9 @@ def test_the_first_seeds_of_each_row_are_run_first(places: Places) -> None:
     rows = [Row(name, name, "comparison", (f"{command} --common {name}",), sets=sets, seeds=(4, 5, 6)) for name in "01"]
     results = Results(places.work / "results.json")
     assert run_rows(rows, places, results, seeds=1) == 0
-    assert [results.left(row) for row in rows] == [[5, 6], [5, 6]]
+    assert [results.remaining_seeds(row) for row in rows] == [[5, 6], [5, 6]]
     assert run_rows(rows[:1], places, results) == 0
-    assert [results.left(row) for row in rows] == [[], [5, 6]]
+    assert [results.remaining_seeds(row) for row in rows] == [[], [5, 6]]
 
 
 @pytest.mark.slow
@@ -225,20 +223,20 @@ def test_folds_are_kept_as_their_means_untuned_and_tuned(places: Places, tiny_mo
         assert run[part]["rows"] == 90
         assert run[part]["sd"] > 0
     assert run["test"]["spearman"] != run["untuned"]["spearman"]
-    assert rendering._folds([run], "test") == f"{100 * run['test']['spearman']:.2f} ± {100 * run['test']['sd']:.2f}"
+    assert report._folds([run], "test") == f"{100 * run['test']['spearman']:.2f} ± {100 * run['test']['sd']:.2f}"
 
 
 def test_a_training_without_folds_gives_no_cross_validated_score() -> None:
     scores = {"metric": "cosine_spearman", "score": 0.5, "sd": 0.1, "each": [0.4, 0.6]}
     answer = {"before": scores, "after": {**scores, "score": 0.7}, "accounts": {"data": {"used": 9}}}
-    assert cross_validated(answer)["test"] == {"spearman": 0.7, "sd": 0.1, "rows": 9}
+    assert fold_scores(answer)["test"] == {"spearman": 0.7, "sd": 0.1, "rows": 9}
     for wrong in ({**scores, "each": [0.4]}, {**scores, "metric": "accuracy"}, {}):
         with pytest.raises(ValueError, match="no Spearman"):
-            cross_validated({**answer, "after": wrong})
+            fold_scores({**answer, "after": wrong})
 
 
 def test_times_are_compared_by_the_round_and_the_slow_one_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reproduction.ranking._LONG", 0.02)
+    monkeypatch.setattr("reproduction.speeds._SLOW_QUERY", 0.02)
     calls = {"fast": 0, "slow": 0}
 
     def takes(name: str, seconds: float) -> object:
@@ -275,9 +273,9 @@ def test_each_kind_of_model_scores_all_candidates_and_its_time_is_kept_and_shown
     rows = [replace(ROWS[name], candidates=len(candidates)) for name in ("timed-bi", "timed-poly")]
     results = Results(places.work / "results.json")
     models = {"timed-bi": encoder, "timed-poly": poly}
-    take_ranking_times(rows, [*candidates, "one query", "another"], lambda row: models[row.name], results)
+    measure_ranking_times(rows, [*candidates, "one query", "another"], lambda row: models[row.name], results)
     assert set(results.speeds) == set(models)
-    line = next(line for line in rendering._times(rows, results) if "`timed-poly`" in line)
+    line = next(line for line in report._times(rows, results) if "`timed-poly`" in line)
     assert f"{results.speeds['timed-poly']['ratio']:,.2f}" in line
     with pytest.raises(ValueError, match="too few"):
-        take_ranking_times(rows, candidates, lambda row: models[row.name], results)
+        measure_ranking_times(rows, candidates, lambda row: models[row.name], results)

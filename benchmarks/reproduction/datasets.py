@@ -1,4 +1,4 @@
-"""Triplets, candidates, sentences and pairs with topics, made of public sets with a fixed seed; see :mod:`reproduction.prepared`.
+"""Files that some commands read, made of public sets with a fixed seed, each once, below WORK.
 
 Sizes are capped so that a training on each file takes a minute or so on one core.
 """
@@ -6,23 +6,27 @@ Sizes are capped so that a training on each file takes a minute or so on one cor
 from __future__ import annotations
 
 import csv
+import importlib.util
 import random
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+ROOT = Path(__file__).parents[2]
 SEED = 12
 TRIPLETS = 1_500
-"""Most triplets of a training file that is made of classes or sections."""
+"""Maximum number of triplets of a training file made from classes or sections."""
 TEST_TRIPLETS = 1_000
 SENTENCES = 4_800
 TOPICS = ("headlines", "images", "OnWN")
-"""Files of SemEval-2014 that stand in for topics: three genres, as argument facets have three topics."""
+"""Files of SemEval-2014 that stand in for topics: three genres, like the three topics of argument facets."""
 TOPIC_PAIRS = 250
 QUERIES, CANDIDATES = 200, 20
 _Item = TypeVar("_Item")
 _TRIPLET = ("anchor", "positive", "negative")
+_PAIRS = ("sentence1", "sentence2", "label")
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -32,7 +36,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a CSV file whole or not at all."""
+    """Write a CSV file, whole or not at all."""
     fresh = path.with_suffix(".part")
     with fresh.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -41,7 +45,7 @@ def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[str]]) 
     fresh.replace(path)
 
 
-# -- inference labels ----------------------------------------------------------------------------------------------
+# Inference labels
 
 
 def nli_triplets(data: Path, path: Path) -> None:
@@ -107,7 +111,7 @@ def _triplets(pairs: Iterable[tuple[str, str, str]]) -> list[tuple[str, str, str
     ]
 
 
-# -- classes and sections ------------------------------------------------------------------------------------------
+# Classes and sections
 
 
 def trec_triplets(data: Path, path: Path) -> None:
@@ -143,7 +147,6 @@ def banking_unseen_triplets_test(data: Path, path: Path) -> None:
 
 
 def _unseen(data: Path) -> Container[str]:
-    """Every third intent by name."""
     return set(sorted({row["category"] for row in read_rows(data / "banking77/train.csv")})[::3])
 
 
@@ -183,7 +186,7 @@ def _sections(path: Path, most: int) -> list[tuple[str, str, str]]:
     return _shuffled(rows)[:most]
 
 
-# -- sentences and topics ------------------------------------------------------------------------------------------
+# Sentences and topics
 
 
 def stsb_sentences(data: Path, path: Path) -> None:
@@ -213,3 +216,68 @@ def sts14_topics(data: Path, path: Path) -> None:
 
 def _shuffled(items: Sequence[_Item]) -> list[_Item]:
     return random.Random(SEED).sample(items, len(items))
+
+
+@dataclass(frozen=True)
+class DerivedFile:
+    """A file made from public sets.
+
+    Attributes:
+        make: writes it, called with the folder of the sets and its own path.
+        sets: the folders that it reads.
+    """
+
+    make: Callable[[Path, Path], None]
+    sets: tuple[str, ...] = ()
+
+
+def nli_labels(data: Path, path: Path) -> None:
+    """Write the inference labels of SNLI and of SICK in one file."""
+    snli = [(row["premise"], row["hypothesis"], row["label"]) for row in read_rows(data / "snli/train.csv")]
+    sick = [(row["sentence1"], row["sentence2"], row["label"]) for row in read_rows(data / "sick/train.csv")]
+    write_rows(path, _PAIRS, [*snli, *sick])
+
+
+def _stsb_classes(data: Path, path: Path) -> None:
+    """Write the STS Benchmark's training rows with six classes: the rounded score."""
+    rows = read_rows(data / "stsb/train.csv")
+    write_rows(path, _PAIRS, [(row["sentence1"], row["sentence2"], f"class {float(row['score']):.0f}") for row in rows])
+
+
+def _smollm2(_data: Path, path: Path) -> None:
+    """Unpack SmolLM2-135M into a folder, like ``python tests/smollm2.py WORK/smollm2``."""
+    spec = importlib.util.spec_from_file_location("smollm2", ROOT / "tests/smollm2.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.convert(path)
+
+
+DERIVED_FILES: dict[str, DerivedFile] = {
+    "nli.csv": DerivedFile(nli_labels, ("snli", "sick")),
+    "stsb-classes.csv": DerivedFile(_stsb_classes, ("stsb",)),
+    "smollm2": DerivedFile(_smollm2),
+    "nli-triplets.csv": DerivedFile(nli_triplets, ("snli", "sick")),
+    "nli-triplets-test.csv": DerivedFile(nli_triplets_test, ("snli",)),
+    "nli-pairs.csv": DerivedFile(nli_pairs, ("snli", "sick")),
+    "nli-candidates.csv": DerivedFile(nli_candidates, ("snli",)),
+    "trec-triplets.csv": DerivedFile(trec_triplets, ("trec",)),
+    "trec-triplets-test.csv": DerivedFile(trec_triplets_test, ("trec",)),
+    "banking77-triplets.csv": DerivedFile(banking_triplets, ("banking77",)),
+    "banking77-triplets-test.csv": DerivedFile(banking_triplets_test, ("banking77",)),
+    "banking77-some-triplets.csv": DerivedFile(banking_some_triplets, ("banking77",)),
+    "banking77-unseen-triplets-test.csv": DerivedFile(banking_unseen_triplets_test, ("banking77",)),
+    "wikisections-triplets.csv": DerivedFile(section_triplets, ("wikisections",)),
+    "wikisections-triplets-test.csv": DerivedFile(section_triplets_test, ("wikisections",)),
+    "stsb-sentences.csv": DerivedFile(stsb_sentences, ("stsb",)),
+    "sick-sentences.csv": DerivedFile(sick_sentences, ("sick",)),
+    "sts14-topics.csv": DerivedFile(sts14_topics, ("sts14",)),
+}
+
+
+def prepare(names: Iterable[str], data: Path, work: Path) -> None:
+    """Create the missing files of ``names``."""
+    for name in names:
+        if not (work / name).exists():
+            DERIVED_FILES[name].make(data, work / name)

@@ -1,4 +1,4 @@
-"""The results as a page of tables."""
+"""Render docs/RESULTS.md, a page of tables, from the results."""
 
 from __future__ import annotations
 
@@ -6,48 +6,49 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import mean, stdev
 from typing import Any
 
-from .registry import ROWS, SECTIONS
+from . import ROWS, SECTIONS
 from .results import Results, measures
 from .rows import Row, evaluations
 
 _HEAD = """# Results
 
-The systems of the STS Benchmark's comparison, of Sentence-BERT (Reimers & Gurevych 2019), of CoSENT (Su 2022), of AnglE, SimCSE and
-poly-encoders, trained and evaluated by the commands below each table, beside the figures that were reported. Made by
+The systems of the STS Benchmark comparison, of Sentence-BERT (Reimers & Gurevych 2019), of CoSENT (Su 2022), of AnglE, SimCSE and
+poly-encoders, trained and evaluated by the commands below each table, next to the figures that were published. Written by
 
 ```sh
-make reproduce DATA=/path/to/sets                      # all that this machine can run; goes on where it was interrupted
+make reproduce DATA=/path/to/sets                      # everything this machine can run; resumes after an interruption
 make reproduce DATA=/path/to/sets ARGS="skipgram gru"  # these rows
-make reproduce DATA=/path/to/sets ARGS=--speeds        # sentences a second, on a machine that does nothing else
+make reproduce DATA=/path/to/sets ARGS=--speeds        # sentences a second, on an idle machine
 make reproduce ARGS=--render                           # this page, from docs/results.json
 ```
 
 {measured}
-- **In bold**: the 23 rows of the comparison's Table 1. Where no reported figure is at hand, its cell holds –.
+- **Bold**: the 23 rows of the comparison's Table 1. A cell holds – where no published figure is known.
 - **Paper**: the figures of the comparison's Table 1 and of Sentence-BERT's Table 6 are of the dev set, all others of test sets.
-- **Chosen** is on the dev set alone, or on held-out rows of the training set where there is none; the test set is judged once, at the end.
-- **MSE** is that of the prediction with score / 5. A cross-encoder predicts by what its head gives; vectors predict by their cosine as it
-  is, clipped to 0…1 and not fitted to the scale: where cosines lie high or close together it is large, however well they rank.
-- **± is the standard deviation** over the seeds, where there are several; of a cross-validation, over its folds. A seed gives the same
+- **Model selection** uses the dev set, or held-out rows of the training set where there is none; the test set is used once, at the end.
+- **MSE** compares the prediction with score / 5. A cross-encoder predicts with its head; vectors predict with their cosine, clipped to 0…1
+  and not fitted to the scale, so that MSE is large where cosines are high or close together, however well they rank.
+- **± is the standard deviation** over the seeds, where there are several; for cross-validation, over the folds. A seed gives the same
   figure again on the same machine and libraries.
-- **MiniLM** is all-MiniLM-L6-v2, the one transformer that comes with the program: 22.7 M weights, and already tuned for sentences on a
-  billion pairs by its makers. It stands in for BERT, so that its figures begin where the papers' end.
-- **Training** is seconds of processor time of the whole command, the mean over the seeds, so that other work on the machine does not count;
-  `~`: seconds of the clock beside other work, an order of magnitude.
-- **Sentences/s** are of {threads}, measured apart while nothing else ran, over 2,000 texts of STSb's test set in batches of
-  like length: the median of three rounds. A network is as fast whatever it learned, so that rows of one network share a figure. A
-  cross-encoder gives no vectors: it reads so many pairs a second, and every pair anew. An empty cell was not measured yet.
-- **The time of a query** is processor time on {times}, taken of the three kinds of models in turns in one process; the ratios count.
+- **MiniLM** is all-MiniLM-L6-v2, the transformer that comes with the program: 22.7 M weights, already trained for sentences on a billion
+  pairs by its makers. It stands in for BERT, so its figures begin where the papers' end.
+- **Training** is seconds of processor time of the whole command, the mean over the seeds, which other work on the machine does not affect;
+  `~`: wall-clock seconds next to other work, an order of magnitude.
+- **Sentences/s** were measured separately with {threads} on an idle machine, over 2,000 texts of STSb's test set in batches of similar
+  length: the median of three rounds. Training does not change a network's speed, so rows of one network share a figure. A cross-encoder
+  has no vectors: its figure is pairs a second, and every pair is read anew. An empty cell has not been measured.
+- **The time of a query** is processor time with {times}, measured by turns in one process for the three kinds of models; compare the
+ratios.
 - In the commands, `DATA` is the folder of the sets, `WORK` that of the models, `OUT` the row's own model and `SEED` its seed.
-  `WORK/nli.csv` (SNLI and SICK's labels, 5,773 rows), `WORK/stsb-classes.csv` (rounded scores) and `WORK/smollm2` are made on the way,
-  and so are the triplets, candidates, sentences and topics, capped and with a fixed seed, by `benchmarks/reproduction/derived.py`.
-- A row that was **not run** says what it needs: its command is the one to type where there is a hub, a GPU or the set.
+  `WORK/nli.csv` (labels of SNLI and SICK, 5,773 rows), `WORK/stsb-classes.csv` (rounded scores) and `WORK/smollm2` are created when needed,
+  as are the triplets, candidates, sentences and topics, capped and with a fixed seed, by `benchmarks/reproduction/datasets.py`.
+- A row that was **not run** names what it needs: run its command where there is a hub, a GPU or the set.
 """
 _PARTS = ("mse", "pearson", "spearman")
 
 
-def rendered(results: Results) -> str:
-    """The page."""
+def render(results: Results) -> str:
+    """Return the page in Markdown."""
     parts = [
         _HEAD.format(
             measured=_measured(results), threads=_threads(_speeds(results, timed=False)), times=_threads(_speeds(results, timed=True))
@@ -60,22 +61,21 @@ def rendered(results: Results) -> str:
 
 
 def _measured(results: Results) -> str:
-    """When, where and with what the figures were taken."""
     runs = [run for row in ROWS.values() for run in results.runs(row)]
     if not runs:
-        return "Nothing was measured yet."
+        return "Nothing has been measured yet."
     dates = sorted({run["date"] for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     machines = "; ".join(sorted({f"{run['machine']}, {_threads([run])}" for run in runs}))
     versions = "; ".join(sorted({", ".join(f"{name} {number}" for name, number in run["versions"].items()) for run in runs}))
-    due = [row for row in ROWS.values() if row.sets is not None and not row.needs and not (row.original and results.left(row))]
-    done = sum(not results.left(row) for row in due)
-    told = f"Measured {when}: {done} of the {len(due)} rows that need neither hub nor GPU nor a set that is not at hand."
-    return "\n".join((told, "", f"- **Machine**: {machines}; no GPU.", f"- **Versions**: {versions}."))
+    due = [row for row in ROWS.values() if row.sets is not None and not row.needs and not (row.original and results.remaining_seeds(row))]
+    done = sum(not results.remaining_seeds(row) for row in due)
+    summary = f"Measured {when}: {done} of the {len(due)} rows that need no hub, no GPU and no set that is missing here."
+    return "\n".join((summary, "", f"- **Machine**: {machines}; no GPU.", f"- **Versions**: {versions}."))
 
 
 def _speeds(results: Results, *, timed: bool) -> list[Mapping[str, Any]]:
-    """What was measured of rows whose ranking time is taken, or of the others."""
+    """Return the speeds of rows whose ranking time is measured, or of the others."""
     return [found for name, found in results.speeds.items() if name in ROWS and bool(ROWS[name].candidates) == timed]
 
 
@@ -105,7 +105,7 @@ def _table(rows: Sequence[Row], results: Results) -> Iterator[str]:
     for row in measured:
         runs = results.runs(row)
         paper = _figures({name: [row.paper[name]] for name in row.paper}, _measure(row), full=full) or "–"
-        title = f"**{row.title}**" if row.of_table else row.title
+        title = f"**{row.title}**" if row.in_table_1 else row.title
         if not runs:
             yield _line(title, f"`{row.name}`", paper, _state(row), "", "", "", "", row.why)
             continue
@@ -114,7 +114,7 @@ def _table(rows: Sequence[Row], results: Results) -> Iterator[str]:
         else:
             names = _PARTS if full else (_measure(row),)
             figures = [_figures({name: measures(runs, part, name) for name in names}, _measure(row), full=full) for part in ("dev", "test")]
-        some = "" if not results.left(row) else f" ({len(runs)} of {len(row.seeds)} seeds)"
+        some = "" if not results.remaining_seeds(row) else f" ({len(runs)} of {len(row.seeds)} seeds)"
         weights = f"{runs[0]['parameters'] / 1e6:.1f} M" if runs[0]["parameters"] else ""
         yield _line(
             title, f"`{row.name}`", paper, figures[0] + some * bool(figures[0]), figures[1] + some * (not figures[0]), weights,
@@ -123,7 +123,6 @@ def _table(rows: Sequence[Row], results: Results) -> Iterator[str]:
 
 
 def _times(rows: Sequence[Row], results: Results) -> Iterator[str]:
-    """Milliseconds of a query, and the ratio to the first row, the paper's and ours."""
     number = f"{rows[0].candidates:,} candidates"
     yield _line("system", "row", "paper, ms", "ours, ms", "paper, ratio", "ours, ratio", "lowest to highest", "why different")
     yield _line(*["---"] * 8)
@@ -143,13 +142,13 @@ def _measure(row: Row) -> str:
 
 
 def _folds(runs: Sequence[Mapping[str, Any]], part: str) -> str:
-    """The mean over the folds ± their standard deviation; of several seeds the mean of both."""
+    """Return the mean over the folds ± their standard deviation; for several seeds, the mean of both."""
     figure, spread = (100 * mean(run[part][name] for run in runs) for name in ("spearman", "sd"))
     return f"{figure:.2f} ± {spread:.2f}"
 
 
 def _seconds(row: Row, runs: Sequence[Mapping[str, Any]]) -> str:
-    """What a training took of a processor; ``~``: of the clock, of a run whose processor time was not kept."""
+    """Return the mean processor time; ``~``: wall-clock time of runs without it."""
     if not row.commands:
         return "–"
     if all("processor_seconds" in run for run in runs):
@@ -171,7 +170,7 @@ def _speed(row: Row, results: Results) -> str:
 
 
 def _figures(values: Mapping[str, Sequence[float]], measure: str, *, full: bool) -> str:
-    """``.034 / .875 / .868``, or one measure × 100 alone; with a spread where there are several."""
+    """Return ``.034 / .875 / .868``, or one measure × 100, with the spread over several values."""
     if not full:
         return _spread([100 * value for value in values.get(measure, ())], "{:.2f}")
     shown = [_spread(values.get(name, ()), "{:.3f}") for name in _PARTS]
@@ -186,23 +185,22 @@ def _spread(values: Sequence[float], how: str) -> str:
 
 
 def _commands(rows: Sequence[Row]) -> Iterator[str]:
-    """How each model is made, and once how all are judged."""
     yield "```sh"
     for row in rows:
         seeds = f", SEED = {' '.join(map(str, row.seeds))}" if any("SEED" in command for command in row.commands) else ""
-        yield f"# {row.name}{seeds}" if row.commands else f"# {row.name}: {row.model}, as it is"
+        yield f"# {row.name}{seeds}" if row.commands else f"# {row.name}: {row.model}, unchanged"
         yield from (f"sbert-studio {command}" for command in row.commands)
-    judged = {row.sets: row for row in rows if row.sets is not None and not row.needs}
-    for sets in judged:
+    evaluate_model = {row.sets: row for row in rows if row.sets is not None and not row.needs}
+    for sets in evaluate_model:
         if sets.task == "folds":
-            yield "# each training gives the scores of the rows that its folds hold out"
+            yield "# each training reports the scores of the rows that its folds hold out"
             continue
-        yield f"# rows of {next(iter(sets.files.values())).partition('/')[0]} are judged by"
+        yield f"# rows of {next(iter(sets.files.values())).partition('/')[0]} are evaluated by"
         yield from (f"sbert-studio {command}" for command in evaluations(sets, "MODEL"))
     if rows[0].candidates:
-        yield "# the candidates are read before, as far as the model can keep them; see benchmarks/reproduction/ranking.py"
-    elif not judged:
-        yield "# each encodes the texts, in the order in which they stand (32 at a time) or in batches of similar length"
+        yield "# the candidates are encoded before, where the model allows it; see benchmarks/reproduction/speeds.py"
+    elif not evaluate_model:
+        yield "# each encodes the texts, in their order (32 at a time) or in batches of similar length"
         yield "sbert-studio encode DATA/stsb/test.csv --model MODEL --out vectors.npy"
     yield "```"
     yield ""
