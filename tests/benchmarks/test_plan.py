@@ -22,6 +22,6 @@ def test_a_plan_follows_from_its_arguments() -> None:
     assert lines["encoding"] == "10 machine-hours, 2.0 h on 5"
     assert lines["encoding, cost"] == "5.00"
     assert lines["vectors on disk"] == "56.4 GB"
-    assert lines["disk, in all"] == "92.4 GB, 9.24 a month"
+    assert lines["disk, total"] == "92.4 GB, 9.24 a month"
     assert lines["index, built by one machine"] == "1.0 h"
     assert lines["all pairs, exactly"] == "180 machine-hours, 90.00"
