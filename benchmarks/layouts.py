@@ -63,6 +63,7 @@ class Layout:
         ordered: whether the labels have an order; None: not compared.
         scale: the scores of the least and the most similar texts; None: not compared.
         table: the line of ``tables.jsonl``.
+        known_names: columns and target of a headerless file of a public set, for readers that know the set; None: it is none.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Layout:
     ordered: bool | None
     scale: tuple[float, float] | None
     table: Mapping[str, Any]
+    known_names: Mapping[str, Any] | None = None
 
 
 def load_layouts() -> list[Layout]:
@@ -214,11 +216,11 @@ def read(path: Path, overrides: Any, similar: Any) -> Any:
 
 def is_expected(layout: Layout, roles: Any) -> bool:
     """Return whether the roles of a table are those its author meant; two texts without ordered labels may be in either order."""
-    if (roles.kind, roles.target) != (layout.kind, layout.target):
-        return False
-    if roles.texts != layout.columns and not (
-        layout.kind.endswith("pairs") and layout.labels is None and set(roles.texts) == set(layout.columns)
-    ):
+    columns, target = layout.columns, layout.target
+    if layout.known_names and roles.target == layout.known_names["target"]:
+        columns, target = tuple(layout.known_names["columns"]), roles.target
+    is_swapped = layout.kind.endswith("pairs") and layout.labels is None and set(roles.texts) == set(columns)
+    if (roles.kind, roles.target) != (layout.kind, target) or not (roles.texts == columns or is_swapped):
         return False
     if layout.labels is not None and tuple(label.strip() for label in roles.labels) != layout.labels:
         return False
