@@ -1,4 +1,4 @@
-"""Read 650 table layouts and report how many are read right, asked about, or misread without a question.
+"""Read 650 table layouts and report how many are read right, asked about, misread, or misread silently.
 
     python benchmarks/layouts.py DATA [--only ID ...] [--no-model] [--json] [--write FOLDER]
 
@@ -8,7 +8,8 @@ Each table is filled from 400 rows of its set, written as a file, read with all-
 
 right     no question was asked, and kind, columns, target, labels and scale are as expected
 asked     a question was asked, and one of its answers, or of the next question's, leads to what is expected
-misread   anything else
+misread   an error, or a question without such an answer
+silent    another reading than expected, without a question
 
 ``--only`` selects layouts whose id or name starts so, and prints every reading. ``--write`` writes the files and stops: for another reader.
 """
@@ -30,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 LAYOUTS = Path(__file__).with_suffix("")
-VERDICTS = ("right", "asked", "misread")
+VERDICTS = ("right", "asked", "misread", "silent")
 _SAMPLE_SIZE, _MAX_QUESTIONS = 400, 3
 _DELIMITERS = {"csv": ",", "tsv": "\t", "semicolon": ";", "pipe": "|"}
 _TYPES = {"str": str, "int": int, "float": float}
@@ -256,7 +257,7 @@ def find_answer(layout: Layout, path: Path, overrides: Any, similar: Any, depth:
 
 
 def check(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
-    """Return (right, asked or misread; a description of the reading)."""
+    """Return (right, asked, misread or silent; a description of the reading)."""
     from sbert_studio.data.choices.column_choices import ColumnChoices
     from sbert_studio.errors import StudioError
 
@@ -268,7 +269,7 @@ def check(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     labels = f"{list(roles.labels[:5])}{'' if roles.ordered else ' unordered'}"
     description = f"{roles.kind} {roles.texts} {roles.target} {labels} {roles.low}–{roles.high}"
     if not reading.questions:
-        return ("right" if is_expected(layout, roles) else "misread"), f"{description}; {' | '.join(reading.why)}"
+        return ("right" if is_expected(layout, roles) else "silent"), f"{description}; {' | '.join(reading.why)}"
     question = reading.questions[0]
     verdict = "asked" if find_answer(layout, path, ColumnChoices(), similar) else "misread"
     return verdict, f"{question.text} [{question.why}] read {description}"
@@ -320,7 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({"layouts": len(results), "shares": shares, "results": results}, ensure_ascii=False))
     else:
         print(", ".join(f"{verdict} {counts[verdict]} ({shares[verdict]:.1%})" for verdict in VERDICTS), f"of {len(results)}")
-    return 1 if counts["misread"] else 0
+    return 1 if counts["misread"] + counts["silent"] else 0
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def test_written_files_are_read_as_expected(data: Path, tmp_path: Path, file_for
     path = layouts.write_table(layout, data, tmp_path)
     assert layouts.check(layout, path, None)[0] in ("right", "asked")
     for other in ({"target": None}, {"scale": (0.0, 1.0)}, {"columns": ("first", "score")}, {"kind": "triplets"}):
-        assert layouts.check(replace(layout, **other), path, None)[0] == "misread", other
+        assert layouts.check(replace(layout, **other), path, None)[0] in ("misread", "silent"), other
 
 
 def test_the_script_writes_the_files_and_prints_the_verdicts(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
