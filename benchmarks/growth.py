@@ -39,7 +39,7 @@ _BEGIN, _END = "<!-- growth -->", "<!-- /growth -->"
 def encode(data: Path, _vectors: Path, rows: int) -> Point:
     from synthetic import recombined, sentences
 
-    from sbert_studio.studio.services import Services
+    from sbert_studio.services.base import Services
 
     texts = recombined(sentences(data), rows)
     with Services() as services:
@@ -50,8 +50,7 @@ def encode(data: Path, _vectors: Path, rows: int) -> Point:
 
 def search(_data: Path, vectors: Path, rows: int) -> Point:
     """Find the ten nearest; the time is the median over the queries."""
-    from sbert_studio.explore.nearest.cells import Cells
-    from sbert_studio.explore.nearest.recall import measured
+    from sbert_studio.explore.index import Cells, measured
     from sbert_studio.explore.search import LARGE, SemanticIndex
 
     found = np.load(vectors, mmap_mode="r")[:rows]
@@ -74,8 +73,8 @@ def search(_data: Path, vectors: Path, rows: int) -> Point:
 
 def mine(_data: Path, vectors: Path, rows: int) -> Point:
     """Find the ten most similar pairs as the program does: exactly, or of very many rows approximately."""
-    from sbert_studio.explore.mining.approximate import EXACT_BELOW, nearly_most_similar_pairs
-    from sbert_studio.explore.mining.closest import most_similar_pairs
+    from sbert_studio.explore.approximate_mining import EXACT_BELOW, nearly_most_similar_pairs
+    from sbert_studio.explore.paraphrase_mining import most_similar_pairs
 
     found = np.load(vectors, mmap_mode="r")[:rows]
     most_similar_pairs(found[:1000])
@@ -88,7 +87,7 @@ def mine(_data: Path, vectors: Path, rows: int) -> Point:
 
 def map(_data: Path, vectors: Path, rows: int) -> Point:
     """Compute neighbours and the 2-D layout, its code compiled before."""
-    from sbert_studio.explore.maps.projection import ProjectionParams, project
+    from sbert_studio.explore.projection import ProjectionParams, project
     from sbert_studio.workspace import Workspace
 
     found = np.load(vectors, mmap_mode="r")[:rows]

@@ -278,7 +278,7 @@ def check(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
 def model_similarity(folder: Path) -> Any:
     """Return the cosines of all-MiniLM-L6-v2, as the reader takes them."""
     from sbert_studio.data.evidence.similarity import SimilarBy
-    from sbert_studio.encoders.catalog import Catalog
+    from sbert_studio.models.catalog import Catalog
     from sbert_studio.workspace import Workspace
 
     return SimilarBy(Catalog(Workspace(folder), device="cpu").load("all-MiniLM-L6-v2").encode)

@@ -45,7 +45,7 @@ _APP_WITH_LOG = """
 import logging, sys
 from sbert_studio.cli import main
 logging.basicConfig(stream=sys.stderr, format="%(message)s")
-logging.getLogger("sbert_studio.studio.keeping").setLevel(logging.DEBUG)
+logging.getLogger("sbert_studio.services.janitor").setLevel(logging.DEBUG)
 main(["app", *sys.argv[1:]])
 """
 

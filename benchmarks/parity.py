@@ -27,13 +27,13 @@ from typing import Any
 import numpy as np
 
 from sbert_studio.data.tables import Table, read_table
-from sbert_studio.encoders.catalog import Catalog
-from sbert_studio.encoders.similarity import similarity
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.encoding import MEASURES
 from sbert_studio.evaluation.evaluate import evaluate
-from sbert_studio.evaluation.similarity import MEASURES
+from sbert_studio.models.catalog import Catalog
+from sbert_studio.models.similarity import similarity
+from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
-from sbert_studio.studio import Studio
 from sbert_studio.workspace import Workspace
 
 MAX_SCORE_DIFFERENCE, MAX_VECTOR_DIFFERENCE = 1e-6, 1e-5

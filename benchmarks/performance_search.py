@@ -16,17 +16,17 @@ from synthetic import SyntheticVectors, neighbours, recombined, sentences
 from timing import compare, import_peer, seconds
 
 from sbert_studio.data.tables import read_table
-from sbert_studio.encoders.unit import unit
-from sbert_studio.explore.hits import fuse
-from sbert_studio.explore.lexical.keeping import LexicalStore
-from sbert_studio.explore.maps.layout import EPOCHS, EPOCHS_OF_MANY, MANY
-from sbert_studio.explore.maps.neighbourhood import Neighbourhoods
-from sbert_studio.explore.maps.projection import ProjectionParams, project, warm_up
-from sbert_studio.explore.mining.closest import most_similar_pairs
-from sbert_studio.explore.mining.products import eight_pays
-from sbert_studio.explore.nearest.files import CellFiles
+from sbert_studio.explore.bm25 import LexicalStore
+from sbert_studio.explore.exact_search import fuse
+from sbert_studio.explore.index import CellFiles
+from sbert_studio.explore.neighbors import Neighbourhoods
+from sbert_studio.explore.paraphrase_mining import most_similar_pairs
+from sbert_studio.explore.products import eight_pays
+from sbert_studio.explore.projection import ProjectionParams, project, warm_up
 from sbert_studio.explore.search import SemanticIndex
-from sbert_studio.studio.services import Services
+from sbert_studio.explore.umap import EPOCHS, EPOCHS_OF_MANY, MANY
+from sbert_studio.models.similarity import unit
+from sbert_studio.services.base import Services
 from sbert_studio.workspace import Workspace, digest_texts
 
 PEER = "sentence-transformers"

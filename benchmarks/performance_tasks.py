@@ -90,8 +90,8 @@ def texts_of_mixed_lengths(data: Path | None) -> list[str]:
 
 def cached(setting: Setting) -> Measured:
     """Request the vectors of texts that were encoded before, compared with encoding them."""
+    from sbert_studio.services.base import Services
     from sbert_studio.settings import Settings
-    from sbert_studio.studio.services import Services
     from sbert_studio.workspace import digest_texts
 
     every = sentences(setting.data)[:_TEXTS]
@@ -139,7 +139,7 @@ def memory(setting: Setting) -> Measured:
 
 def start(setting: Setting) -> Measured:
     """Start a process that imports, loads and encodes two texts."""
-    from sbert_studio.encoders.storage.bundled import bundled_folder
+    from sbert_studio.models.io.bundled import bundled_folder
     from sbert_studio.settings import Settings
     from sbert_studio.workspace import Workspace
 

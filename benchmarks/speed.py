@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sbert_studio.data.examples import Examples
-    from sbert_studio.encoders.catalog import Catalog
-    from sbert_studio.encoders.sentence import SentenceEncoder
+    from sbert_studio.models.catalog import Catalog
+    from sbert_studio.models.sentence_encoder import SentenceEncoder
 
 PEER = "sentence-transformers"
 _QUERIES, _VECTORS, _DIMENSION = 50, 100_000, 384
@@ -146,9 +146,9 @@ def measure_encode(setup: Setup, progress: Callable[[int, int], None]) -> Compar
 
 
 def _least_cosine(left: np.ndarray, right: np.ndarray) -> float:
-    from sbert_studio.evaluation.similarity import measures
+    from sbert_studio.evaluation.encoding import pairwise_measures
 
-    return float(measures(left, right)["cosine"].min())
+    return float(pairwise_measures(left, right)["cosine"].min())
 
 
 def count_operations(encoder: SentenceEncoder, texts: Sequence[str]) -> dict[str, int]:
@@ -171,8 +171,8 @@ def measure_search(setup: Setup, progress: Callable[[int, int], None]) -> Compar
     """Compare exact queries a second."""
     import numpy as np
 
-    from sbert_studio.encoders.unit import unit
     from sbert_studio.explore.search import SemanticIndex
+    from sbert_studio.models.similarity import unit
 
     options = setup.options
     if options.data:
@@ -199,7 +199,7 @@ def _rated(amount: int, once: Callable[[], None]) -> Round:
     return lambda _turn: rate(amount, once)
 
 
-_OURS = "from sbert_studio.studio import Studio; Studio(allow_folders=True).explore.similarity('one text', 'another', {model!r})"
+_OURS = "from sbert_studio.services import Studio; Studio(allow_folders=True).explore.similarity('one text', 'another', {model!r})"
 _THEIRS = "from sentence_transformers import SentenceTransformer; SentenceTransformer({folder!r}).encode(['one text', 'another'])"
 
 
@@ -254,7 +254,7 @@ class Trainers:
     scores: dict[str, list[float]] = field(default_factory=dict)
 
     def ours(self, precision: str) -> Round:
-        from sbert_studio.evaluation.evaluate import evaluate_examples, primary
+        from sbert_studio.evaluation.evaluate import evaluate_examples, main_score
         from sbert_studio.training.spec import TrainSpec
         from sbert_studio.training.trainer import train
 
@@ -279,7 +279,7 @@ class Trainers:
                     lambda: train(seeded, self.examples, lambda _event: None, lambda: False, encoder=encoder, folder=Path(scratch))
                 )
             if self.test is not None:
-                self.scores.setdefault(precision, []).append(primary(evaluate_examples(encoder, self.test))[1])
+                self.scores.setdefault(precision, []).append(main_score(evaluate_examples(encoder, self.test))[1])
             return speed
 
         return once
@@ -341,7 +341,7 @@ def measure_memory(setup: Setup, progress: Callable[[int, int], None]) -> Compar
 
 
 def _evaluate_peer(model: Any, test: Examples) -> float:
-    from sbert_studio.evaluation.measures.sts import evaluate_sts
+    from sbert_studio.evaluation.tasks.sts import evaluate_sts
 
     left, right = (model.encode(list(column), show_progress_bar=False) for column in test.texts)
     assert test.targets is not None
@@ -390,7 +390,7 @@ def measure(options: argparse.Namespace) -> Comparison:
     Raises:
         StudioError: the peer is not installed, or the data or the model do not fit.
     """
-    from sbert_studio.studio import Studio
+    from sbert_studio.services import Studio
 
     def show(done: int, total: int) -> None:
         print(f"{options.task}: {done} of {total} rounds", file=sys.stderr, flush=True)

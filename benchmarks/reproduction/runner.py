@@ -133,14 +133,14 @@ def _triplets(model: str, path: Path, answer: Mapping[str, Any]) -> dict[str, fl
 
 def predict(model: str, texts: tuple[list[str], list[str]]) -> np.ndarray:
     """Return (n,) float64: each pair's score, or the cosine of its vectors."""
-    from sbert_studio.evaluation.similarity import alike
-    from sbert_studio.studio import Studio
+    from sbert_studio.evaluation.encoding import pair_similarities
+    from sbert_studio.services import Studio
 
-    return alike(Studio(allow_folders=True).catalog.load_either(model), *texts)
+    return pair_similarities(Studio(allow_folders=True).catalog.load_either(model), *texts)
 
 
 def describe_model(model: str) -> dict[str, Any]:
-    from sbert_studio.studio import Studio
+    from sbert_studio.services import Studio
 
     return dict(Studio(allow_folders=True).catalog.load_either(model).describe())
 

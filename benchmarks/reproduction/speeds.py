@@ -20,8 +20,8 @@ from .rows import Row
 from .runner import Places, circumstances, sbert_studio
 
 if TYPE_CHECKING:
-    from sbert_studio.encoders.base import Encoder
-    from sbert_studio.encoders.scorers.pair_scorer import PairScorer
+    from sbert_studio.models.base import Encoder
+    from sbert_studio.models.pair_scorer import PairScorer
 
 _TEXTS, _PAIRS, _ROUNDS, _UNSORTED = 2_000, 1_000, 3, 32
 _LOUD = 0.5  # of other programs, as the load of one core
@@ -33,8 +33,8 @@ def measure_speeds(rows: Sequence[Row], places: Places, results: Results) -> Non
 
     Training does not change a network's speed: where a row's model is missing, it is made by training a few steps.
     """
-    from sbert_studio.encoders.scorers.pair_scorer import PairScorer
-    from sbert_studio.studio import Studio
+    from sbert_studio.models.pair_scorer import PairScorer
+    from sbert_studio.services import Studio
 
     if (load := os.getloadavg()[0]) > _LOUD:
         print(f"note: this machine is busy (load {load:.1f}); the speeds will be too low", file=sys.stderr)
@@ -134,7 +134,7 @@ def measure_ranking_times(rows: Sequence[Row], texts: Sequence[str], load: Calla
 
 def scorer(model: Encoder | PairScorer, candidates: list[str]) -> Score:
     """Return a function that scores a query against ``candidates``, which are encoded now where the model allows it."""
-    from sbert_studio.encoders.scorers.pair_scorer import PairScorer
+    from sbert_studio.models.pair_scorer import PairScorer
 
     if not isinstance(model, PairScorer):
         kept = model.encode(candidates)
