@@ -17,14 +17,14 @@ from timing import compare, import_peer, seconds
 
 from sbert_studio.data.tables import read_table
 from sbert_studio.explore.bm25 import LexicalStore
-from sbert_studio.explore.exact_search import fuse
-from sbert_studio.explore.index import CellFiles
-from sbert_studio.explore.neighbors import Neighbourhoods
-from sbert_studio.explore.paraphrase_mining import most_similar_pairs
-from sbert_studio.explore.products import eight_pays
+from sbert_studio.explore.exact_search import reciprocal_rank_fusion
+from sbert_studio.explore.index import IVFIndexStore
+from sbert_studio.explore.neighbors import NeighborGraphCache
+from sbert_studio.explore.paraphrase_mining import paraphrase_mining
+from sbert_studio.explore.products import int8_is_fast
 from sbert_studio.explore.projection import ProjectionParams, project, warm_up
 from sbert_studio.explore.search import SemanticIndex
-from sbert_studio.explore.umap import EPOCHS, EPOCHS_OF_MANY, MANY
+from sbert_studio.explore.umap import EPOCHS, LARGE_EPOCHS, LARGE_ROWS
 from sbert_studio.models.similarity import unit
 from sbert_studio.services.base import Services
 from sbert_studio.workspace import Workspace, digest_texts
@@ -92,7 +92,7 @@ def compare_vector_search(source: SyntheticVectors, rows: int, rounds: int, fold
     vectors, queries = source.rows(rows, folder / "vectors.npy"), source.queries(_QUERIES)
     truth = neighbours(queries, vectors, _K)[1]
     home, texts = Workspace(folder / "home"), [f"text {row}" for row in range(rows)]
-    files, digest, index = CellFiles(home, _DISK), digest_texts(texts), SemanticIndex(vectors)
+    files, digest, index = IVFIndexStore(home, _DISK), digest_texts(texts), SemanticIndex(vectors)
     built = seconds(lambda: setattr(index, "approximate", files.make(digest, _FINGERPRINT, texts, index.exact)))
     if index.approximate is None:
         raise SystemExit("the index could not be written")
@@ -124,7 +124,7 @@ def _open_index(home: Path, digest: str, rows: int, width: int) -> float:
     """Return the seconds to open an index, its file's digest compared."""
     import faiss  # noqa: F401
 
-    files = CellFiles(Workspace(home), _DISK)
+    files = IVFIndexStore(Workspace(home), _DISK)
     return seconds(lambda: files.load(digest, _FINGERPRINT, rows, width))
 
 
@@ -194,7 +194,7 @@ def compare_text_search(data: Path, rows: int, rounds: int) -> tuple[Latency, fl
         peer = bm25s.BM25()
         peer.index(bm25s.tokenize(texts, stopwords=None, show_progress=False), show_progress=False)
         semantic = SemanticIndex(SyntheticVectors.around(data).rows(rows, Path(folder) / "vectors.npy"))
-        semantic.approximate = CellFiles(home, _DISK).make(digest, _FINGERPRINT, texts, semantic.exact)
+        semantic.approximate = IVFIndexStore(home, _DISK).make(digest, _FINGERPRINT, texts, semantic.exact)
         encoder = services.catalog.load(services.settings.default_model)
 
         def search_by_peer(query: str) -> list[int]:
@@ -203,7 +203,7 @@ def compare_text_search(data: Path, rows: int, rounds: int) -> tuple[Latency, fl
 
         def search_both(query: str) -> list[int]:
             near = semantic.find(encoder.encode([query])[0], _FUSED_HITS).hits
-            return [hit.row for hit in fuse([near, lexical.search(query, _FUSED_HITS)])]
+            return [hit.row for hit in reciprocal_rank_fusion([near, lexical.search(query, _FUSED_HITS)])]
 
         latency = measure_latency(
             {
@@ -225,11 +225,11 @@ def mine(setting: Setting) -> Measured:
 
     vectors = SyntheticVectors.around(None).rows(_MINED) if setting.data is None else _sentence_vectors(setting.data, _MINED)
     tensor, peer = torch.from_numpy(vectors), import_peer().util.paraphrase_mining_embeddings
-    is_int8 = eight_pays()
+    is_int8 = int8_is_fast()
     pairs: dict[str, set[tuple[int, int]]] = {}
 
     def ours() -> None:
-        pairs["ours"] = {(pair.a, pair.b) for pair in most_similar_pairs(vectors, _TOP, eight=is_int8)}
+        pairs["ours"] = {(pair.a, pair.b) for pair in paraphrase_mining(vectors, _TOP, use_int8=is_int8)}
 
     def theirs() -> None:
         pairs["peer"] = {(a, b) for _, a, b in peer(tensor, top_k=_TOP, max_pairs=_TOP)[:_TOP]}
@@ -270,7 +270,7 @@ def draw(setting: Setting) -> Measured:
 
     def ours() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            layouts["ours"] = project(vectors, _MAP, _MAP_KEY, Workspace(Path(folder)), kept=Neighbourhoods(1 << 30)).xy
+            layouts["ours"] = project(vectors, _MAP, _MAP_KEY, Workspace(Path(folder)), graphs=NeighborGraphCache(1 << 30)).xy
 
     def theirs() -> None:
         from umap import UMAP
@@ -285,12 +285,12 @@ def draw(setting: Setting) -> Measured:
 
         return measure
 
-    theirs()  # compiles the search for neighbours too, which few rows do without
+    ours(), theirs()  # compiled before they are timed
     contestants = {"ours": measured("ours", ours), "peer": measured("peer", theirs)}
     rounds = compare("map", "s", contestants, setting.rounds, smaller_is_faster=True).rounds
     quality = "trustworthiness {:.4f}, the peer's {:.4f}".format(*(statistics.median(trust[name]) for name in ("ours", "peer")))
     # At most: an epoch moves both ends of each of 15 edges a row, and one end for each of five rows drawn; two numbers each.
-    moves = float(EPOCHS if len(vectors) <= MANY else EPOCHS_OF_MANY) * len(vectors) * _MAP_NEIGHBOURS * (2 + 5)
+    moves = float(EPOCHS if len(vectors) <= LARGE_ROWS else LARGE_EPOCHS) * len(vectors) * _MAP_NEIGHBOURS * (2 + 5)
     floor = f"{moves / 1e6:.0f} M moves of a point, {moves * 16 / 1e9:.1f} GB touched, in the processor's cache"
     what = f"a map of {len(vectors):,} texts, their vectors given"
     yield Ratio("map", what, "umap-learn", "s", rounds["ours"], rounds["peer"], quality, floor)

@@ -143,7 +143,7 @@ def test_mined_pairs_are_the_most_similar_by_the_models_measure(
     found = studio.explore.mine(corpus, 7, comparing=lambda *one: told.append(one))
     np.testing.assert_allclose([pair.score for pair in found.pairs], [score for score, _, _ in pairs[:7]], atol=1e-5)
     assert told[-1] == (len(pairs), len(pairs)) and any("compares by" in note for note in found.notes)
-    monkeypatch.setattr(mining, "MOST", 10)
+    monkeypatch.setattr(mining, "MAX_ROWS_BY_SIMILARITY", 10)
     with pytest.raises(StudioError, match=r"the model compares by the .*, by which pairs of 2. texts cannot be found"):
         studio.explore.mine(corpus, 7)
 

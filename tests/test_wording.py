@@ -23,7 +23,7 @@ from sbert_studio.evaluation.report import (
     format_points,
     natural_frequencies,
 )
-from sbert_studio.explore.approximate_mining import Recall
+from sbert_studio.explore.approximate_mining import PairRecall
 from sbert_studio.runs.records.record import Run
 from sbert_studio.services import search
 from sbert_studio.services.limits import require_within
@@ -43,7 +43,7 @@ SEARCH = {
         ("Approximate: of the nearest texts 98.4% are found, measured on this corpus. A search among some rows is exact.",),
     ),
     "pairs": (
-        search._missing(Recall(0.991, 1000, 200, 0.8125)),
+        search._missing(PairRecall(0.991, 1000, 200, 0.8125)),
         (
             "Approximate: not all texts were compared with all. Of the 1,000 closest pairs of 200 texts taken at random, down to a cosine "
             "of 0.812, 99.1% were compared.",

@@ -123,7 +123,7 @@ class Scaling(Part):
         Raises:
             StudioError: the folder holds no vectors, or not all of them yet.
         """
-        from ..explore.paraphrase_mining import Best
+        from ..explore.paraphrase_mining import TopPairs
         from ..models.similarity import NAMES
         from ..shards.executor import carry_out
         from ..shards.jobs import JobFolder
@@ -149,7 +149,7 @@ class Scaling(Part):
         job = Job("mine", sources, {"of": found.key, "top": top, "dim": found.dim, "threads": threads}, largest)
         folder, start = JobFolder(found.folder.path / f"pairs-{top}"), time.perf_counter()
         done = carry_out(job, folder, how, progress)
-        best = Best(top, 1.0)
+        best = TopPairs(top, 1.0)
         for receipt in done.receipts:
             part = read_rows(folder.shard(receipt.number), 0, receipt.rows, ["a", "b", "score"])
             best.add(*(part.column(name).to_numpy() for name in ("a", "b", "score")))
