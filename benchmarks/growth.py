@@ -55,11 +55,11 @@ def search(_data: Path, vectors: Path, rows: int) -> Point:
 
     found = np.load(vectors, mmap_mode="r")[:rows]
     queries = np.load(vectors.with_name("queries.npy"))
-    IVFIndex.of(found[:1000])  # imports what an index needs, whether there will be one or not
+    IVFIndex.build(found[:1000])  # imports what an index needs, whether there will be one or not
     base, start = peak_memory(), time.perf_counter()
     index = SemanticIndex(found)
     if rows >= LARGE:
-        index.approximate = measure_recall(IVFIndex.of(found), index.exact)
+        index.approximate = measure_recall(IVFIndex.build(found), index.exact)
     built = time.perf_counter() - start
     index.find(queries[0])
     seconds = []
