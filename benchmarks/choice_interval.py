@@ -23,9 +23,9 @@ import numpy as np
 from sbert_studio.evaluation.bootstrap import paired_gain
 from sbert_studio.evaluation.evaluate import main_score
 from sbert_studio.evaluation.tasks.sts import evaluate_sts_similarities
-from sbert_studio.training.blend import MARKS, best
-from sbert_studio.training.evaluator import Candidates, name_of_step
-from sbert_studio.training.fold_scores import Candidate, judged_by_others, pooled
+from sbert_studio.training.blend import MARKS, best_mark
+from sbert_studio.training.evaluator import Candidates, step_name
+from sbert_studio.training.fold_scores import FoldScores, nested_evaluation, pool_folds
 
 ERROR = 0.8  # standard deviation of the untuned model's error, in those of the gold scores
 MAX_ABOVE = 0.04
@@ -122,13 +122,13 @@ def simulate(design: Design, evaluations: int, rows: int, rng: np.random.Generat
         return found[-1]
 
     for step, (similarities, error) in enumerate(zip(models.tuned, models.errors, strict=True), start=1):
-        add(name_of_step(step), similarities, 1.0, float(error))
+        add(step_name(step), similarities, 1.0, float(error))
     place = max(range(evaluations), key=lambda one: found[one]["score"])
     marks = [{**before, "strength": 0.0}]
     for strength in MARKS[1:-1] if design.blends else ():
         similarities = (1 - strength) * models.untuned + strength * models.tuned[place]
         marks.append(add(f"strength-{strength}", similarities, strength, blend_error(design, float(models.errors[place]), strength)))
-    kept = best([*marks, found[place]])
+    kept = best_mark([*marks, found[place]])
     if kept["strength"] == 0:
         return Intervals(0.0, [0.0, 0.0], [0.0, 0.0])
     allowed = candidates.chosen(kept["name"], kept, untuned, besides=1)["gain_interval"]
@@ -138,15 +138,15 @@ def simulate(design: Design, evaluations: int, rows: int, rng: np.random.Generat
 def simulate_folds(design: Design, evaluations: int, rows: int, rng: np.random.Generator) -> Intervals:
     """Simulate a training evaluated in folds, each with its own models."""
     errors = ERROR * np.exp(design.spread * rng.normal(size=evaluations))
-    tried: list[list[Candidate]] = [[] for _ in range(evaluations + 1)]
+    tried: list[list[FoldScores]] = [[] for _ in range(evaluations + 1)]
     for _ in range(design.folds):
         models = draw(design, errors, rows // design.folds, rng)
         for folds, similarities in zip(tried, [models.untuned, *models.tuned], strict=True):
-            folds.append(Candidate(*evaluate_similarities(similarities, models.gold)))
+            folds.append(FoldScores(*evaluate_similarities(similarities, models.gold)))
     untuned = [one.resampled for one in tried[0]]
-    every = [pooled(folds, untuned) for folds in tried]
+    every = [pool_folds(folds, untuned) for folds in tried]
     place = max(range(len(tried)), key=lambda one: every[one]["score"])
-    chosen_scores = judged_by_others(tried, untuned)
+    chosen_scores = nested_evaluation(tried, untuned)
     if place == 0 or chosen_scores["score"] <= every[0]["score"]:
         return Intervals(0.0, [0.0, 0.0], [0.0, 0.0])
     return Intervals(

@@ -20,7 +20,7 @@ from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 from sbert_studio.caches import LruCache, bytes_of, give_back, keep_little, note_mapped, unread, unread_noted
 from sbert_studio.data.tables import table_from_columns
 from sbert_studio.services.janitor import Keeper
-from sbert_studio.training.schedule import resident_bytes
+from sbert_studio.training.schedule import resident_memory
 
 
 def test_a_value_is_made_once_at_once_and_the_least_used_goes() -> None:
@@ -113,14 +113,14 @@ def print_what_threads_left() -> None:
         kept.extend(many[::2000])  # a few that stay keep the rest of a heap from being given back at its end
 
     keep_little()
-    before = resident_bytes()
+    before = resident_memory()
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     give_back()
-    print((resident_bytes() - before) >> 20)
+    print((resident_memory() - before) >> 20)
 
 
 @pytest.mark.process
@@ -236,7 +236,7 @@ def print_what_trainings_left(home: Path) -> None:
             run = studio.tune.train(TrainRequest(pairs, overrides=quick()))
             assert run.status == "finished", run.message
             give_back()
-            held.append(resident_bytes() >> 20)
+            held.append(resident_memory() >> 20)
     print(held[-1] - held[0])
 
 

@@ -15,7 +15,7 @@ from ..errors import StudioError
 from ..evaluation.report import describe_metric
 from ..services.training_plan import TrainRequest, in_sentences
 from ..shutdown import ENDING
-from ..training.events import rate_in_words
+from ..training.events import format_rate
 from .check import Dev
 from .options import asks, open_studio, say_model
 from .output import Answer, Json, Model, duration, say, shown
@@ -80,7 +80,7 @@ class Follower:
             self._line(f"{event.title}: {describe_metric(event.after['metric'])} {event.before['score']:.4f} → {event.after['score']:.4f}")
 
     def _step(self, step: int, steps: int, loss: float, rate: float, left: float) -> None:
-        words = f"loss {loss:.4f} · {rate_in_words(rate)} rows/s · {duration(left)} left"
+        words = f"loss {loss:.4f} · {format_rate(rate)} rows/s · {duration(left)} left"
         if self._bar is not None:
             if self._task is None:
                 self._task = self._bar.add_task("training", total=steps, words="")
@@ -177,7 +177,7 @@ def train(
         "after": dict(run.after),
         "accounts": {part: account.to_json() for part, account in accounts.items()},
     }
-    rate = rate_in_words(run.pairs_per_second)
+    rate = format_rate(run.pairs_per_second)
     lines = [f"{run.status} after {run.step:,} steps in {duration(run.seconds)} ({rate} rows/s): {tuned or 'no model yet'}"]
     lines += in_sentences(accounts, begun=bool(run.step) and run.model_path is not None)
     if run.before and run.after:

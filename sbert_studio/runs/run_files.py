@@ -17,7 +17,7 @@ from ..data.stored import read_examples, write_examples
 from ..data.tables import Table, read_table
 from ..errors import StudioError
 from ..models.io.digests import digest_of
-from ..training.pins import Pins
+from ..training.pins import TrackedExamples
 from ..training.spec import TrainSpec
 from ..workspace import atomic_file, digest_file, file_name, write_json
 
@@ -63,7 +63,7 @@ class RunFiles:
         files: Mapping[str, Given],
         reasons: Sequence[str] = (),
         plan: Mapping[str, Any] | None = None,
-        pins: Pins | None = None,
+        pins: TrackedExamples | None = None,
     ) -> None:
         """Copy the files and write the rest; each file is whole or absent.
 
@@ -122,13 +122,13 @@ class RunFiles:
         found: dict[str, Any] = self._json("plan.json", {})
         return found
 
-    def pins(self) -> Pins | None:
+    def pins(self) -> TrackedExamples | None:
         """What the training is watched by; ``None`` where nothing is, or it cannot be read: no training ends for it."""
         try:
             found = self._json("pins.json", {})
         except StudioError:
             return None
-        return Pins.from_json(found) if isinstance(found, dict) else None
+        return TrackedExamples.from_json(found) if isinstance(found, dict) else None
 
     def examples(self) -> tuple[Examples, Examples | None]:
         """The examples to learn from, and those to be judged by where a file of them was given.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..data.questions import Option, Question
     from ..runs.run_files import RunFiles
     from ..training.events import Event
-    from ..training.pins import Pins
+    from ..training.pins import TrackedExamples
     from .base import Services
 
 
@@ -88,7 +88,7 @@ class Settling(Part):
         """
         from ..runs.run_files import RunFiles
         from ..training.events import to_json
-        from ..training.prepare import fresh
+        from ..training.prepare import create_model
         from ..training.strength import set_strength
 
         run, folder = self.store.get(run_id), self.workspace.run(run_id)
@@ -96,7 +96,7 @@ class Settling(Part):
             raise StudioError(f"the run {run_id} is {run.status}", "choose a finished run")
         materials = RunFiles(folder)
         spec = materials.spec()
-        after = set_strength(folder, spec, value, load=lambda: fresh(self.catalog, spec, materials.examples()[0]))
+        after = set_strength(folder, spec, value, load=lambda: create_model(self.catalog, spec, materials.examples()[0]))
         self.store.record(run_id, after=after)
         if (pins := materials.pins()) is not None and (
             seen := pins.looked_at(self.catalog.load_either(run_id), run.step, kept=True)
@@ -271,17 +271,17 @@ class Tuning(Planning):
         """The runs (of one owner) that wait or train, in the order of their turns, each with its place among everybody's; no events."""
         return [self._seen(run) for run in reversed(self.runs(owner)) if run.active]
 
-    def pins(self, run_id: str) -> Pins | None:
+    def pins(self, run_id: str) -> TrackedExamples | None:
         """What a run is watched by, where its owner pinned anything."""
         from ..runs.run_files import RunFiles
 
         return RunFiles(self.workspace.run(run_id)).pins()
 
     def mistakes(self, run_id: str) -> dict[str, Any] | None:
-        """The held-out rows that a run's model gets most wrong, see :func:`~sbert_studio.training.mistakes.worst`."""
-        from ..training.mistakes import MISTAKES, read
+        """The held-out rows that a run's model gets most wrong, see :func:`~sbert_studio.training.mistakes.find_mistakes`."""
+        from ..training.mistakes import MISTAKES, read_mistakes
 
-        return read(self.workspace.run(run_id) / MISTAKES)
+        return read_mistakes(self.workspace.run(run_id) / MISTAKES)
 
     def last_step(self, run_id: str) -> dict[str, Any]:
         """What a run told last of its steps; empty before the first."""

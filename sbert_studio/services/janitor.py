@@ -122,25 +122,25 @@ class Keeper:
 
     def _memory(self) -> None:
         """Return memory once a training has ended, or much was used and let go of since, which is seen without the store too."""
-        from ..training.schedule import resident_bytes
+        from ..training.schedule import resident_memory
 
         self._studio.forget_unused(_UNUSED)
         busy = self._trained
         try:
             busy = any(run.active for run in self._studio.store.runs(status="running"))
         finally:
-            if (self._trained and not busy) or resident_bytes() > self._resident + _GROWN:
+            if (self._trained and not busy) or resident_memory() > self._resident + _GROWN:
                 give_back()
                 unread_noted(self._studio.workspace.home, self._studio.settings.memory_mb * (1 << 20) // _READ)
-                self._resident = resident_bytes()
+                self._resident = resident_memory()
             self._trained = busy
 
     def _tell(self) -> None:
         """What is held in memory, to whoever listens to this log at its finest."""
         if log.isEnabledFor(logging.DEBUG):
-            from ..training.schedule import resident_bytes
+            from ..training.schedule import resident_memory
 
-            log.debug("memory %s", json.dumps({"resident": resident_bytes(), **self._studio.held(), **self._holds()}))
+            log.debug("memory %s", json.dumps({"resident": resident_memory(), **self._studio.held(), **self._holds()}))
 
 
 def remove_parts(home: Path, before: float) -> None:

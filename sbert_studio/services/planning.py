@@ -112,19 +112,19 @@ class Planning(Part):
         Raises:
             StudioError: as :meth:`~sbert_studio.services.fine_tune.Tuning.submit` would; or a training is under way.
         """
-        from ..training.estimate import rehearse
-        from ..training.prepare import fresh
+        from ..training.estimate import estimate_run
+        from ..training.prepare import create_model
         from ..training.spec import TrainSpec
 
         drawn = self.settled(plan)
         dev = drawn.dev.examples if drawn.dev else None
 
         def work() -> Estimate:
-            found = rehearse(drawn.spec, drawn.examples, encoder=fresh(self.catalog, drawn.spec, drawn.examples), dev=dev)
+            found = estimate_run(drawn.spec, drawn.examples, encoder=create_model(self.catalog, drawn.spec, drawn.examples), dev=dev)
             if drawn.first is None:
                 return found
             stage, earlier = TrainSpec.from_json(drawn.spec.first).replace(model=drawn.spec.model, dev_fraction=0), drawn.first.examples
-            return rehearse(stage, earlier, encoder=fresh(self.catalog, stage, earlier)) + found
+            return estimate_run(stage, earlier, encoder=create_model(self.catalog, stage, earlier)) + found
 
         return Forecast(drawn.spec, drawn.reasons, self.runner.rehearse(work), drawn.accounts)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..data.tables import Table
     from ..runs.records.record import Run
     from ..runs.run_files import RunFiles
-    from ..training.pins import Pins
+    from ..training.pins import TrackedExamples
     from ..training.spec import TrainSpec
 
 
@@ -141,7 +141,7 @@ class TrainRequest:
     name: str | None = None
     changes: tuple[str, ...] = ()
     answered: tuple[Answered, ...] = ()
-    pins: Pins | None = None
+    pins: TrackedExamples | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ class TrainPlan:
         named = {"data": self.data, "dev": self.dev, "first": self.first}
         return {name: source for name, source in named.items() if source is not None}
 
-    def named(self, owner: str, name: str | None, pins: Pins | None = None) -> TrainPlan:
+    def named(self, owner: str, name: str | None, pins: TrackedExamples | None = None) -> TrainPlan:
         """The same plan as somebody's run of that name, watched by ``pins``; nothing else is changed."""
         return replace(self, request=replace(self.request, owner=owner, name=name, pins=pins))
 

@@ -12,7 +12,7 @@ from ..errors import StudioError
 from ..losses import OBJECTIVES, objectives_of, title_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL, MULTILINGUAL_HUB_ID
-from .samplers import SMALLEST_OF_CLASSES, require_two_classes
+from .samplers import MIN_CLASS_BATCH, require_two_classes
 from .spec import SMALL, TrainSpec, default_objective, default_pair_objective, default_poly_objective, require_learnable
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class _Advisor:
         if self.cross:
             self._set("batch_size", 16, "Batch size 16: a new head learns by many steps.")
         elif name in OBJECTIVES and OBJECTIVES[name].classes_in_batch:
-            size = max(SMALLEST_OF_CLASSES, min(32, self.rows))
+            size = max(MIN_CLASS_BATCH, min(32, self.rows))
             self._set(
                 "batch_size", size, f"Batch size {size}: each text is held against siblings and texts of many other categories at once."
             )
@@ -227,7 +227,7 @@ class _Advisor:
         return self.examples.kind in ("scored_pairs", "labelled_pairs")
 
     def _epochs(self) -> None:
-        from .crossval import FEWEST
+        from .crossval import MIN_ROWS
 
         few = 3 if self._scored and not self.cross and self.values["method"] == "full" else 6
         steps = ((SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
@@ -240,9 +240,9 @@ class _Advisor:
             "few rows are worth seeing more often"
             if epochs > 4
             else "at a high rate that is enough, and leaves time to judge by every row"
-            if FEWEST <= self.rows <= SMALL and epochs == few
+            if MIN_ROWS <= self.rows <= SMALL and epochs == few
             else "at a high rate that is enough"
-            if self.rows < FEWEST and epochs == few
+            if self.rows < MIN_ROWS and epochs == few
             else "the best of these is kept"
             if epochs > 1
             else "there are rows enough for one pass"

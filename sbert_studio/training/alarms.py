@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 OPPOSITE, FORGETS = "below_chance", "general"
 """The names of the two alarms, as ``accept_alarm`` has them."""
-OPPOSABLE = ("scored_pairs", "labelled_pairs", "triplets")
+CHECKED_KINDS = ("scored_pairs", "labelled_pairs", "triplets")
 """The kinds of examples that can say the opposite of a model."""
-FEW = 20
+MIN_ROWS = 20
 """Held-out rows below which they alone cannot tell."""
 ANSWERS = ("", OPPOSITE, FORGETS, "both")
 # Rank correlation with the targets below which a table says the opposite of the model, where its 95% interval lies below 0.
@@ -39,19 +39,19 @@ _SHOWN, _LONGEST = 3, 160
 _SAMPLE = 1_000
 
 
-def accepted(spec: TrainSpec, name: str) -> bool:
+def is_accepted(spec: TrainSpec, name: str) -> bool:
     """Whether the owner has answered this alarm, or it says nothing: a network that is new knows of no likeness."""
     return (name == OPPOSITE and bool(spec.recurrent)) or spec.accept_alarm in (name, "both")
 
 
-def sampled(examples: Examples) -> Examples:
+def sample_rows(examples: Examples) -> Examples:
     """As many rows as tell, at even distances, where all could be looked at."""
     if len(examples) <= _SAMPLE:
         return examples
     return examples.take(np.linspace(0, len(examples) - 1, _SAMPLE).astype(np.int64))
 
 
-def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> Question | None:
+def check_below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> Question | None:
     """The question to ask where the untuned ``encoder`` finds the opposite of what rows say that it has not learned.
 
     Args:
@@ -59,7 +59,7 @@ def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence
         parts: the rows, in the parts in which they were judged: those held out, or all of them where these are too few.
         scores: of each part, as :class:`~sbert_studio.training.evaluator.Evaluator` gives them.
     """
-    if encoder.blank or not parts or not _suspect(parts, scores):
+    if encoder.blank or not parts or not _is_suspect(parts, scores):
         return None
     first = parts[0]
     if first.kind == "triplets":
@@ -78,10 +78,10 @@ def below_chance(encoder: Trainable, parts: Sequence[Examples], scores: Sequence
         f"The untuned model finds the rows that count as least alike more alike than those that count as most alike: rank correlation "
         f"{correlation:+.2f} [{low:+.2f}, {high:+.2f}] on {len(found):,} rows. Trained as they stand, they would teach the opposite."
     )
-    return Question("alarm", "Do these rows stand the right way round?", _turns(first), why, _opposed(parts, scored))
+    return Question("alarm", "Do these rows stand the right way round?", _answer_options(first), why, _most_opposed(parts, scored))
 
 
-def falls_apart(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[str, Any]) -> Question | None:
+def check_forgetting(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[str, Any]) -> Question | None:
     """The question to ask where the model gains on the held-out rows while it loses what it knew.
 
     Args:
@@ -89,7 +89,7 @@ def falls_apart(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[str, An
             :class:`~sbert_studio.training.general_probe.GeneralProbe` found.
     """
     then, found = before.get("general"), now.get("general")
-    if not then or not found or accepted(spec, FORGETS) or now["score"] <= before["score"]:
+    if not then or not found or is_accepted(spec, FORGETS) or now["score"] <= before["score"]:
         return None
     lost = then["score"] - found["score"]
     if lost <= _LOST or found["change_interval"][1] >= -_SURELY_LOST:
@@ -98,17 +98,17 @@ def falls_apart(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[str, An
         f"On the held-out rows the model gains ({before['score']:.3f} → {now['score']:.3f}), but on everyday pairs it falls from "
         f"{then['score']:.2f} to {found['score']:.2f}: what these rows teach goes against what the model knows of the language."
     )
-    return Question("alarm", "Is this what the rows are meant to teach?", (_go_on(FORGETS), _STOP), why)
+    return Question("alarm", "Is this what the rows are meant to teach?", (_continue_option(FORGETS), _STOP), why)
 
 
 _STOP = Option("no, leave it: I will look at the table", "", {})
 
 
-def _go_on(name: str) -> Option:
+def _continue_option(name: str) -> Option:
     return Option("yes, train on the rows as they stand", f"--set accept_alarm={name}", {"accept_alarm": name})
 
 
-def _turns(held: Examples) -> tuple[Option, ...]:
+def _answer_options(held: Examples) -> tuple[Option, ...]:
     """The answers: the other way round, as it stands, or neither."""
     turned: tuple[Option, ...] = ()
     if held.kind == "labelled_pairs":
@@ -121,10 +121,10 @@ def _turns(held: Examples) -> tuple[Option, ...]:
                 {"order": list(order)},
             ),
         )
-    return (*turned, _go_on(OPPOSITE), _STOP)
+    return (*turned, _continue_option(OPPOSITE), _STOP)
 
 
-def _suspect(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> bool:
+def _is_suspect(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the scores alone, which are there anyhow, let one look closer."""
     task, mean = scores[0].get("task"), _mean_score(parts, scores)
     if task == "pairs":
@@ -145,7 +145,7 @@ def _swapped(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> 
         return None
     why = f"To the untuned model the negative is the nearer one in {1 - won:.0%} of {rows:,} rows."
     swapped = Option("no, positive and negative are swapped: I will choose the columns in the other order", "", {})
-    return Question("alarm", "Is the second column the one that belongs to the first?", (swapped, _go_on(OPPOSITE), _STOP), why)
+    return Question("alarm", "Is the second column the one that belongs to the first?", (swapped, _continue_option(OPPOSITE), _STOP), why)
 
 
 def _texts(parts: Sequence[Examples]) -> list[list[str]]:
@@ -158,7 +158,7 @@ def _targets(held: Examples) -> np.ndarray:
     return held.targets.astype(np.float64)
 
 
-def _opposed(parts: Sequence[Examples], scores: Sequence[np.ndarray]) -> tuple[Shown, ...]:
+def _most_opposed(parts: Sequence[Examples], scores: Sequence[np.ndarray]) -> tuple[Shown, ...]:
     """The rows in which model and table differ most."""
     shown = []
     for part, scored in zip(parts, scores, strict=True):

@@ -15,20 +15,20 @@ from ..models.card import CardFacts, Score, short_name
 from ..models.io.bundled import BUNDLED
 from ..models.trainable import Trainable
 from ..workspace import atomic_file
-from .checkpoints import State
+from .checkpoints import TrainingState
 from .spec import TrainSpec
-from .steps import Parts
+from .steps import TrainingParts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
 
-_SHOWN = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
-_OF = {"cross": ("architecture", "head"), "poly": ("architecture", "codes")}
+_CARD_FIELDS = ("objective", "method", "epochs", "batch_size", "learning_rate", "warmup_ratio", "weight_decay", "seed", "precision")
+_ARCHITECTURE_FIELDS = {"cross": ("architecture", "head"), "poly": ("architecture", "codes")}
 _PLAN = "plan.json"
-HELD_OUT, KNOWN = "held_out.jsonl", "known.jsonl"
+HELD_OUT, REFERENCE = "held_out.jsonl", "known.jsonl"
 
 
-def export(parts: Parts, state: State, base: str) -> None:
+def write_artifacts(parts: TrainingParts, state: TrainingState, base: str) -> None:
     """Write ``model/`` (LoRA merged into it), ``adapter/`` for a LoRA run, ``held_out.jsonl``, and ``known.jsonl`` where the held-out
     texts were laid beside others.
 
@@ -40,7 +40,7 @@ def export(parts: Parts, state: State, base: str) -> None:
     if parts.judge is not None:
         _write_rows(parts.judge.dev, parts.folder / HELD_OUT)
         if parts.judge.known is not None:
-            _write_rows(parts.judge.known, parts.folder / KNOWN)
+            _write_rows(parts.judge.known, parts.folder / REFERENCE)
 
 
 def write_model(
@@ -118,7 +118,7 @@ def _facts(
             ),
         )
     values = spec.to_json()
-    shown = (*_OF.get(spec.architecture, ()), *_SHOWN)
+    shown = (*_ARCHITECTURE_FIELDS.get(spec.architecture, ()), *_CARD_FIELDS)
     training: list[tuple[str, Any]] = [(name.replace("_", " "), values[name]) for name in shown]
     training += [(f"{spec.objective}: {name}", value) for name, value in spec.objective_params.items()]
     training += [("soup", f"the mean of {spec.soup} trainings")] if spec.soup > 1 else []

@@ -21,7 +21,7 @@ TIE = 1e-4
 _UP, _DOWN = "lora_B", "lora_A"
 
 
-class Blend:
+class WeightBlend:
     """Weights anywhere between those that the ``learning`` parameters have now, the untuned ones, and those that they will have.
 
     Of a LoRA adapter the one matrix is scaled that begins at zero, which is the same blend of the merged weights.
@@ -46,7 +46,7 @@ class Blend:
                 parameter.data = parameter.data.clone()
             for path in unread([tensor.data_ptr() for tensor in before]):
                 with suppress(OSError):
-                    self._files[path] = _as_it_is(path)
+                    self._files[path] = _map_file(path)
         self._tuned: dict[str, Tensor] = {}
 
     def between(self, tuned: Mapping[str, Tensor] | None = None) -> None:
@@ -57,7 +57,7 @@ class Blend:
         """
         for path, known in self._files.items():
             with suppress(OSError):  # it is gone, or another stands in its place: what was mapped stays
-                now = _as_it_is(path)
+                now = _map_file(path)
                 if now[0] == known[0] and now != known:
                     raise StudioError(
                         f"{path.parent.name}/{path.name} was written to while a model was tuned from it",
@@ -79,12 +79,12 @@ class Blend:
                     parameter.copy_(torch.lerp(self._untuned[name], tuned, strength))
 
 
-def _as_it_is(path: Path) -> tuple[int, int, int]:
+def _map_file(path: Path) -> tuple[int, int, int]:
     found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def unblended(spec: TrainSpec) -> str:
+def blend_obstacle(spec: TrainSpec) -> str:
     """Why the model of this spec has no untuned counterpart to be blended with; nothing where it has one."""
     if not spec.blend:
         return "the blend was switched off"
@@ -99,7 +99,7 @@ def unblended(spec: TrainSpec) -> str:
     return ""
 
 
-def marked(before: Mapping[str, Any], tuned: Mapping[str, Any], judge: Callable[[float], Mapping[str, Any]]) -> list[dict[str, Any]]:
+def score_marks(before: Mapping[str, Any], tuned: Mapping[str, Any], judge: Callable[[float], Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The scores at each of :data:`MARKS`: those of the untuned and of the tuned model are known, the others are judged."""
     found = []
     for strength in MARKS:
@@ -108,18 +108,18 @@ def marked(before: Mapping[str, Any], tuned: Mapping[str, Any], judge: Callable[
     return found
 
 
-def best(marks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def best_mark(marks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """The mark with the best score; of those within 0.0001 of it, the one that changes the model least."""
     most = max(mark["score"] for mark in marks)
     return next(mark for mark in marks if mark["score"] >= most - TIE)
 
 
-def chosen(marks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def chosen_scores(marks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The scores of the best mark, with ``strength`` and, of all marks, ``strengths: [{"strength", "score", "general"}]``."""
-    return {**best(marks), "strengths": [in_brief(mark) for mark in marks]}
+    return {**best_mark(marks), "strengths": [mark_summary(mark) for mark in marks]}
 
 
-def with_choice(after: Mapping[str, Any]) -> dict[str, Any]:
+def with_kept_interval(after: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scores of the kept mark with its interval of the gain in ``strengths`` as well."""
     if "gain_interval" not in after or "strengths" not in after:
         return dict(after)
@@ -128,7 +128,7 @@ def with_choice(after: Mapping[str, Any]) -> dict[str, Any]:
     return {**after, "strengths": marks}
 
 
-def in_brief(mark: Mapping[str, Any]) -> dict[str, Any]:
+def mark_summary(mark: Mapping[str, Any]) -> dict[str, Any]:
     """Of a mark what the strength dial shows: ``strength, score, interval, gain_interval``, and ``general`` where it was measured."""
     found = {name: mark[name] for name in ("strength", "score", "interval", "gain_interval") if name in mark}
     return found | ({"general": mark["general"]["score"]} if mark.get("general") else {})
@@ -137,7 +137,7 @@ def in_brief(mark: Mapping[str, Any]) -> dict[str, Any]:
 _SUM, _START, _OF_ENCODER = "sum/", "start/", "encoder."
 
 
-class Soup:
+class ModelSoup:
     """The rounds of a training. Of a single round nothing is kept.
 
     Args:

@@ -26,7 +26,7 @@ EVALUATIONS = "evaluations.safetensors"
 
 
 @dataclass(frozen=True)
-class State:
+class TrainingState:
     """All of a run that is not a tensor.
 
     Attributes:
@@ -59,7 +59,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Tensors:
+class TrainingTensors:
     """What is tuned: the encoder's and the objective's weights by name, and the optimiser's state of them, none after the last step.
 
     Attributes:
@@ -72,16 +72,16 @@ class Tensors:
     evaluations: Mapping[str, Tensor] = field(default_factory=dict)
 
 
-def read_state(path: Path) -> State:
+def read_state(path: Path) -> TrainingState:
     """The state in the checkpoint folder ``path``.
 
     Raises:
         StudioError: it is damaged.
     """
-    return State(**_read(path)[0])
+    return TrainingState(**_read(path)[0])
 
 
-def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
+def read_tensors(path: Path, *, weights_only: bool = False) -> TrainingTensors:
     """The tensors in the checkpoint folder ``path``, on the CPU; ``weights_only`` leaves out all but the weights.
 
     Raises:
@@ -89,11 +89,11 @@ def read_tensors(path: Path, *, weights_only: bool = False) -> Tensors:
     """
     from safetensors.torch import load_file
 
-    if flaw := flaw_of(path, weights_only=weights_only):
+    if flaw := find_damage(path, weights_only=weights_only):
         raise StudioError(f"a checkpoint of the run is damaged ({flaw})", "resume the run: it goes on from what is whole")
     names = _names(_read(path)[1], weights_only=weights_only)
     optimiser, evaluations = (load_file(path / name) if name in names else {} for name in (OPTIMISER, EVALUATIONS))
-    return Tensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser, evaluations)
+    return TrainingTensors(load_file(path / MODEL), load_file(path / OBJECTIVE), optimiser, evaluations)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
@@ -101,18 +101,18 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     from safetensors.torch import save_file
 
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
-    flush(path)
+    fsync_file(path)
     return digest_of(path)
 
 
-def write_state(path: Path, state: State, digests: Mapping[str, str]) -> None:
+def write_state(path: Path, state: TrainingState, digests: Mapping[str, str]) -> None:
     """Write the state beside the files of tensors, whose ``digests`` it holds by their names: the last of a checkpoint's files."""
     values = {"state": asdict(state), "files": dict(digests)}
     path.write_text(json.dumps({**values, "sha256": _digest(values)}, ensure_ascii=False, indent=1), encoding="utf-8")
-    flush(path)
+    fsync_file(path)
 
 
-def flaw_of(path: Path, *, weights_only: bool) -> str:
+def find_damage(path: Path, *, weights_only: bool) -> str:
     """What is wrong with a checkpoint, such as ``encoder.safetensors is not what was written``; nothing where it is whole."""
     try:
         _, digests = _read(path)
@@ -139,11 +139,11 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, str] | None]:
     try:
         values = json.loads((path / STATE).read_text(encoding="utf-8"))
         if "state" not in values:
-            State(**values)
+            TrainingState(**values)
             return values, None
         if values.pop("sha256") != _digest(values):
             raise ValueError
-        State(**values["state"])
+        TrainingState(**values["state"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StudioError(f"the checkpoint's {STATE} is damaged", "resume the run: it goes on from what is whole") from error
     return values["state"], values["files"]
@@ -165,7 +165,7 @@ def _digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def flush(path: Path) -> None:
+def fsync_file(path: Path) -> None:
     """Have a written file on the disk itself, not in its cache."""
     with path.open("rb") as written:
         os.fsync(written.fileno())
@@ -213,14 +213,14 @@ class Checkpoints:
         """The folder of the checkpoint of ``step``, which need not exist."""
         return self.folder / f"{_PREFIX}{step:09d}"
 
-    def write(self, state: State, tensors: Tensors) -> Path:
+    def write(self, state: TrainingState, tensors: TrainingTensors) -> Path:
         """Write the checkpoint of ``state.step`` and remove those that it makes needless.
 
         Raises:
             StudioError: the disk is full; the checkpoints that were there are still there.
         """
         target = self.at(state.step)
-        with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
+        with report_full_disk("the checkpoint", self.folder.parent), atomic_folder(target) as part:
             files = {MODEL: tensors.encoder, OBJECTIVE: tensors.objective}
             files |= {name: some for name, some in ((OPTIMISER, tensors.optimiser), (EVALUATIONS, tensors.evaluations)) if some}
             with ThreadPoolExecutor(2, "checkpoint") as pool:  # one is digested while the other is written
@@ -228,14 +228,14 @@ class Checkpoints:
             write_state(part / STATE, state, dict(zip(files, digests, strict=True)))
         older = [path for path in self._all() if path < target and (path / OPTIMISER).is_file()]
         whole = {target, *older[-1:]}
-        best = {self.at(state.best), *(self.at(read_state(path).best) for path in older[-1:] if not flaw_of(path, weights_only=False))}
+        best = {self.at(state.best), *(self.at(read_state(path).best) for path in older[-1:] if not find_damage(path, weights_only=False))}
         for path in self.folder.glob(f"{_PREFIX}*"):
             if path in best - whole:
                 (path / OPTIMISER).unlink(missing_ok=True)
             elif path not in whole:
                 shutil.rmtree(path, ignore_errors=True)
         for copy in self.folder.glob(f"{_COPY}*"):
-            if self.at(_step_of(copy)) not in best:
+            if self.at(_step_number(copy)) not in best:
                 shutil.rmtree(copy, ignore_errors=True)
         if self._keeps_best and state.best not in (-1, state.step):
             self._copy(state.best)
@@ -251,51 +251,53 @@ class Checkpoints:
             What was found damaged and where the run goes on, a sentence each, for people.
         """
         self.newest()
-        copies = {_step_of(copy) for copy in self.folder.glob(f"{_COPY}*")}
+        copies = {_step_number(copy) for copy in self.folder.glob(f"{_COPY}*")}
         told = self._from_copies()
-        of_weights = copies | {_best_of(path) for path in self._all()}  # these may have no optimiser
+        of_weights = copies | {_best_step(path) for path in self._all()}  # these may have no optimiser
         lost: dict[int, str] = {}
         for path in reversed(self._all()):
-            step, flaw = _step_of(path), flaw_of(path, weights_only=False)
+            step, flaw = _step_number(path), find_damage(path, weights_only=False)
             if not flaw:
                 best = read_state(path).best
-                if not self._keeps_best or best in (-1, step) or not (flaw := flaw_of(self.at(best), weights_only=True)):
+                if not self._keeps_best or best in (-1, step) or not (flaw := find_damage(self.at(best), weights_only=True)):
                     if told or lost:
-                        told = (*told, *_in_words(lost), f"the training goes on from step {step:,}")
+                        told = (*told, *_describe_lost(lost), f"the training goes on from step {step:,}")
                     return told
                 lost[best] = flaw
-            elif step not in of_weights or flaw_of(path, weights_only=True):
+            elif step not in of_weights or find_damage(path, weights_only=True):
                 lost[step] = flaw
             shutil.rmtree(path, ignore_errors=True)
         if told or lost:
-            told = (*told, *_in_words(lost), "no checkpoint is left to go on from: the training begins anew")
+            told = (*told, *_describe_lost(lost), "no checkpoint is left to go on from: the training begins anew")
         return told
 
     def _copy(self, step: int) -> None:
         """Have a second copy of the weights of ``step``, as long as these are whole; a run goes on where there is no room for one."""
         source, target = self.at(step), self.folder / f"{_COPY}{step:09d}"
-        if target.is_dir() or flaw_of(source, weights_only=True):
+        if target.is_dir() or find_damage(source, weights_only=True):
             return
         with contextlib.suppress(OSError), atomic_folder(target) as part:
             for name in (MODEL, OBJECTIVE, STATE):
                 shutil.copyfile(source / name, part / name)
-                flush(part / name)
+                fsync_file(part / name)
 
     def _from_copies(self) -> tuple[str, ...]:
         """Put damaged weights back that have a whole copy; what was, a sentence each."""
         told = []
-        best = {_best_of(path) for path in self._all()}
+        best = {_best_step(path) for path in self._all()}
         for copy in sorted(self.folder.glob(f"{_COPY}*")):
-            target = self.at(_step_of(copy))
-            if _step_of(copy) not in best or flaw_of(copy, weights_only=True):
+            target = self.at(_step_number(copy))
+            if _step_number(copy) not in best or find_damage(copy, weights_only=True):
                 shutil.rmtree(copy, ignore_errors=True)
-            elif flaw := flaw_of(target, weights_only=True):
-                with disk_space("the checkpoint", self.folder.parent), atomic_folder(target) as part:
+            elif flaw := find_damage(target, weights_only=True):
+                with report_full_disk("the checkpoint", self.folder.parent), atomic_folder(target) as part:
                     shutil.copytree(copy, part, dirs_exist_ok=True)
                     for name in (OPTIMISER, EVALUATIONS):
                         if (target / name).is_file():
                             shutil.copyfile(target / name, part / name)
-                told.append(f"the checkpoint of step {_step_of(copy):,}, the best, was damaged ({flaw}); the copy of its weights is used")
+                told.append(
+                    f"the checkpoint of step {_step_number(copy):,}, the best, was damaged ({flaw}); the copy of its weights is used"
+                )
         return tuple(told)
 
     def _all(self) -> list[Path]:
@@ -310,7 +312,7 @@ class Checkpoints:
         (self.at(step) / OPTIMISER).unlink(missing_ok=True)
 
 
-def sweep(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove what a killed process left half written of a run, its checkpoints and models, those of its folds too; nobody may be at it.
 
     Args:
@@ -329,7 +331,7 @@ def sweep(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def disk_space(what: str, folder: Path) -> Iterator[None]:
+def report_full_disk(what: str, folder: Path) -> Iterator[None]:
     """Turn a full disk into an error that a person can mend.
 
     Args:
@@ -350,18 +352,18 @@ def disk_space(what: str, folder: Path) -> Iterator[None]:
         raise
 
 
-def _step_of(path: Path) -> int:
+def _step_number(path: Path) -> int:
     return int(path.name.rpartition("-")[2])
 
 
-def _best_of(path: Path) -> int:
+def _best_step(path: Path) -> int:
     """The step whose weights are the best that this checkpoint knows of, if they are not its own; else -1."""
     try:
         best = read_state(path).best
     except StudioError:
         return -1
-    return -1 if best == _step_of(path) else best
+    return -1 if best == _step_number(path) else best
 
 
-def _in_words(lost: Mapping[int, str]) -> list[str]:
+def _describe_lost(lost: Mapping[int, str]) -> list[str]:
     return [f"the checkpoint of step {step:,} was damaged ({flaw}) and is not used" for step, flaw in lost.items()]

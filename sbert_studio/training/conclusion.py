@@ -6,15 +6,17 @@ from dataclasses import replace
 from typing import Any
 
 from . import mistakes
-from .blend import MARKS, Blend, chosen, marked, unblended, with_choice
-from .checkpoints import State
-from .evaluator import Candidates, name_of_step
+from .blend import MARKS, WeightBlend, blend_obstacle, chosen_scores, score_marks, with_kept_interval
+from .checkpoints import TrainingState
+from .evaluator import Candidates, step_name
 from .events import Notice
 from .members import Assignment
-from .steps import Parts
+from .steps import TrainingParts
 
 
-def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, reached: str, candidates: Candidates) -> State:
+def conclude(
+    parts: TrainingParts, state: TrainingState, blend: WeightBlend, assignment: Assignment, reached: str, candidates: Candidates
+) -> TrainingState:
     """Leave the encoder with the weights that are kept, and the state with the scores of these.
 
     That is the blend which did best on the held-out rows, or the one that others have chosen. A run that was stopped keeps the better
@@ -26,7 +28,7 @@ def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, 
     """
     if assignment.verdict is not None:
         before, after = assignment.verdict
-        return replace(state, before=before, after=_measured_elsewhere(parts, blend, after))
+        return replace(state, before=before, after=_with_general_scores(parts, blend, after))
     if parts.judge is None or not state.after:
         if parts.general is not None:
             found = parts.general(parts.encoder)["score"]
@@ -34,7 +36,7 @@ def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, 
         return state
     if not assignment.blends:
         return state
-    if why := unblended(parts.spec):
+    if why := blend_obstacle(parts.spec):
         if state.after["score"] <= state.before["score"]:
             parts.say(Notice(f"the tuned model is no better than the untuned one on the held-out rows, and is kept all the same: {why}"))
         return state
@@ -43,50 +45,50 @@ def concluded(parts: Parts, state: State, blend: Blend, assignment: Assignment, 
         assert parts.judge is not None
         blend.put(strength)
         scores = parts.judge(parts.encoder)
-        candidates.add(_name_at(strength), scores, parts.judge.resampled)
+        candidates.add(_strength_name(strength), scores, parts.judge.resampled)
         return scores | ({"general": parts.general(parts.encoder)} if parts.general is not None else {})
 
     if reached == "stopped":
         ends = [{**state.before, "gain_interval": [0.0, 0.0], "strength": 0.0}, {**state.after, "strength": 1.0}]
         after = ends[0] if state.before["score"] > state.after["score"] else ends[1]
     else:
-        after = chosen(marked(state.before, state.after, judge))
+        after = chosen_scores(score_marks(state.before, state.after, judge))
     strength = after["strength"]
     blend.put(strength)
-    name = name_of_step(state.best) if strength == MARKS[-1] else _name_at(strength)
-    return replace(state, after=with_choice(candidates.chosen(name, after, parts.judge.untuned(), besides=1)))
+    name = step_name(state.best) if strength == MARKS[-1] else _strength_name(strength)
+    return replace(state, after=with_kept_interval(candidates.chosen(name, after, parts.judge.untuned(), besides=1)))
 
 
-def noted(parts: Parts, blend: Blend) -> None:
+def record_blends(parts: TrainingParts, blend: WeightBlend) -> None:
     """Judge the blends of a training that is there to judge, and note what was found, with the worst mistakes of each."""
     if parts.judge is None or parts.marks is None:
         return
-    for strength in MARKS if not unblended(parts.spec) else ():
+    for strength in MARKS if not blend_obstacle(parts.spec) else ():
         blend.put(strength)
         if strength not in (MARKS[0], MARKS[-1]):
-            parts.marks.note(_name_at(strength), parts.judge(parts.encoder), parts.judge.resampled)
+            parts.marks.note(_strength_name(strength), parts.judge(parts.encoder), parts.judge.resampled)
         if parts.processes.main:
-            mistakes.write(parts.folder, _worst(parts, strength), mistakes.name_at(strength))
-    if unblended(parts.spec) and parts.processes.main:
-        mistakes.write(parts.folder, _worst(parts, MARKS[-1]), mistakes.name_at(MARKS[-1]))
+            mistakes.write_mistakes(parts.folder, _worst(parts, strength), mistakes.mistakes_file(strength))
+    if blend_obstacle(parts.spec) and parts.processes.main:
+        mistakes.write_mistakes(parts.folder, _worst(parts, MARKS[-1]), mistakes.mistakes_file(MARKS[-1]))
 
 
-def keep_mistakes(parts: Parts, state: State) -> None:
+def save_mistakes(parts: TrainingParts, state: TrainingState) -> None:
     """Keep the worst mistakes of the model that is left, where rows were held out from it."""
     if parts.judge is not None and state.after and parts.processes.main:
-        mistakes.write(parts.folder, _worst(parts, float(state.after.get("strength", 1.0))))
+        mistakes.write_mistakes(parts.folder, _worst(parts, float(state.after.get("strength", 1.0))))
 
 
-def _name_at(strength: float) -> str:
+def _strength_name(strength: float) -> str:
     return f"strength-{strength}"
 
 
-def _worst(parts: Parts, strength: float) -> dict[str, Any]:
+def _worst(parts: TrainingParts, strength: float) -> dict[str, Any]:
     assert parts.judge is not None
-    return mistakes.worst(parts.encoder, parts.judge.dev, parts.judge.known, strength)
+    return mistakes.find_mistakes(parts.encoder, parts.judge.dev, parts.judge.known, strength)
 
 
-def _measured_elsewhere(parts: Parts, blend: Blend, after: Any) -> dict[str, Any]:
+def _with_general_scores(parts: TrainingParts, blend: WeightBlend, after: Any) -> dict[str, Any]:
     """The verdict of others, with what the general probe finds at each mark; the encoder is left with the strength that they chose."""
     found = {**after}
     if parts.general is not None:

@@ -12,22 +12,22 @@ import numpy as np
 from ..errors import StudioError
 from ..models.runtime import resolve_precision
 from ..models.trainable import Trainable
-from .crossval import in_folds
+from .crossval import plan_folds
 from .distributed import Processes
 from .evaluator import Evaluator, hold_out
 from .packing import pack_batches
 from .prepare import prepare
-from .samplers import Sampler, batches_for
+from .samplers import LengthGroupedSampler, build_sampler
 from .schedule import PeakMemory, Schedule
-from .spec import TrainSpec, settled
-from .steps import Parts, Steps
+from .spec import TrainSpec, resolve_objective
+from .steps import GradientSteps, TrainingParts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _STEPS = 5
 _MOST_STEPS, _SECONDS = 40, 2.0  # where steps are short, more of them are taken
-_JUDGED = 256  # held-out rows
+_EVALUATED_ROWS = 256  # held-out rows
 _PROBED = 126  # pairs of the general probe that a model of one language reads
 
 
@@ -59,7 +59,7 @@ class Estimate:
         return asdict(self)
 
 
-def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Examples | None = None) -> Estimate:
+def estimate_run(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Examples | None = None) -> Estimate:
     """Take some steps with batches as the run makes them, judge some rows, and reckon from them; a few seconds.
 
     Of several seeds or folds one training is tried. A first stage is a rehearsal of its own, with its own spec and examples.
@@ -70,17 +70,17 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Ex
     Raises:
         StudioError: as :func:`~sbert_studio.training.trainer.train` would.
     """
-    spec = settled(spec, examples)
+    spec = resolve_objective(spec, examples)
     times = spec.seeds * max(1, spec.folds)
     if spec.folds:
         spec, dev = spec.replace(dev_fraction=min(0.9, 1 / spec.folds), folds=0), None
-    folds = in_folds(spec, examples, dev)
+    folds = plan_folds(spec, examples, dev)
     learned, held = (folds[0].learned, folds[0].held) if folds else hold_out(spec, examples, dev)[:2]
     if not len(learned):
         raise StudioError("there are no rows to learn from", "give a larger file")
     processes = Processes(encoder.device)
     with PeakMemory(processes.device) as memory:
-        seconds_a_row, seconds_a_judged_row = _try(spec, learned, held, encoder, processes)
+        seconds_a_row, seconds_a_judged_row = _measure(spec, learned, held, encoder, processes)
     weights = sum(parameter.numel() for parameter in encoder.parameters() if parameter.requires_grad)
     # A checkpoint, weights and both of Adam's moments in float32, is put together in memory before it is written; the untuned weights stay.
     peak = memory.bytes + (0 if processes.device.type == "cuda" else 4 * 4 * weights)
@@ -99,21 +99,23 @@ def rehearse(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Ex
 
 
 def _schedule(spec: TrainSpec, learned: Examples, processes: Processes) -> Schedule:
-    sampler = Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count)
+    sampler = LengthGroupedSampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed, None, processes.count)
     return Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup)
 
 
-def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Trainable, processes: Processes) -> tuple[float, float]:
+def _measure(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Trainable, processes: Processes) -> tuple[float, float]:
     """Seconds a row of training, and seconds a row of judging (0 without rows to judge by)."""
     objective = prepare(spec, encoder, learned, processes)
     # A sample of rows is enough to be tokenised: of a million, that alone would take minutes.
     places = np.random.default_rng(spec.seed).permutation(len(learned))[: 64 * spec.batch_size]
     rows = encoder.training_rows(learned.take(places))
-    parts = Parts(spec, encoder, objective, rows, None, processes, Path(), lambda event: None)
-    steps = Steps(parts, resolve_precision(spec.precision, processes.device), min(spec.micro_batch or spec.batch_size, spec.batch_size))
+    parts = TrainingParts(spec, encoder, objective, rows, None, processes, Path(), lambda event: None)
+    steps = GradientSteps(
+        parts, resolve_precision(spec.precision, processes.device), min(spec.micro_batch or spec.batch_size, spec.batch_size)
+    )
     optimiser = parts.optimiser(_MOST_STEPS + 1)
     lengths = rows.lengths
-    batches = sorted(batches_for(objective, rows, spec, processes.count).batches(0), key=lambda batch: float(lengths[batch].mean()))
+    batches = sorted(build_sampler(objective, rows, spec, processes.count).batches(0), key=lambda batch: float(lengths[batch].mean()))
     # The middle of each fifth: the very shortest and longest rows would count for more than they are.
     tried = [batches[place] for place in ((np.arange(_STEPS) + 0.5) / _STEPS * len(batches)).astype(int)]
 
@@ -132,12 +134,12 @@ def _try(spec: TrainSpec, learned: Examples, held: Examples | None, encoder: Tra
     finally:
         unpack()
     seconds = sum(took) / (len(took) / _STEPS * sum(map(len, tried)))
-    return seconds, 0.0 if held is None else _judging(encoder, held, learned, spec.seed)
+    return seconds, 0.0 if held is None else _evaluation_seconds(encoder, held, learned, spec.seed)
 
 
-def _judging(encoder: Trainable, held: Examples, learned: Examples, seed: int) -> float:
+def _evaluation_seconds(encoder: Trainable, held: Examples, learned: Examples, seed: int) -> float:
     """Seconds a held-out row, judged as the run does it."""
-    sample = held.take(np.random.default_rng(seed).permutation(len(held))[:_JUDGED])
+    sample = held.take(np.random.default_rng(seed).permutation(len(held))[:_EVALUATED_ROWS])
     Evaluator(sample.take(np.arange(min(8, len(sample)))))(encoder)  # warms up
     judge = Evaluator(sample)
     judge(encoder)

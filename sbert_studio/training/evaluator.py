@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .spec import TrainSpec
 
 
-def name_of_step(step: int) -> str:
+def step_name(step: int) -> str:
     """Return the name of the evaluation after so many steps."""
     return f"step-{step}"
 
@@ -91,7 +91,7 @@ UNTUNED = "untuned.npy"
 
 
 @dataclass(frozen=True)
-class Marks:
+class EvaluationLog:
     """``marks/<name>.json`` and ``.npy`` below a training's folder: scores, and the main score in every bootstrap resample.
 
     The names are ``step-<n>`` for the weights after so many steps, and ``strength-<s>`` for a blend of the last ones.
@@ -147,7 +147,7 @@ class Marks:
         return sorted(float(path.stem.removeprefix("strength-")) for path in (self.folder / _FOLDER).glob("strength-*.json"))
 
 
-_FEW_OF_ONE = 2
+_MIN_PER_LABEL = 2
 
 
 class Evaluator:
@@ -212,12 +212,12 @@ class Evaluator:
         return paired_gain(self.untuned(), found)
 
 
-def stratified(spec: TrainSpec) -> bool | None:
+def stratify_option(spec: TrainSpec) -> bool | None:
     """``spec.stratify`` as the split has it; ``None`` leaves it to the kind of the examples."""
     return {"auto": None, "yes": True, "no": False}[spec.stratify]
 
 
-def says_nothing(held: Examples) -> str:
+def uninformative_reason(held: Examples) -> str:
     """Why no model can be judged by these rows; nothing where one can."""
     if not all_alike(held):
         return ""
@@ -226,20 +226,20 @@ def says_nothing(held: Examples) -> str:
     return f"all {len(held):,} held-out rows {same}, by which one model is as good as another"
 
 
-def says_little(held: Examples | None) -> str:
+def weak_validation_warning(held: Examples | None) -> str:
     """Why rows that judge a model cannot tell a gain from chance, for few of them have the one of two labels, or there are but few at all;
     nothing where they can.
     """
     if held is not None and len(held) < MIN_CLUSTERS:
         return f"{count(len(held), 'held-out row')}: too few to tell a gain from chance"
-    rarer = of_the_rarer(held) if held is not None and held.ordered else None
-    if held is None or rarer is None or rarer[1] > _FEW_OF_ONE:
+    rarer = rarer_label(held) if held is not None and held.ordered else None
+    if held is None or rarer is None or rarer[1] > _MIN_PER_LABEL:
         return ""
     only = f"only {rarer[1]} of the {len(held):,} held-out rows {'is' if rarer[1] == 1 else 'are'} labelled “{rarer[0]}”"
     return f"{only}: too few to tell a gain from chance"
 
 
-def of_the_rarer(held: Examples) -> tuple[str, int] | None:
+def rarer_label(held: Examples) -> tuple[str, int] | None:
     """Of pairs with two labels the rarer one and how many rows have it, which may be none; ``None`` for rows of another kind."""
     if held.kind != "labelled_pairs" or held.targets is None or len(held.labels) != 2:
         return None
@@ -258,7 +258,7 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
         StudioError: a split by group is asked for, and there are no groups.
     """
     if dev is not None and len(dev) and dev.kind in SCORED_KINDS:
-        why = says_nothing(dev)
+        why = uninformative_reason(dev)
         return examples, None if why else dev, why
     if examples.kind not in SCORED_KINDS:
         return examples, None, "bare sentences say nothing of how alike two of them are"
@@ -267,10 +267,10 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
     if spec.by_group and not examples.groups:
         raise StudioError("a split by group was asked for, but no column holds groups", "choose the group column")
     try:
-        rest, held = split(examples, spec.dev_fraction, spec.seed, groups=spec.by_group, stratify=stratified(spec))
+        rest, held = split(examples, spec.dev_fraction, spec.seed, groups=spec.by_group, stratify=stratify_option(spec))
     except StudioError as error:
         return examples, None, error.message
     if len(held) < 2 or not len(rest):
         return examples, None, f"{len(examples)} rows are too few to hold some out"
-    why = says_nothing(held)
+    why = uninformative_reason(held)
     return (examples, None, why) if why else (rest, held, "")

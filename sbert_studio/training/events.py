@@ -207,7 +207,7 @@ def from_json(values: Mapping[str, Any]) -> Event:
     return kind(**given)
 
 
-def kinds_of(name: str) -> dict[str, str]:
+def event_fields(name: str) -> dict[str, str]:
     """The fields of an event's type, each with its Python type as it is written; none for an unknown type."""
     kind = _TYPES.get(name)
     return {} if kind is None else {item.name: str(item.type) for item in dataclasses.fields(kind)}
@@ -227,7 +227,7 @@ _RECENT = 50  # steps over which the shown rate is taken
 _SHOWN_EVERY = 0.2  # seconds
 
 
-def rate_in_words(rate: float) -> str:
+def format_rate(rate: float) -> str:
     """Rows a second as they are shown everywhere: ``72``; one decimal below ten."""
     return f"{rate:,.0f}" if round(rate, 1) >= 10 else f"{rate:.1f}"
 

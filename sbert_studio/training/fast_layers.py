@@ -16,7 +16,7 @@ from ..models.quantized import QuantizedEmbedding
 _CPUINFO = Path("/proc/cpuinfo")
 
 
-class QuickLinear(nn.Linear):
+class OneDNNLinear(nn.Linear):
     """A linear layer whose products, forward and backward, are oneDNN's where they are float32 on a CPU; else it is a plain one.
 
     A layer becomes one by its class alone, and a plain one again: weights, names and hooks stay.
@@ -24,44 +24,44 @@ class QuickLinear(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         """``input`` (…, in) → (…, out)."""
-        if not _takes(input, self.weight):
+        if not _is_supported(input, self.weight):
             return super().forward(input)
         rows = input.reshape(-1, input.shape[-1])
         found: Tensor = _Linear.apply(rows, self.weight, self.bias)  # type: ignore[no-untyped-call]
         return found.view(*input.shape[:-1], -1)
 
 
-def quicken_linear(network: nn.Module) -> None:
+def use_onednn_linear(network: nn.Module) -> None:
     """Make each plain linear layer of ``network`` a quick one, where that is quicker on this machine."""
-    if not quicker():
+    if not onednn_is_faster():
         return
     for module in network.modules():
         if type(module) is nn.Linear:
-            module.__class__ = QuickLinear
+            module.__class__ = OneDNNLinear
 
 
-def plain_linear(network: nn.Module) -> None:
+def restore_linear(network: nn.Module) -> None:
     """Make each quick linear layer of ``network`` a plain one again."""
     for module in network.modules():
-        if type(module) is QuickLinear:
+        if type(module) is OneDNNLinear:
             module.__class__ = nn.Linear  # type: ignore[assignment]
 
 
 @functools.cache
-def quicker() -> bool:
+def onednn_is_faster() -> bool:
     """Whether oneDNN multiplies faster here than MKL: by what the processor is, not by the clock, so that resumed runs compute the same."""
     both = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
-    return both and torch.cpu._is_avx512_supported() and hasattr(torch.ops.mkldnn, "_linear_pointwise") and not _intel()
+    return both and torch.cpu._is_avx512_supported() and hasattr(torch.ops.mkldnn, "_linear_pointwise") and not _is_intel()
 
 
-def _intel() -> bool:
+def _is_intel() -> bool:
     try:
         return "GenuineIntel" in _CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "GenuineIntel" in platform.processor()
 
 
-def _takes(input: Tensor, weight: Tensor) -> bool:
+def _is_supported(input: Tensor, weight: Tensor) -> bool:
     return (
         input.device.type == "cpu"
         and input.dtype == weight.dtype == torch.float32
@@ -97,7 +97,7 @@ class _Linear(torch.autograd.Function):
 _STEPS = 1 << 16
 
 
-class QuickDropout(nn.Dropout):
+class FastDropout(nn.Dropout):
     """Dropout whose mask, on a CPU, comes from 16 random bits an element instead of a slow Bernoulli draw (about 14 ns each).
 
     The bits follow from one number of torch's generator, so that setting torch's random state sets the mask.
@@ -114,13 +114,13 @@ class QuickDropout(nn.Dropout):
         return input * keep.mul_(1 / (1 - self.p))
 
 
-def quicken(backbone: nn.Module) -> None:
+def speed_up_backbone(backbone: nn.Module) -> None:
     """Make dropout and linear layers of ``backbone`` quick, and let its embeddings tell only of the rows that a batch has touched."""
-    quicken_linear(backbone)
+    use_onednn_linear(backbone)
     for module in list(backbone.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout:
-                module.add_module(name, QuickDropout(child.p).train(child.training))
+                module.add_module(name, FastDropout(child.p).train(child.training))
         if isinstance(module, nn.Embedding | QuantizedEmbedding):
             module.sparse = True
 

@@ -18,14 +18,12 @@ from ..evaluation.bootstrap import MAX_UNDEFINED_SHARE, ScoredModel, paired_gain
 from ..evaluation.report import SHARE_METRICS
 from ..evaluation.tasks.categories import merge_confusions
 
-_OWN = ("rows", "interval", "gain_interval", "general", "notes", "confused")
-_MOST_UNDEFINED = (
-    2 * MAX_UNDEFINED_SHARE
-)  # in the mean over the folds, each of which has rows of its own: two of the rarer label in each do
+_OWN_KEYS = ("rows", "interval", "gain_interval", "general", "notes", "confused")
+_MAX_UNDEFINED = 2 * MAX_UNDEFINED_SHARE  # in the mean over the folds, each of which has rows of its own: two of the rarer label in each do
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FoldScores:
     """One fold's scores, as an :class:`~sbert_studio.training.evaluator.Evaluator` gives them, and every resample's main one.
 
     Attributes:
@@ -37,38 +35,38 @@ class Candidate:
     apart: int = 0
 
 
-def pooled(folds: Sequence[Candidate], untuned: Sequence[np.ndarray | None] = ()) -> dict[str, Any]:
+def pool_folds(folds: Sequence[FoldScores], untuned: Sequence[np.ndarray | None] = ()) -> dict[str, Any]:
     """The scores of the folds together: ``{"metric", "task", "rows", "score", "by_fold", "interval", ...}``.
 
     Args:
         folds: of at least one of them the score is defined; ``by_fold`` has ``None`` for the others.
         untuned: the untuned model's resampled scores in each fold, for ``gain_interval``.
     """
-    every = [_score(one) for one in folds]
+    every = [_fold_score(one) for one in folds]
     places = np.flatnonzero(np.isfinite(every)).tolist()
     judged, before = [folds[place] for place in places], [untuned[place] for place in places] if untuned else []
     weights = np.array([one.scores["rows"] for one in judged], np.float64)
     weights /= weights.sum()
-    found: dict[str, Any] = _mean([one.scores for one in judged], weights)
+    found: dict[str, Any] = _weighted_mean([one.scores for one in judged], weights)
     found["rows"] = int(sum(one.scores["rows"] for one in judged))
     found["by_fold"] = [score if place in places else None for place, score in enumerate(every)]
     if any("confused" in one.scores for one in judged):
         found["confused"] = merge_confusions([one.scores.get("confused", ()) for one in judged])
     after = [one.resampled for one in judged]
-    alone, both = _together([after], weights), _together([before, after], weights)
+    alone, both = _average_series([after], weights), _average_series([before, after], weights)
     if alone is not None:
         found["interval"] = _interval(found, alone[0], judged)
-        found |= paired_gain(*both) if both is not None and _undefined(after, weights) <= _MOST_UNDEFINED else {}
+        found |= paired_gain(*both) if both is not None and _undefined_share(after, weights) <= _MAX_UNDEFINED else {}
     return found
 
 
-def _interval(scores: Mapping[str, Any], drawn: np.ndarray, judged: Sequence[Candidate]) -> list[float]:
+def _interval(scores: Mapping[str, Any], drawn: np.ndarray, judged: Sequence[FoldScores]) -> list[float]:
     if scores.get("metric") in SHARE_METRICS and all(one.apart for one in judged):
         return wilson_interval(drawn, float(scores["score"]), sum(one.apart for one in judged))
     return percentile_interval(drawn)
 
 
-def nested(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:
+def nested_score(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:
     """The score over all folds where each fold takes the candidate that did best in the others, so that no row helps to choose its own.
 
     Args:
@@ -76,11 +74,11 @@ def nested(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:
         rows: of each fold.
     """
     scores = np.asarray(candidates, np.float64)
-    return float(np.average(scores[_by_the_others(scores, rows), np.arange(len(rows))], weights=rows))
+    return float(np.average(scores[_choose_by_other_folds(scores, rows), np.arange(len(rows))], weights=rows))
 
 
-def judged_by_others(
-    tried: Sequence[Sequence[Candidate]], untuned: Sequence[np.ndarray | None] = (), *, or_untuned: bool = True
+def nested_evaluation(
+    tried: Sequence[Sequence[FoldScores]], untuned: Sequence[np.ndarray | None] = (), *, or_untuned: bool = True
 ) -> dict[str, Any]:
     """What is claimed of a model that was chosen among several: scores, and a gain, of rows that did not help to choose.
 
@@ -100,40 +98,40 @@ def judged_by_others(
     Returns:
         As :func:`pooled`, with ``nested``, the score before anything was taken off, and ``tried``, the number of candidates.
     """
-    places = np.flatnonzero(np.isfinite([[_score(one) for one in folds] for folds in tried]).all(axis=0)).tolist()
+    places = np.flatnonzero(np.isfinite([[_fold_score(one) for one in folds] for folds in tried]).all(axis=0)).tolist()
     tried = [[folds[place] for place in places] for folds in tried]
     untuned = [untuned[place] for place in places] if untuned else []
     rows = [one.scores["rows"] for one in tried[0]]
-    scores = np.array([[_score(one) for one in folds] for folds in tried])
-    found = pooled([tried[place][fold] for fold, place in enumerate(_by_the_others(scores, rows).tolist())], untuned)
+    scores = np.array([[_fold_score(one) for one in folds] for folds in tried])
+    found = pool_folds([tried[place][fold] for fold, place in enumerate(_choose_by_other_folds(scores, rows).tolist())], untuned)
     found |= {"nested": found["score"], "tried": len(tried)}
     low, high = found.get("gain_interval") or (-np.inf, np.inf)
     if or_untuned and low <= 0 <= high:
         before = float(np.average(scores[0], weights=rows))
-        found["score"] = max(found["score"] - _by_chance(tried, rows), before + low)
+        found["score"] = max(found["score"] - _chance_gain(tried, rows), before + low)
     if "gain_interval" in found:
-        chosen = _gain_of_best(tried[1:] if or_untuned else tried, untuned, rows).get("gain_interval", [low])
+        chosen = _best_gain(tried[1:] if or_untuned else tried, untuned, rows).get("gain_interval", [low])
         found["gain_interval"] = [min(low, chosen[0]), high]
     return found
 
 
-def _gain_of_best(tried: Sequence[Sequence[Candidate]], untuned: Sequence[np.ndarray | None], rows: Sequence[int]) -> dict[str, Any]:
+def _best_gain(tried: Sequence[Sequence[FoldScores]], untuned: Sequence[np.ndarray | None], rows: Sequence[int]) -> dict[str, Any]:
     weights = np.asarray(rows, np.float64) / sum(rows)
-    series = _together([untuned, *([one.resampled for one in folds] for folds in tried)], weights)
+    series = _average_series([untuned, *([one.resampled for one in folds] for folds in tried)], weights)
     if series is None:
         return {}
-    scores = np.array([[_score(one) for one in folds] for folds in tried]) @ weights
+    scores = np.array([[_fold_score(one) for one in folds] for folds in tried]) @ weights
     models = [ScoredModel(float(score), drawn) for score, drawn in zip(scores, series[1:], strict=True)]
     best = models.pop(int(scores.argmax()))
     return selected_model_gain(series[0], best, models)
 
 
-def _by_the_others(scores: np.ndarray, rows: Sequence[int]) -> np.ndarray:
+def _choose_by_other_folds(scores: np.ndarray, rows: Sequence[int]) -> np.ndarray:
     weights = np.asarray(rows, np.float64)
     return np.asarray(((scores @ weights)[:, None] - scores * weights).argmax(axis=0))
 
 
-def _by_chance(tried: Sequence[Sequence[Candidate]], rows: Sequence[int]) -> float:
+def _chance_gain(tried: Sequence[Sequence[FoldScores]], rows: Sequence[int]) -> float:
     drawn = [one.resampled for folds in tried for one in folds if one.resampled is not None]
     if len(drawn) < len(tried) * len(rows) or len({len(one) for one in drawn}) > 1:
         return 0.0
@@ -153,7 +151,7 @@ def _by_chance(tried: Sequence[Sequence[Candidate]], rows: Sequence[int]) -> flo
     return float(claimed[kept].mean()) if kept.any() else 0.0
 
 
-def _together(series: Sequence[Sequence[np.ndarray | None]], weights: np.ndarray) -> list[np.ndarray] | None:
+def _average_series(series: Sequence[Sequence[np.ndarray | None]], weights: np.ndarray) -> list[np.ndarray] | None:
     folds = [one for every in series for one in every if one is not None and len(one)]
     if len(folds) < len(weights) * len(series) or len({len(one) for one in folds}) > 1:
         return None
@@ -172,23 +170,23 @@ def _order(scores: np.ndarray, fold: int) -> np.ndarray:
     return np.resize(order, scores.shape[1]) if len(order) else order
 
 
-def _undefined(folds: Sequence[np.ndarray | None], weights: np.ndarray) -> float:
+def _undefined_share(folds: Sequence[np.ndarray | None], weights: np.ndarray) -> float:
     return float(np.average([0.0 if one is None else np.isnan(one).mean() for one in folds], weights=weights))
 
 
-def _score(one: Candidate) -> float:
+def _fold_score(one: FoldScores) -> float:
     score = one.scores.get("score")
     return float("nan") if score is None else float(score)
 
 
-def _mean(scores: Sequence[Mapping[str, Any]], weights: np.ndarray) -> dict[str, Any]:
+def _weighted_mean(scores: Sequence[Mapping[str, Any]], weights: np.ndarray) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in scores[0].items():
         every = [one.get(name) for one in scores]
-        if name in _OWN:
+        if name in _OWN_KEYS:
             continue
         if isinstance(value, Mapping) and all(isinstance(one, Mapping) for one in every):
-            found[name] = _mean(every, weights)  # type: ignore[arg-type]
+            found[name] = _weighted_mean(every, weights)  # type: ignore[arg-type]
         elif isinstance(value, int | float) and not isinstance(value, bool) and all(isinstance(one, int | float) for one in every):
             known = np.isfinite(np.asarray(every, np.float64))
             if known.any():

@@ -26,11 +26,11 @@ PAIRS = ASSETS / "probe" / "general.csv"
 _KNOWN, _LEAST = 0.6, 0.2
 _MODELS = 32  # of which is remembered what they say untuned, some kilobytes each
 _LOCK = Lock()
-_SAID: dict[tuple[str, str, Path], Sequence[np.ndarray]] = {}
+_CACHE: dict[tuple[str, str, Path], Sequence[np.ndarray]] = {}
 
 
 @dataclass(frozen=True)
-class _Part:
+class _ProbeLanguage:
     """The pairs of one language; ``scores`` from 0 to 5, (n,) float64."""
 
     language: str
@@ -50,7 +50,7 @@ class GeneralProbe:
             the languages, and its 95% bootstrap interval.
     """
 
-    def __init__(self, parts: Sequence[_Part], untuned: Sequence[np.ndarray]) -> None:
+    def __init__(self, parts: Sequence[_ProbeLanguage], untuned: Sequence[np.ndarray]) -> None:
         """``untuned``: what the untuned encoder says of the pairs of each part."""
         self._parts = tuple(parts)
         self.untuned, self._resampled = self._judged(untuned)
@@ -60,7 +60,7 @@ class GeneralProbe:
         """The probe for an untuned encoder; none for a cross-encoder, whose head is new, or where no language is known to the model."""
         if encoder.blank or not PAIRS.is_file():
             return None
-        found = list(zip(_pairs(), _said_untuned(encoder), strict=True))
+        found = list(zip(_load_pairs(), _base_similarities(encoder), strict=True))
         scores = [spearman(scored, part.scores) for part, scored in found]
         known = [both for both, score in zip(found, scores, strict=True) if score >= _KNOWN or score == max(scores) >= _LEAST]
         return cls(*zip(*known, strict=True)) if known else None
@@ -83,29 +83,29 @@ class GeneralProbe:
         return found, resampled
 
 
-def _said_untuned(encoder: Trainable) -> Sequence[np.ndarray]:
+def _base_similarities(encoder: Trainable) -> Sequence[np.ndarray]:
     """What an untuned encoder says of the pairs of each part; a model that is tuned again and again is asked once."""
     model = getattr(encoder, "fingerprint", None)
     if model is None:
-        return [part.scored(encoder) for part in _pairs()]
+        return [part.scored(encoder) for part in _load_pairs()]
     # A run may replace the prompts of a model whose weights are the same.
     key = (model, encoder.prompt_of("symmetric") if isinstance(encoder, Encoder) else "", PAIRS)
-    if (said := _SAID.get(key)) is None:
-        said = [part.scored(encoder) for part in _pairs()]
+    if (said := _CACHE.get(key)) is None:
+        said = [part.scored(encoder) for part in _load_pairs()]
         with _LOCK:
-            while len(_SAID) >= _MODELS:
-                _SAID.pop(next(iter(_SAID)))
-            _SAID[key] = said
+            while len(_CACHE) >= _MODELS:
+                _CACHE.pop(next(iter(_CACHE)))
+            _CACHE[key] = said
     return said
 
 
 @lru_cache(maxsize=1)
-def _pairs() -> tuple[_Part, ...]:
+def _load_pairs() -> tuple[_ProbeLanguage, ...]:
     with PAIRS.open(encoding="utf-8", newline="") as source:
         rows = list(csv.DictReader(source))
     parts = []
     for language in dict.fromkeys(row["language"] for row in rows):
         own = [row for row in rows if row["language"] == language]
         scores = np.array([float(row["score"]) for row in own])
-        parts.append(_Part(language, tuple(row["sentence1"] for row in own), tuple(row["sentence2"] for row in own), scores))
+        parts.append(_ProbeLanguage(language, tuple(row["sentence1"] for row in own), tuple(row["sentence2"] for row in own), scores))
     return tuple(parts)

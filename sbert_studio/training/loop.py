@@ -19,15 +19,15 @@ from ..data.questions import Question
 from ..errors import StudioError
 from ..models.inference.varlen import Fetched
 from ..models.quantized import trained_ids
-from .alarms import OPPOSITE, accepted, below_chance, falls_apart
-from .blend import Soup
-from .checkpoints import Checkpoints, State, Tensors, read_state, read_tensors
-from .evaluator import Candidates, name_of_step
+from .alarms import OPPOSITE, check_below_chance, check_forgetting, is_accepted
+from .blend import ModelSoup
+from .checkpoints import Checkpoints, TrainingState, TrainingTensors, read_state, read_tensors
+from .evaluator import Candidates, step_name
 from .events import Evaluated, Notice, Phase, Saved, Step, Throughput
 from .schedule import Schedule
-from .steps import Parts, Steps
+from .steps import GradientSteps, TrainingParts
 
-_BAD_IN_A_ROW = 5
+_MAX_BAD_STEPS = 5
 _AHEAD = 4
 _SECONDS_BETWEEN = 90.0
 # A checkpoint may take one part in this many of the time between two of them.
@@ -41,7 +41,7 @@ _CHOICE_UNKNOWN = (
 
 
 @dataclass(frozen=True)
-class _Taken:
+class _QueuedStep:
     """A step of so many rows that was queued, whose loss and gradient length are on their way to the host."""
 
     step: int
@@ -49,7 +49,7 @@ class _Taken:
     values: Fetched
 
 
-class Loop:
+class TrainingLoop:
     """Takes the steps of a run from wherever it stands.
 
     Args:
@@ -67,7 +67,13 @@ class Loop:
     """
 
     def __init__(
-        self, parts: Parts, schedule: Schedule, precision: str, state: State, untuned: Mapping[str, Any], marks_to_come: int = 0
+        self,
+        parts: TrainingParts,
+        schedule: Schedule,
+        precision: str,
+        state: TrainingState,
+        untuned: Mapping[str, Any],
+        marks_to_come: int = 0,
     ) -> None:
         self.state = state
         self.question: Question | None = None
@@ -75,14 +81,14 @@ class Loop:
         self._known, self._marks_to_come = untuned, marks_to_come
         self._judging: list[float] = []
         self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
-        self._steps = Steps(parts, precision, state.micro_batch)
+        self._steps = GradientSteps(parts, precision, state.micro_batch)
         self._learning, self._fixed = parts.learning(), trained_ids(parts.encoder)
-        self._optimiser, self._soup = parts.optimiser(schedule.ends), Soup(parts.named(), schedule.ends)
+        self._optimiser, self._soup = parts.optimiser(schedule.ends), ModelSoup(parts.named(), schedule.ends)
         self._pace = Throughput(state.rows, state.seconds)
         self._began = time.perf_counter() - state.total_seconds
         self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN
-        self._taken: deque[_Taken] = deque()
-        self._ahead = steps_ahead(parts.processes.device)
+        self._taken: deque[_QueuedStep] = deque()
+        self._ahead = queue_depth(parts.processes.device)
 
     def resume(self) -> None:
         """Take up weights and optimiser from the newest checkpoint, whose state this loop was given; until then the model is untuned."""
@@ -142,7 +148,7 @@ class Loop:
             norm = self._optimiser.step(step, loss)
             if notice:
                 self._parts.say(Notice(notice))
-            self._taken.append(_Taken(step, len(batch), Fetched.of(torch.stack([loss.float(), norm.float()]))))
+            self._taken.append(_QueuedStep(step, len(batch), Fetched.of(torch.stack([loss.float(), norm.float()]))))
             self.state = replace(self.state, step=step + 1, micro_batch=self._steps.micro_batch)
             self._settle(self._ahead)
             self._soup.ended(step + 1)
@@ -160,8 +166,8 @@ class Loop:
             self.state = replace(self.state, before=dict(self._known))
             return
         self._evaluate()
-        if self._judge is not None and not self._known and not accepted(self._parts.spec, OPPOSITE):
-            self.question = below_chance(self._parts.encoder, [self._judge.dev], [self.state.before])
+        if self._judge is not None and not self._known and not is_accepted(self._parts.spec, OPPOSITE):
+            self.question = check_below_chance(self._parts.encoder, [self._judge.dev], [self.state.before])
 
     def _keep(self) -> bool:
         """Judge, and write a checkpoint, where the one or the other is due; whether anything was."""
@@ -215,7 +221,7 @@ class Loop:
             self.state = replace(self.state, after=scores, best=self.state.step)
         if not untuned:
             self.state = replace(self.state, highest=scores["score"] if highest is None else max(highest, scores["score"]))
-            self.question = falls_apart(self._parts.spec, self.state.before, scores)
+            self.question = check_forgetting(self._parts.spec, self.state.before, scores)
             self._remember(scores)
         self._parts.say(Evaluated(self.state.step, scores["metric"], scores["score"], scores, better))
         return better
@@ -223,12 +229,12 @@ class Loop:
     def _remember(self, scores: Mapping[str, Any]) -> None:
         """Note the evaluation of this step; the best one so far is the better for every other that it was chosen among."""
         assert self._judge is not None
-        name = name_of_step(self.state.step)
+        name = step_name(self.state.step)
         if self._parts.marks is not None:
             self._parts.marks.note(name, scores, self._judge.resampled)
             return
         self.candidates.add(name, scores, self._judge.resampled)
-        after = self.candidates.chosen(name_of_step(self.state.best), self.state.after, self._judge.untuned())
+        after = self.candidates.chosen(step_name(self.state.best), self.state.after, self._judge.untuned())
         self.state = replace(self.state, after=after, evaluations=self.candidates.scores())
 
     def _due(self) -> bool:
@@ -252,14 +258,14 @@ class Loop:
         if self._processes.main:
             going_on = {} if self.state.step == self._schedule.steps else self._optimiser.tensors() | self._soup.tensors()
             encoder, objective = self._learning
-            tensors = Tensors({**encoder, **self._fixed}, objective, going_on, self.candidates.tensors())
+            tensors = TrainingTensors({**encoder, **self._fixed}, objective, going_on, self.candidates.tensors())
             path = self._parts.checkpoints.write(self.state, tensors)
             self._parts.say(Saved(self.state.step, str(path)))
         self._processes.wait()
         self._saved_at = time.perf_counter()
         self._wait = max(_SECONDS_BETWEEN, _PATIENCE * (self._saved_at - start))
 
-    def _restore(self, path: Path, *, weights_only: bool) -> Tensors:
+    def _restore(self, path: Path, *, weights_only: bool) -> TrainingTensors:
         tensors = read_tensors(path, weights_only=weights_only)
         with torch.no_grad():
             for learning, stored in zip(self._learning, (tensors.encoder, tensors.objective), strict=True):
@@ -296,15 +302,15 @@ class Loop:
     def _skipped(self, step: int, loss: float) -> None:
         self.state = replace(self.state, bad=self.state.bad + 1)
         what = "loss" if not math.isfinite(loss) else "gradient"
-        if self.state.bad >= _BAD_IN_A_ROW:
+        if self.state.bad >= _MAX_BAD_STEPS:
             raise StudioError(
-                f"the {what} was not a finite number {_BAD_IN_A_ROW} times in a row, up to step {step}",
+                f"the {what} was not a finite number {_MAX_BAD_STEPS} times in a row, up to step {step}",
                 f"lower the learning rate (it is {self._parts.spec.learning_rate:g}), or choose precision float32",
             )
         self._parts.say(Notice(f"the {what} of step {step} was not a finite number; the step was skipped"))
 
 
-def steps_ahead(device: torch.device) -> int:
+def queue_depth(device: torch.device) -> int:
     """How many steps are given to a device before it has said what came of the first: a GPU never waits for the host."""
     return _AHEAD if device.type == "cuda" else 0
 
@@ -313,7 +319,7 @@ def _with_next(batches: Iterable[np.ndarray]) -> Iterator[tuple[np.ndarray, np.n
     return pairwise(chain(batches, (None,)))  # type: ignore[arg-type, return-value]
 
 
-def starting_state(checkpoints: Checkpoints, identity: str, micro_batch: int, resume: bool) -> State:
+def initial_state(checkpoints: Checkpoints, identity: str, micro_batch: int, resume: bool) -> TrainingState:
     """The state of the newest checkpoint, or that of a run which begins.
 
     Raises:
@@ -321,7 +327,7 @@ def starting_state(checkpoints: Checkpoints, identity: str, micro_batch: int, re
     """
     path = checkpoints.newest() if resume else None
     if path is None:
-        return State(identity=identity, micro_batch=micro_batch, evaluations={})
+        return TrainingState(identity=identity, micro_batch=micro_batch, evaluations={})
     state = read_state(path)
     if state.identity != identity:
         raise StudioError(

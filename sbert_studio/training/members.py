@@ -15,11 +15,11 @@ import numpy as np
 from ..data.splits.splitting import folds
 from ..errors import StudioError
 from ..models.trainable import Trainable
-from .evaluator import hold_out, stratified
+from .evaluator import hold_out, stratify_option
 from .events import Event, Part, PartEnded, Started, Step
-from .samplers import Sampler
+from .samplers import LengthGroupedSampler
 from .schedule import Schedule
-from .spec import TrainSpec, settled
+from .spec import TrainSpec, resolve_objective
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,7 +41,7 @@ class Assignment:
         earlier: the spec of the stage that ``encoder`` comes from; what it has put on the model is not put on again.
         weights: the untuned model's, by name, where ``encoder`` already comes from an earlier stage.
         general: the probe of the untuned model; without one nothing tells what the training costs elsewhere.
-        judges: this training is there to judge: it notes every evaluation (:class:`~sbert_studio.training.evaluator.Marks`) and leaves
+        judges: this training is there to judge: it notes every evaluation (:class:`~sbert_studio.training.evaluator.EvaluationLog`) and leaves
             no model.
         verdict: ``before`` and ``after`` as others have judged them; ``after`` has the ``strength`` that the model is to be left with.
         blends: whether a blend with the untuned weights may be kept; the next stage goes on from what a first one has learned.
@@ -82,7 +82,7 @@ class Member:
         return "-".join("".join(letter if letter.isascii() and letter.isalnum() else " " for letter in self.title).split())[:60]
 
 
-def members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> list[Member]:
+def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> list[Member]:
     """The trainings of ``spec``: one for each seed, and of each one for each fold.
 
     Seeds share their held-out rows, so that their scores differ by nothing else; with folds each seed divides the rows anew. With
@@ -106,7 +106,7 @@ def members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> list[M
 
 def _folds(alone: TrainSpec, spec: TrainSpec, examples: Examples) -> list[Member]:
     found = []
-    divided = folds(examples, spec.folds, alone.seed, groups=spec.by_group, stratify=stratified(spec))
+    divided = folds(examples, spec.folds, alone.seed, groups=spec.by_group, stratify=stratify_option(spec))
     for number, (learned, held) in enumerate(divided, start=1):
         title = f"fold {number} of {spec.folds}" if spec.seeds == 1 else f"seed {alone.seed}, fold {number} of {spec.folds}"
         groups = sorted(set(held.groups)) if spec.by_group else []
@@ -116,7 +116,7 @@ def _folds(alone: TrainSpec, spec: TrainSpec, examples: Examples) -> list[Member
     return found
 
 
-def summary(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def summarize_scores(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The scores of one training as they are; of several ``{"metric", "task", "rows", "score": mean, "sd", "each"}``.
 
     Trainings that nothing judged, such as a fold whose held-out rows all have the same label, take no part.
@@ -137,12 +137,12 @@ def summary(scores: Sequence[Mapping[str, Any]], kept: Mapping[str, Any] | None 
 
 def planned_steps(spec: TrainSpec, learned: Examples) -> int:
     """The steps of a training before its batches are made; it may turn out to have some more or fewer."""
-    spec = settled(spec, learned)
-    sampler = Sampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed)
+    spec = resolve_objective(spec, learned)
+    sampler = LengthGroupedSampler(np.ones(len(learned), np.int64), spec.batch_size, spec.seed)
     return Schedule.plan(sampler, spec.epochs, spec.evaluations_per_epoch, spec.soup).steps
 
 
-class WholeRun:
+class RunProgress:
     """Passes on what the trainings of a run tell, with the steps and the time left of all of them.
 
     What is told of the whole never falls back: where a training turns out longer than was planned, those after it are taken to be

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from ..models.trainable import Trainable
 
 MISTAKES = "mistakes.json"
-MOST = 10
+MAX_MISTAKES = 10
 _ROWS = 2_000  # of more, as many from everywhere: this is a look at the worst, not a score
-_LONGEST = 400  # letters of a text
+_MAX_CHARACTERS = 400  # letters of a text
 
 Mistake = dict[str, Any]
 """``texts`` of the row and its ``line``; ``gold``, what it says, and ``said``, what the model makes of it (both a score in [0, 1], a label,
 or ``None``); ``beside``, the text that misled; ``by``, how wrong that is, for the order."""
 
 
-def worst(model: Trainable, held: Examples, known: Examples | None = None, strength: float | None = None) -> dict[str, Any]:
+def find_mistakes(model: Trainable, held: Examples, known: Examples | None = None, strength: float | None = None) -> dict[str, Any]:
     """``{kind, rows, strength, worst}``: the :data:`MOST` rows of ``held`` that a model gets most wrong, the worst first.
 
     Wrong is a text of a category whose nearest text, among ``known``, is of another; a pair that ranks elsewhere among the pairs than its
@@ -39,53 +39,53 @@ def worst(model: Trainable, held: Examples, known: Examples | None = None, stren
     """
     if len(held) > _ROWS:
         held = held.take(np.unique(np.linspace(0, len(held) - 1, _ROWS).round().astype(np.int64)))
-    found = _of_kind(model, held, known)
-    listed = sorted((one for one in found if one["by"] > 0), key=lambda one: -one["by"])[:MOST]
+    found = _find(model, held, known)
+    listed = sorted((one for one in found if one["by"] > 0), key=lambda one: -one["by"])[:MAX_MISTAKES]
     return {"kind": held.kind, "rows": len(held), "strength": strength, "worst": listed}
 
 
-def write(folder: Path, found: dict[str, Any], name: str = MISTAKES) -> None:
+def write_mistakes(folder: Path, found: dict[str, Any], name: str = MISTAKES) -> None:
     """Keep what :func:`worst` found."""
     write_json(folder / name, found)
 
 
-def name_at(strength: float) -> str:
+def mistakes_file(strength: float) -> str:
     """The file of a fold's mistakes at a strength."""
     return f"mistakes-{strength:g}.json"
 
 
-def read(path: Path) -> dict[str, Any] | None:
+def read_mistakes(path: Path) -> dict[str, Any] | None:
     """What was kept; ``None`` where there is none, or it is damaged."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        sound = isinstance(found["kind"], str) and all(_is_sound(one) for one in found["worst"])
+        sound = isinstance(found["kind"], str) and all(_is_valid(one) for one in found["worst"])
         return {**found, "rows": int(found["rows"])} if sound else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def pooled(parts: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+def merge_mistakes(parts: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
     """The worst of several models, each on rows of its own; ``None`` where of one of them nothing is known."""
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
-    listed = sorted((one for part in known for one in part["worst"]), key=lambda one: -one["by"])[:MOST]
+    listed = sorted((one for part in known for one in part["worst"]), key=lambda one: -one["by"])[:MAX_MISTAKES]
     return {**known[0], "rows": sum(part["rows"] for part in known), "worst": listed}
 
 
-def _of_kind(model: Trainable, held: Examples, known: Examples | None) -> list[Mistake]:
+def _find(model: Trainable, held: Examples, known: Examples | None) -> list[Mistake]:
     if isinstance(model, PairScorer) and (model.labels != 1 or held.kind not in ("scored_pairs", "labelled_pairs")):
         return []
     if held.kind == "labelled_texts":
-        return _of_categories(model, held, held if known is None else known)
+        return _category_mistakes(model, held, held if known is None else known)
     if held.kind == "scored_pairs" or (held.kind == "labelled_pairs" and held.ordered):
-        return _of_ranks(model, held)
+        return _rank_mistakes(model, held)
     if held.kind == "triplets":
-        return _of_triplets(model, held)
-    return _of_partners(model, held) if held.kind == "positive_pairs" else []
+        return _triplet_mistakes(model, held)
+    return _retrieval_mistakes(model, held) if held.kind == "positive_pairs" else []
 
 
-def _of_categories(model: Trainable, held: Examples, known: Examples) -> list[Mistake]:
+def _category_mistakes(model: Trainable, held: Examples, known: Examples) -> list[Mistake]:
     assert held.targets is not None and known.targets is not None
     new, old = (unit(vectors) for vectors in encode_columns(cast("Encoder", model), [held.texts[0], known.texts[0]]))
     theirs = np.array([known.labels[int(label)] for label in known.targets])
@@ -103,7 +103,7 @@ def _of_categories(model: Trainable, held: Examples, known: Examples) -> list[Mi
     return found
 
 
-def _of_ranks(model: Trainable, held: Examples) -> list[Mistake]:
+def _rank_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
     from scipy.stats import rankdata
 
     assert held.targets is not None
@@ -119,7 +119,7 @@ def _of_ranks(model: Trainable, held: Examples) -> list[Mistake]:
     return [_row(held, place, float(by[place]), named(targets[place]), named(at[place])) for place in range(len(held))]
 
 
-def _of_triplets(model: Trainable, held: Examples) -> list[Mistake]:
+def _triplet_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
     anchors, rest = held.texts[0], held.texts[1:]
     scores = [pair_similarities(model, anchors, column, ("query", "document")) for column in rest]
     by = np.max(scores[1:], axis=0) - scores[0]
@@ -130,7 +130,7 @@ def _of_triplets(model: Trainable, held: Examples) -> list[Mistake]:
     ]
 
 
-def _of_partners(model: Trainable, held: Examples) -> list[Mistake]:
+def _retrieval_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
     encoder = cast("Encoder", model)
     left, right = encode_columns(encoder, list(held.texts[:2]), roles=("query", "document"))
     cosines, names = similarity(left, right, encoder.similarity_name), np.array([plain(text) for text in held.texts[1]])
@@ -146,16 +146,16 @@ def _row(
 ) -> Mistake:
     shown = [column[place] for column in held.texts] if texts is None else texts
     return {
-        "texts": [text[:_LONGEST] for text in shown],
+        "texts": [text[:_MAX_CHARACTERS] for text in shown],
         "line": int(held.lines[place]),
         "gold": gold,
         "said": said,
-        "beside": beside[:_LONGEST],
+        "beside": beside[:_MAX_CHARACTERS],
         "by": by,
     }
 
 
-def _is_sound(one: Any) -> bool:
+def _is_valid(one: Any) -> bool:
     texts = one["texts"]
     plain_texts = isinstance(texts, list) and texts and all(isinstance(text, str) for text in [*texts, one["beside"]])
     values = all(value is None or isinstance(value, str | float | int) for value in (one["gold"], one["said"]))

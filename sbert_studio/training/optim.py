@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from .fast_layers import RowGradient
 from .spec import TrainSpec
 
-_LEAST = 1_024  # rows, by which the copy grows
+_MIN_ROWS = 1_024  # rows, by which the copy grows
 
 
-class SeenRows:
+class SparseRowAdamW:
     """The rows of a table that batches have read so far, in a compact copy with a fused AdamW of its own.
 
     Args:
@@ -37,7 +37,7 @@ class SeenRows:
         """Begin anew: no row was read yet."""
         self._rows = self._touched = torch.empty(0, dtype=torch.int64)
         self._place = torch.full((len(self._table),), -1, dtype=torch.int64)  # of each row in the copy
-        self._make(_LEAST, {})
+        self._make(_MIN_ROWS, {})
 
     def fill(self, gradient: Tensor) -> Tensor:
         """Take up the table's ``gradient``, sparse or dense; what of it is not zero."""
@@ -72,7 +72,7 @@ class SeenRows:
         if (rows := tensors.get("rows")) is None:
             rows = tensors["exp_avg_sq"].any(dim=1).nonzero()[:, 0]
             tensors = {key: value[rows] if value.ndim else value for key, value in tensors.items()}
-        self._make(_LEAST, {key: value for key, value in tensors.items() if key != "rows"})
+        self._make(_MIN_ROWS, {key: value for key, value in tensors.items() if key != "rows"})
         self._hold(rows, self._state)
 
     @property
@@ -84,7 +84,7 @@ class SeenRows:
         """Have all of ``rows`` in the copy. Its size follows from their number alone, so that a resumed run computes the same bits."""
         self._rows = rows
         self._place[rows] = torch.arange(len(rows))
-        room = max(1, -(-len(rows) // _LEAST)) * _LEAST
+        room = max(1, -(-len(rows) // _MIN_ROWS)) * _MIN_ROWS
         if room != len(self._copy):
             self._make(room, state)
         with torch.no_grad():
@@ -96,10 +96,10 @@ class SeenRows:
         self._gradient = self._copy.grad = torch.zeros_like(self._copy)
         self.adamw = torch.optim.AdamW([self._copy], weight_decay=self._decay, fused=True)
         if state:
-            self.adamw.state[self._copy] = {key: _lengthened(value, room) for key, value in state.items()}
+            self.adamw.state[self._copy] = {key: _extend(value, room) for key, value in state.items()}
 
 
-def whole_table(tensors: Mapping[str, Tensor], rows: int) -> dict[str, Tensor]:
+def dense_state(tensors: Mapping[str, Tensor], rows: int) -> dict[str, Tensor]:
     """The state that :meth:`SeenRows.tensors` gave, as that of a table of so many ``rows``; one of a whole table as it is."""
     if "rows" not in tensors:
         return dict(tensors)
@@ -110,7 +110,7 @@ def whole_table(tensors: Mapping[str, Tensor], rows: int) -> dict[str, Tensor]:
     }
 
 
-def _lengthened(values: Tensor, room: int) -> Tensor:
+def _extend(values: Tensor, room: int) -> Tensor:
     if not values.ndim:
         return values.clone()
     found = values.new_zeros(max(room, len(values)), values.shape[1])
@@ -118,11 +118,11 @@ def _lengthened(values: Tensor, room: int) -> Tensor:
     return found
 
 
-_LARGE = 4_096  # rows of a table of which most batches read few
-_MOST = 0.5  # of its rows, beyond which all of them are stepped at once in less time
+_LARGE_TABLE = 4_096  # rows of a table of which most batches read few
+_DENSE_SHARE = 0.5  # of its rows, beyond which all of them are stepped at once in less time
 
 
-class Optimiser:
+class Optimizer:
     """Fused AdamW over named parameters (Loshchilov and Hutter 2019); matrices decay, biases and normalisations do not, nor do tables.
 
     Args:
@@ -137,7 +137,7 @@ class Optimiser:
         self.named = named
         self._highest, self._max_norm, self._warmup = spec.learning_rate, spec.max_grad_norm, spec.warmup_ratio
         self._ends = (0, ends) if isinstance(ends, int) else (0, *ends)
-        self._seen = {name: SeenRows(item) for name, item in named.items() if name in tables and item.device.type == "cpu"}
+        self._seen = {name: SparseRowAdamW(item) for name, item in named.items() if name in tables and item.device.type == "cpu"}
         whole = {name: item for name, item in named.items() if name not in self._seen}
         decay = [item for name, item in whole.items() if item.ndim > 1 and name not in tables]
         spared = [item for name, item in whole.items() if item.ndim <= 1 or name in tables]
@@ -189,7 +189,7 @@ class Optimiser:
 
     def _widen(self) -> None:
         """Step tables as a whole from now on of which most rows were read."""
-        for name in [name for name, seen in self._seen.items() if name in self._decay and len(seen) > _MOST * len(self.named[name])]:
+        for name in [name for name, seen in self._seen.items() if name in self._decay and len(seen) > _DENSE_SHARE * len(self.named[name])]:
             self._take(name, self._seen.pop(name).tensors())
 
     def _gradients(self) -> list[Tensor]:
@@ -207,12 +207,12 @@ class Optimiser:
                 found.append(gradient)
         return found
 
-    def _by_seen(self, name: str, gradient: Tensor) -> SeenRows | None:
+    def _by_seen(self, name: str, gradient: Tensor) -> SparseRowAdamW | None:
         """What steps the rows of this parameter that were read, where it is a large table of which most were not."""
         parameter, known = self.named[name], self._whole.state if self._whole is not None else {}
-        fits = gradient.is_sparse and gradient.device.type == "cpu" and len(parameter) >= _LARGE
+        fits = gradient.is_sparse and gradient.device.type == "cpu" and len(parameter) >= _LARGE_TABLE
         if name not in self._seen and fits and parameter not in known:
-            self._seen[name] = SeenRows(parameter, self._decay[name])
+            self._seen[name] = SparseRowAdamW(parameter, self._decay[name])
         return self._seen.get(name)
 
     def _shortening(self, norm: Tensor) -> Tensor | None:
@@ -250,7 +250,7 @@ class Optimiser:
             states.setdefault(name, {})[key] = value
         for name, state in states.items():
             if "rows" in state and name not in self._seen and self.named[name].device.type == "cpu":
-                self._seen[name] = SeenRows(self.named[name], self._decay[name])
+                self._seen[name] = SparseRowAdamW(self.named[name], self._decay[name])
             if name in self._seen:
                 self._seen[name].load(state)
             else:
@@ -261,5 +261,5 @@ class Optimiser:
         if self._whole is not None:
             parameter = self.named[name]
             # The step counts of a fused optimiser lie where its parameters lie.
-            whole = whole_table(state, len(parameter)) if parameter.ndim else state
+            whole = dense_state(state, len(parameter)) if parameter.ndim else state
             self._whole.state[parameter] = {key: value.to(parameter.device) for key, value in whole.items()}

@@ -15,17 +15,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .fast_layers import QuickDropout
+from .fast_layers import FastDropout
 
 _NAME = "sbert_studio_packed"
 # Architectures whose tokens meet in the attention only, and whose positions can be given.
 _PACKABLE = ("bert", "roberta", "xlm-roberta")
-_GROUP = 8  # rows at least, so that a group's own overhead stays small
-_SHORTER = 0.6  # of a group's longest: where its padding begins to cost more than another group
+_GROUP_ROWS = 8  # rows at least, so that a group's own overhead stays small
+_GROUP_RATIO = 0.6  # of a group's longest: where its padding begins to cost more than another group
 
 
 @dataclass(frozen=True)
-class Group:
+class LengthGroup:
     """Rows of like length, next to each other in the packing, whose attention is computed at once.
 
     Attributes:
@@ -42,7 +42,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Packing:
+class BatchPacking:
     """Where the real tokens of a (rows, longest) batch stand; packed, the shortest rows come first.
 
     Attributes:
@@ -53,55 +53,55 @@ class Packing:
     rows: int
     longest: int
     places: Tensor
-    groups: tuple[Group, ...]
+    groups: tuple[LengthGroup, ...]
 
     @classmethod
-    def of(cls, mask: Tensor) -> Packing:
+    def of(cls, mask: Tensor) -> BatchPacking:
         """The packing of a batch by its attention mask (rows, longest)."""
         rows, longest = mask.shape
         lengths, order = mask.sum(dim=1).sort(stable=True)
         real = mask[order] != 0
         flat = torch.arange(rows * longest).view(rows, longest)
         groups, start = [], 0
-        for low, high in _alike(lengths.tolist()):
+        for low, high in _length_groups(lengths.tolist()):
             part = real[low:high]
             part = part[:, : max(1, int((part.any(dim=0) * torch.arange(1, longest + 1)).max()))]
             bias = torch.zeros(part.shape).masked_fill_(~part, -math.inf)[:, None, None, :]
             places = part.reshape(-1).nonzero().squeeze(1)
-            groups.append(Group(slice(start, start + len(places)), high - low, part.shape[1], places, bias))
+            groups.append(LengthGroup(slice(start, start + len(places)), high - low, part.shape[1], places, bias))
             start += len(places)
         return cls(rows, longest, flat[order][real], tuple(groups))
 
     def spread(self, tokens: Tensor) -> Tensor:
         """(tokens, width) → (rows, longest, width), with zeros for padding."""
-        return _spread(tokens, self.places, self.rows, self.longest)
+        return _unpack_rows(tokens, self.places, self.rows, self.longest)
 
     def pack(self, batch: Tensor) -> Tensor:
         """(rows, longest, width) → (tokens, width)."""
-        return _pack(batch, self.places)
+        return _pack_rows(batch, self.places)
 
 
-def _alike(lengths: list[int]) -> list[tuple[int, int]]:
+def _length_groups(lengths: list[int]) -> list[tuple[int, int]]:
     """Ascending lengths, cut where rows get much shorter than the longest of their group."""
     cuts = [len(lengths)]
-    for at in range(len(lengths) - 1, _GROUP - 1, -1):
-        if cuts[-1] - at >= _GROUP and lengths[at - 1] < _SHORTER * lengths[cuts[-1] - 1]:
+    for at in range(len(lengths) - 1, _GROUP_ROWS - 1, -1):
+        if cuts[-1] - at >= _GROUP_ROWS and lengths[at - 1] < _GROUP_RATIO * lengths[cuts[-1] - 1]:
             cuts.append(at)
     bounds = [0, *cuts[::-1]]
     return list(pairwise(bounds))
 
 
-def _spread(tokens: Tensor, places: Tensor, rows: int, longest: int) -> Tensor:
-    spread: Tensor = _Spread.apply(tokens, places, rows * longest)  # type: ignore[no-untyped-call]
+def _unpack_rows(tokens: Tensor, places: Tensor, rows: int, longest: int) -> Tensor:
+    spread: Tensor = _Unpack.apply(tokens, places, rows * longest)  # type: ignore[no-untyped-call]
     return spread.view(rows, longest, -1)
 
 
-def _pack(batch: Tensor, places: Tensor) -> Tensor:
+def _pack_rows(batch: Tensor, places: Tensor) -> Tensor:
     packed: Tensor = _Pack.apply(batch.reshape(-1, batch.shape[-1]), places)  # type: ignore[no-untyped-call]
     return packed
 
 
-class _Spread(torch.autograd.Function):
+class _Unpack(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tokens: Tensor, places: Tensor, size: int) -> Tensor:
         ctx.places = places
@@ -137,7 +137,7 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
     if config is None or config.model_type not in _PACKABLE or config._attn_implementation != "sdpa" or config.is_decoder:
         return lambda: None
 
-    def attend(module: nn.Module, *states: Tensor, packing: Packing | None = None, **options: Any) -> tuple[Tensor, None]:
+    def attend(module: nn.Module, *states: Tensor, packing: BatchPacking | None = None, **options: Any) -> tuple[Tensor, None]:
         if packing is None:
             return sdpa_attention_forward(module, *states, **options)  # type: ignore[no-any-return]
         return _attention(packing, *states[:3], dropout=options["dropout"], scaling=options["scaling"]), None
@@ -147,7 +147,7 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
         if not module.training or mask is None:
             return arguments, options
         ids = arguments[0] if arguments else options["input_ids"]  # a model with a head gives them by place
-        packing = Packing.of(mask)
+        packing = BatchPacking.of(mask)
         offset = 0 if config.model_type == "bert" else int(config.pad_token_id) + 1
         by_token = {"input_ids": ids, "position_ids": mask.cumsum(dim=1) - 1 + offset}
         if options.get("token_type_ids") is not None:
@@ -175,27 +175,29 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
     return undo
 
 
-def _attention(packing: Packing, query: Tensor, key: Tensor, value: Tensor, *, dropout: float, scaling: float) -> Tensor:
+def _attention(packing: BatchPacking, query: Tensor, key: Tensor, value: Tensor, *, dropout: float, scaling: float) -> Tensor:
     """softmax(q kᵀ · scaling + bias) v of (1, heads, tokens, d) each → (1, tokens, heads, d)."""
     heads, width = query.shape[1], query.shape[3]
     query, key, value = (states.transpose(1, 2).reshape(-1, heads * width) for states in (query, key, value))
     mixed = [
-        _of_group(group, query[group.tokens], key[group.tokens], value[group.tokens], heads, dropout=dropout, scaling=scaling)
+        _group_attention(group, query[group.tokens], key[group.tokens], value[group.tokens], heads, dropout=dropout, scaling=scaling)
         for group in packing.groups
     ]
     return torch.cat(mixed).view(1, -1, heads, width)
 
 
-def _of_group(group: Group, query: Tensor, key: Tensor, value: Tensor, heads: int, *, dropout: float, scaling: float) -> Tensor:
+def _group_attention(
+    group: LengthGroup, query: Tensor, key: Tensor, value: Tensor, heads: int, *, dropout: float, scaling: float
+) -> Tensor:
     """The same of (tokens, heads · d) each → (tokens, heads · d)."""
 
     def apart(states: Tensor) -> Tensor:
-        spread = _spread(states, group.places, group.rows, group.longest)
+        spread = _unpack_rows(states, group.places, group.rows, group.longest)
         return spread.view(group.rows, group.longest, heads, -1).transpose(1, 2).reshape(group.rows * heads, group.longest, -1)
 
     bias = group.bias.to(query.dtype).expand(-1, heads, -1, -1).reshape(-1, 1, group.longest)
     weights = torch.softmax(torch.baddbmm(bias, apart(query), apart(key).transpose(1, 2), alpha=scaling), dim=-1)
     if dropout:
-        weights = QuickDropout(dropout)(weights)
+        weights = FastDropout(dropout)(weights)
     mixed = torch.bmm(weights, apart(value)).view(group.rows, heads, group.longest, -1)
-    return _pack(mixed.transpose(1, 2).reshape(group.rows, group.longest, -1), group.places)
+    return _pack_rows(mixed.transpose(1, 2).reshape(group.rows, group.longest, -1), group.places)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ..models.base import Encoder
     from ..models.trainable import Trainable
 
-MOST_PAIRS, LONGEST, NEAREST = 5, 1_000, 5
-_MOST_AMONG = 512  # texts, so that a look at them takes a second or two on two busy cores, at every evaluation of every fold
+MAX_PAIRS, MAX_CHARACTERS, NEAREST = 5, 1_000, 5
+_MAX_TEXTS = 512  # texts, so that a look at them takes a second or two on two busy cores, at every evaluation of every fold
 
 
 @dataclass(frozen=True)
-class Pins:
+class TrackedExamples:
     """What is pinned.
 
     Attributes:
@@ -38,7 +38,7 @@ class Pins:
     of: int = 0
 
     @classmethod
-    def typed(cls, pairs: Sequence[tuple[str, str]], query: str) -> Pins | None:
+    def typed(cls, pairs: Sequence[tuple[str, str]], query: str) -> TrackedExamples | None:
         """What somebody has typed; pairs that are blank are left out, and ``None`` is for nothing at all.
 
         Raises:
@@ -49,19 +49,19 @@ class Pins:
         for number, left, right in filled:
             if not (left and right):
                 raise StudioError(f"only one text of pinned pair {number} is there", "write the other one, or empty both")
-        if len(filled) > MOST_PAIRS:
-            raise StudioError(f"{len(filled)} pairs are pinned", f"pin at most {MOST_PAIRS}")
-        if any(len(text) > LONGEST for text in (query.strip(), *(text for _, *both in filled for text in both))):
-            raise StudioError(f"a pinned text is longer than {LONGEST:,} characters", "shorten it")
+        if len(filled) > MAX_PAIRS:
+            raise StudioError(f"{len(filled)} pairs are pinned", f"pin at most {MAX_PAIRS}")
+        if any(len(text) > MAX_CHARACTERS for text in (query.strip(), *(text for _, *both in filled for text in both))):
+            raise StudioError(f"a pinned text is longer than {MAX_CHARACTERS:,} characters", "shorten it")
         found = cls(tuple((left, right) for _, left, right in filled), query.strip())
         return found if found.pairs or found.query else None
 
-    def beside(self, examples: Examples) -> Pins:
+    def beside(self, examples: Examples) -> TrackedExamples:
         """With texts of ``examples`` for the query: as many as can be looked at in no time, from everywhere in the file."""
         if not self.query:
             return self
         texts = list(dict.fromkeys(text for row in zip(*examples.texts, strict=True) for text in row if text != self.query))
-        places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), _MOST_AMONG)).round().astype(np.int64))
+        places = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), _MAX_TEXTS)).round().astype(np.int64))
         return replace(self, among=tuple(texts[place] for place in places.tolist()) if texts else (), of=len(texts))
 
     def to_json(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Pins:
         return {"pairs": [list(pair) for pair in self.pairs], "query": self.query, "among": list(self.among), "of": self.of}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Pins | None:
+    def from_json(cls, values: Mapping[str, Any]) -> TrackedExamples | None:
         """What ``to_json`` gave; ``None`` where nothing is pinned, or what is there is damaged."""
         try:
             pairs = tuple((str(left), str(right)) for left, right in values.get("pairs") or ())

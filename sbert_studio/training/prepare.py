@@ -18,15 +18,15 @@ from ..models.lora import LoraSettings
 from ..models.prompts import column_roles, override_prompts
 from ..models.trainable import Trainable
 from .distributed import Processes
-from .fast_layers import quicken
-from .spec import TrainSpec, require_learnable, settled
+from .fast_layers import speed_up_backbone
+from .spec import TrainSpec, require_learnable, resolve_objective
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
     from ..models.catalog import Catalog
 
 
-def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | None = None) -> Trainable:
+def create_model(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | None = None) -> Trainable:
     """What ``spec`` tunes on ``examples``, untuned: an encoder, a cross-encoder with the head that its objective needs, or a poly-encoder.
 
     Args:
@@ -40,13 +40,13 @@ def fresh(catalog: Catalog, spec: TrainSpec, examples: Examples, source: Path | 
     if spec.architecture == "cross":
         require_no_prompt(spec)
         objective = build_pair_objective(
-            settled(spec, examples).objective, spec.objective_params, labels=len(examples.labels), head=spec.head
+            resolve_objective(spec, examples).objective, spec.objective_params, labels=len(examples.labels), head=spec.head
         )
         head: Any = spec.head
         encoder = catalog.load_fresh_cross(name, head=head, labels=objective.dim, seed=spec.seed, allow_folders=folders)
         encoder.configure_head(objective.dim, squeezed=objective.squeezes, classes=examples.labels)
     elif spec.architecture == "poly":
-        settled(spec, examples)  # refuses what it does not learn from before anything is loaded
+        resolve_objective(spec, examples)  # refuses what it does not learn from before anything is loaded
         encoder = catalog.load_fresh_poly(name, codes=spec.codes, seed=spec.seed, allow_folders=folders)
         override_prompts(encoder.encoder, spec.prompt)
     else:
@@ -107,10 +107,10 @@ def prepare(
         StudioError: the objective does not learn from this kind of examples, or a setting does not fit the model.
     """
     require_learnable(spec, examples.kind)
-    reshape(spec, encoder, earlier)
+    apply_architecture(spec, encoder, earlier)
     if spec.dropout >= 0:
         _set_dropout(encoder.adaptable, spec.dropout)
-    put_adapter(spec, encoder)
+    add_adapter(spec, encoder)
     if spec.gradient_checkpointing:
         # After the adapter: peft would otherwise ask for the gradient of the frozen embeddings, which only reentrant checkpoints need.
         encoder.adaptable.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
@@ -121,12 +121,12 @@ def prepare(
             "choose learn_words=yes, a recurrent network (recurrent=gru) or a projection",
         )
     if encoder.device.type == "cpu" and processes.count == 1:
-        quicken(encoder.adaptable)
+        speed_up_backbone(encoder.adaptable)
     encoder.train()
     return objective.to(encoder.device).train()
 
 
-def reshape(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = None) -> None:
+def apply_architecture(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = None) -> None:
     """Change what ``spec`` says of the encoder: how much it reads, in what order, how it pools, and what it projects to.
 
     Args:
@@ -145,7 +145,7 @@ def reshape(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = Non
     encoder.reshape(pooling=spec.pooling, projection=spec.projection if new(_PROJECTION) else 0, activation=spec.activation, seed=spec.seed)
 
 
-def put_adapter(spec: TrainSpec, encoder: Trainable) -> None:
+def add_adapter(spec: TrainSpec, encoder: Trainable) -> None:
     """Put the adapter into ``encoder`` that ``spec`` asks for, if it does; torch draws from the seed from now on."""
     torch.manual_seed(spec.seed)
     if spec.method == "lora":

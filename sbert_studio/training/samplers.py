@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ClassSampler:
+class ClassBalancedSampler:
     """Batches of handfuls, each of some rows of one class (P × K sampling, Hermans et al. 2017, section 2).
 
     Which rows meet is a function of the seed and the epoch alone. Each epoch cuts every class anew into handfuls of ``together`` rows;
@@ -66,13 +66,13 @@ class ClassSampler:
         order = order[np.argsort(self.classes[order], kind="stable")]
         members = np.split(order, np.flatnonzero(np.diff(self.classes[order])) + 1)
         together = min(self.together, max(2, self.batch_size // 2))
-        cut = [_cut(rows, together) for rows in members]
+        cut = [_cut_groups(rows, together) for rows in members]
         places = [(part + rng.random()) / len(parts) for parts in cut for part in range(len(parts))]
         handfuls = [part for parts in cut for part in parts]
         return [handfuls[place] for place in np.argsort(places, kind="stable")]
 
 
-def _cut(rows: np.ndarray, together: int) -> list[np.ndarray]:
+def _cut_groups(rows: np.ndarray, together: int) -> list[np.ndarray]:
     """Rows in handfuls of ``together``, the last one smaller, or one row larger where a single row is left."""
     ends = np.arange(together, len(rows), together)
     if len(ends) and len(rows) - ends[-1] == 1:
@@ -86,7 +86,7 @@ _WINDOW = 64
 
 
 @dataclass(frozen=True)
-class Sampler:
+class LengthGroupedSampler:
     """Batches of rows of similar length, in random order.
 
     Attributes:
@@ -151,7 +151,7 @@ class Sampler:
         return [np.asarray(batch, np.int64) for batch in batches if batch]
 
 
-class Batches(Protocol):
+class BatchSampler(Protocol):
     """What makes up each batch, as a function of the seed and the epoch alone."""
 
     def batches(self, epoch: int) -> list[np.ndarray]:
@@ -161,7 +161,7 @@ class Batches(Protocol):
         """How many batches an epoch has."""
 
 
-SMALLEST_OF_CLASSES = 4
+MIN_CLASS_BATCH = 4
 """Two texts of each of two categories: in a smaller batch nothing is beside a text that it could be told from."""
 
 
@@ -171,14 +171,14 @@ def require_two_classes(batch_size: int) -> None:
     Raises:
         StudioError: it is.
     """
-    if batch_size < SMALLEST_OF_CLASSES:
+    if batch_size < MIN_CLASS_BATCH:
         raise StudioError(
             f"a batch of {batch_size} texts has no room for two texts of each of two categories, and would teach nothing",
-            f"choose a batch size of {SMALLEST_OF_CLASSES} or more; a small micro_batch keeps the memory low",
+            f"choose a batch size of {MIN_CLASS_BATCH} or more; a small micro_batch keeps the memory low",
         )
 
 
-def batches_for(objective: Objective, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> Batches:
+def build_sampler(objective: Objective, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> BatchSampler:
     """Several texts of several classes where the objective compares siblings, else rows of like length, each text once where it
     compares each row with the others.
 
@@ -193,6 +193,6 @@ def batches_for(objective: Objective, rows: TrainingRows, spec: TrainSpec, proce
     """
     if objective.classes_in_batch and rows.targets is not None:
         require_two_classes(spec.batch_size)
-        return ClassSampler(rows.targets.numpy(), spec.batch_size, spec.seed, smallest=processes)
+        return ClassBalancedSampler(rows.targets.numpy(), spec.batch_size, spec.seed, smallest=processes)
     lengths = np.ones_like(rows.lengths) if objective.ranks else rows.lengths
-    return Sampler(lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes)
+    return LengthGroupedSampler(lengths, spec.batch_size, spec.seed, rows.ids if objective.in_batch else None, processes)

@@ -13,7 +13,7 @@ from types import TracebackType
 import numpy as np
 import torch
 
-from .samplers import Batches
+from .samplers import BatchSampler
 
 _EVERY = 0.005  # seconds
 _STATM = Path("/proc/self/statm")
@@ -49,12 +49,12 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while True:
-            self.bytes = max(self.bytes, resident_bytes())
+            self.bytes = max(self.bytes, resident_memory())
             if self._ended.wait(_EVERY):
                 return
 
 
-def resident_bytes() -> int:
+def resident_memory() -> int:
     """The physical memory that this process holds now."""
     if _STATM.exists():
         import resource
@@ -79,7 +79,7 @@ class Schedule:
             the run ends before, they are those that were planned.
     """
 
-    sampler: Batches
+    sampler: BatchSampler
     starts: tuple[int, ...]
     evaluations: frozenset[int]
     epochs: float
@@ -87,7 +87,7 @@ class Schedule:
     ends: tuple[int, ...]
 
     @classmethod
-    def plan(cls, sampler: Batches, epochs: float, evaluations_per_epoch: int, rounds: int = 1) -> Schedule:
+    def plan(cls, sampler: BatchSampler, epochs: float, evaluations_per_epoch: int, rounds: int = 1) -> Schedule:
         """``rounds`` times ``epochs`` passes over the rows, the last one in part where the number has a fraction.
 
         Rounds after the first are judged at their ends alone: until then they are no better than the first was.

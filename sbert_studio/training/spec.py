@@ -201,7 +201,7 @@ def default_pair_objective(kind: Kind, labels: Sequence[str] = (), ordered: bool
     if kind == "labelled_pairs":
         return "binary_cross_entropy" if len(labels) == 2 and ordered else "cross_entropy"
     raise StudioError(
-        f"{learns_from('cross')}, not from {kind.replace('_', ' ')}",
+        f"{describe_supported_kinds('cross')}, not from {kind.replace('_', ' ')}",
         "choose the architecture siamese, or give each pair a score or a label",
     )
 
@@ -219,11 +219,11 @@ def default_poly_objective(kind: Kind, labels: Sequence[str] = (), rows: int = S
         )
     name = default_objective(kind, labels, rows, ordered)
     if name not in objectives_of("poly"):
-        raise StudioError(f"{learns_from('poly')}, not from {kind.replace('_', ' ')}", "choose the architecture siamese")
+        raise StudioError(f"{describe_supported_kinds('poly')}, not from {kind.replace('_', ' ')}", "choose the architecture siamese")
     return name
 
 
-def learns_from(architecture: str) -> str:
+def describe_supported_kinds(architecture: str) -> str:
     """The kinds of examples that an architecture learns from, as a sentence."""
     kinds = {"cross": "pairs with a score or a label", "poly": "pairs and triplets"}
     return f"a {architecture}-encoder learns from {kinds[architecture]}" if architecture in kinds else "choose another kind of examples"
@@ -240,11 +240,11 @@ def require_learnable(spec: TrainSpec, kind: Kind) -> None:
         fitting = ", ".join(name for name in known if kind in known[name].kinds)
         raise StudioError(
             f"the objective {spec.objective} does not learn from {kind.replace('_', ' ')}",
-            f"choose one of {fitting}" if fitting else learns_from(spec.architecture),
+            f"choose one of {fitting}" if fitting else describe_supported_kinds(spec.architecture),
         )
 
 
-def settled(spec: TrainSpec, examples: Examples) -> TrainSpec:
+def resolve_objective(spec: TrainSpec, examples: Examples) -> TrainSpec:
     """``spec``, its objective chosen where it says ``auto``.
 
     Raises:

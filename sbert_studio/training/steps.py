@@ -20,15 +20,15 @@ from ..models.trainable import Trainable
 from ..models.training_rows import TrainingRows
 from .checkpoints import Checkpoints
 from .distributed import Processes
-from .evaluator import Evaluator, Marks
+from .evaluator import EvaluationLog, Evaluator
 from .events import Event
 from .general_probe import GeneralProbe
-from .optim import Optimiser
-from .pins import Pins
+from .optim import Optimizer
+from .pins import TrackedExamples
 from .spec import TrainSpec
 
 
-class Ahead:
+class BatchPrefetcher:
     """The inputs of batches, one of which may be prepared before it is asked for; what is given is the same either way.
 
     Args:
@@ -63,7 +63,7 @@ class Ahead:
 
 
 @dataclass(frozen=True)
-class Parts:
+class TrainingParts:
     """The things that a run works with from its first step to its last.
 
     Attributes:
@@ -87,8 +87,8 @@ class Parts:
     folder: Path
     emit: Callable[[Event], None]
     general: GeneralProbe | None = None
-    marks: Marks | None = None
-    pins: Pins | None = None
+    marks: EvaluationLog | None = None
+    pins: TrackedExamples | None = None
 
     @property
     def checkpoints(self) -> Checkpoints:
@@ -121,15 +121,15 @@ class Parts:
             **{f"objective.{name}": item for name, item in objective.items()},
         }
 
-    def optimiser(self, ends: int | Sequence[int]) -> Optimiser:
+    def optimiser(self, ends: int | Sequence[int]) -> Optimizer:
         """Of all parameters that learn; ``ends`` as of :class:`Optimiser`."""
-        return Optimiser(self.named(), self.spec, ends, [f"encoder.{name}" for name in self.encoder.tables])
+        return Optimizer(self.named(), self.spec, ends, [f"encoder.{name}" for name in self.encoder.tables])
 
 
 _LARGER = 1.1
 
 
-class Steps:
+class GradientSteps:
     """Puts the gradient of a batch on the parameters of encoder and objective.
 
     Args:
@@ -138,10 +138,10 @@ class Steps:
         micro_batch: rows in memory at once; it shrinks where memory runs out.
     """
 
-    def __init__(self, parts: Parts, precision: str, micro_batch: int) -> None:
+    def __init__(self, parts: TrainingParts, precision: str, micro_batch: int) -> None:
         self._encoder, self._objective, self._rows, self._processes = parts.encoder, parts.objective, parts.rows, parts.processes
         self._seed, self._half = parts.spec.seed, precision == "bfloat16"
-        self._ahead, self._following = Ahead(parts.rows, parts.objective.views, parts.processes.device), np.empty(0, np.int64)
+        self._ahead, self._following = BatchPrefetcher(parts.rows, parts.objective.views, parts.processes.device), np.empty(0, np.int64)
         self.micro_batch = micro_batch
         self._largest = 0
 

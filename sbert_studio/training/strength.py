@@ -14,9 +14,9 @@ from ..models.quantized import train_table_of
 from ..models.trainable import Trainable
 from ..workspace import write_json
 from .artifacts import write_model
-from .blend import Blend, unblended
-from .checkpoints import Checkpoints, disk_space, read_tensors
-from .prepare import put_adapter, reshape
+from .blend import WeightBlend, blend_obstacle
+from .checkpoints import Checkpoints, read_tensors, report_full_disk
+from .prepare import add_adapter, apply_architecture
 from .spec import TrainSpec
 
 _OUTCOMES = ("course.json", "outcome.json")
@@ -44,42 +44,42 @@ def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[
     tuned = Checkpoints(folder).newest()
     if outcome_file is None or tuned is None:
         raise StudioError("the run is not finished, or its tuned weights are gone", "choose a finished run")
-    if why := strengthless(spec):
+    if why := strength_obstacle(spec):
         raise StudioError(f"this run has no strength to set: {why}", "train again with other settings")
     if not 0 <= value <= 1:
         raise StudioError(f"a strength of {value:g} is not possible", "choose a value from 0 (untuned) to 1 (tuned)")
     outcome = json.loads(outcome_file.read_text(encoding="utf-8"))
     encoder = load()
     base = encoder.base or spec.model
-    reshape(spec, encoder)
-    put_adapter(spec, encoder)
+    apply_architecture(spec, encoder)
+    add_adapter(spec, encoder)
     stored = read_tensors(tuned, weights_only=True).encoder
     train_table_of(encoder, stored)
     learning = {name: parameter for name, parameter in encoder.named_parameters() if parameter.requires_grad}
-    blend = Blend(learning)
+    blend = WeightBlend(learning)
     blend.between(stored)
     blend.put(value)
     encoder.eval()
-    after = at_strength(outcome["before"], outcome["after"], value)
-    with disk_space("the model", folder):
+    after = scores_at_strength(outcome["before"], outcome["after"], value)
+    with report_full_disk("the model", folder):
         write_model(spec, encoder, folder, base, outcome["before"], after, int(outcome["steps"]))
     write_json(outcome_file, outcome | {"after": after})
     return after
 
 
-def strengthless(spec: TrainSpec) -> str:
+def strength_obstacle(spec: TrainSpec) -> str:
     """Why a run of this spec has no strength dial; nothing where it has one."""
-    return unblended(spec.replace(blend=True))
+    return blend_obstacle(spec.replace(blend=True))
 
 
-def at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: float) -> dict[str, Any]:
+def scores_at_strength(before: Mapping[str, Any], after: Mapping[str, Any], value: float) -> dict[str, Any]:
     """The scores at a strength, as ``after`` has them; see :func:`set_strength`. Without marks only the strength is told.
 
     What the run ended with stays in ``chosen``, so that turned back the dial tells all of it again. Another strength has no gain with an
     interval: whoever chose it had seen how each does on these very rows.
     """
     if "kept" in after:  # of several trainings, the one whose model was kept
-        return {**after, "strength": value, "kept": at_strength(before, after["kept"], value)}
+        return {**after, "strength": value, "kept": scores_at_strength(before, after["kept"], value)}
     marks = list(after.get("strengths", ()))
     ended = dict(after.get("chosen") or {name: figure for name, figure in after.items() if name != "strengths"})
     if "strength" in ended and abs(ended["strength"] - value) < 1e-9:

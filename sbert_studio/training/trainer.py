@@ -17,37 +17,49 @@ from ..models.io.digests import damage
 from ..models.runtime import autocast_dtype, resolve_precision
 from ..models.trainable import Trainable
 from ..workspace import write_json
-from .alarms import FORGETS, accepted
-from .artifacts import export
-from .blend import MARKS, Blend, unblended
-from .checkpoints import Checkpoints, disk_space, read_state
-from .conclusion import concluded, keep_mistakes, noted
+from .alarms import FORGETS, is_accepted
+from .artifacts import write_artifacts
+from .blend import MARKS, WeightBlend, blend_obstacle
+from .checkpoints import Checkpoints, read_state, report_full_disk
+from .conclusion import conclude, record_blends, save_mistakes
 from .distributed import Processes
-from .evaluator import Evaluator, Marks, hold_out, says_little
+from .evaluator import EvaluationLog, Evaluator, hold_out, weak_validation_warning
 from .events import Asks, Event, Finished, Notice, Phase, Started, Stopped
-from .fast_layers import plain_linear
+from .fast_layers import restore_linear
 from .general_probe import GeneralProbe
-from .loop import Loop, starting_state
+from .loop import TrainingLoop, initial_state
 from .members import Assignment
 from .packing import pack_batches
-from .pins import Pins
+from .pins import TrackedExamples
 from .prepare import fit_head, prepare
-from .samplers import batches_for
+from .samplers import build_sampler
 from .schedule import Schedule
-from .spec import TrainSpec, settled
-from .steps import Parts
+from .spec import TrainSpec, resolve_objective
+from .steps import TrainingParts
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
 
 _OUTCOME = "outcome.json"
-_NO_MATTER = ("checkpoint_every", "accept_alarm")
-_LATER = ("accept_alarm", "judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "activation", "codes", "soup", "prompt")
-_UNUSUAL = object()
+_IGNORED = ("checkpoint_every", "accept_alarm")
+_LATER_SETTINGS = (
+    "accept_alarm",
+    "judge",
+    "blend",
+    "recurrent",
+    "hidden",
+    "bidirectional",
+    "learn_words",
+    "activation",
+    "codes",
+    "soup",
+    "prompt",
+)
+_MISSING = object()
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrainingOutcome:
     """How a run ended.
 
     Attributes:
@@ -97,8 +109,8 @@ def train(
     resume: bool = False,
     reasons: Sequence[str] = (),
     assignment: Assignment | None = None,
-    pins: Pins | None = None,
-) -> Outcome:
+    pins: TrackedExamples | None = None,
+) -> TrainingOutcome:
     """Tune ``encoder`` on ``examples``.
 
     Args:
@@ -116,16 +128,16 @@ def train(
     Raises:
         StudioError: something that a person can mend; checkpoints that were written are intact.
     """
-    spec = settled(spec, examples)
+    spec = resolve_objective(spec, examples)
     learned, held, unjudged = hold_out(spec, examples, dev)
     if not len(learned):
         raise StudioError("there are no rows to learn from", "give a larger file")
-    identity = identity_of(spec, learned, held)
-    marks = Marks(folder) if assignment is not None and assignment.judges else None
+    identity = run_identity(spec, learned, held)
+    marks = EvaluationLog(folder) if assignment is not None and assignment.judges else None
     checkpoints = Checkpoints(folder, keeps_best=marks is None)
     processes = Processes(encoder.device)
-    lost = _lost(marks, processes) if resume else ""
-    if (resume := resume and not lost) and (ended := _over(folder, identity, checkpoints, marks, processes)) is not None:
+    lost = _lost_evaluations(marks, processes) if resume else ""
+    if (resume := resume and not lost) and (ended := _finished_outcome(folder, identity, checkpoints, marks, processes)) is not None:
         _conclude(ended, emit, processes)
         return ended
     if not resume and processes.main:
@@ -136,7 +148,7 @@ def train(
 
     encoder.to(processes.device)
     base = encoder.base or spec.model
-    state = starting_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
+    state = initial_state(checkpoints, identity, min(spec.micro_batch or spec.batch_size, spec.batch_size), resume)
     objective = prepare(spec, encoder, learned, processes, earlier=None if assignment is None else assignment.earlier)
     if state.step == 0:
         fit_head(spec, objective, encoder, learned, processes)
@@ -146,15 +158,15 @@ def train(
     if objective.in_batch and len(rows.ids) > 1:
         objective.know(Relation.of(rows.ids, siblings(learned), processes.device))
     judge = Evaluator(held, folder, learned=learned) if held is not None else None
-    asks = bool(state.alarm) and not accepted(spec, FORGETS)
+    asks = bool(state.alarm) and not is_accepted(spec, FORGETS)
     state = state if asks else replace(state, alarm={})
-    parts = Parts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks, pins)
-    blend = Blend(parts.learning()[0], assignment.weights, aside=encoder.device.type == "cpu" and processes.count == 1)
+    parts = TrainingParts(spec, encoder, objective, rows, judge, processes, folder, emit, assignment.general, marks, pins)
+    blend = WeightBlend(parts.learning()[0], assignment.weights, aside=encoder.device.type == "cpu" and processes.count == 1)
     precision = resolve_precision(spec.precision, processes.device)
-    schedule = Schedule.plan(batches_for(objective, rows, spec, processes.count), spec.epochs, spec.evaluations_per_epoch, spec.soup).until(
-        assignment.share
-    )
-    loop = Loop(parts, schedule, precision, state, assignment.untuned, marks_to_come=_marks_to_come(spec, assignment))
+    schedule = Schedule.plan(
+        build_sampler(objective, rows, spec, processes.count), spec.epochs, spec.evaluations_per_epoch, spec.soup
+    ).until(assignment.share)
+    loop = TrainingLoop(parts, schedule, precision, state, assignment.untuned, marks_to_come=_marks_to_come(spec, assignment))
     judged = len(held) if held is not None else assignment.verdict[1]["rows"] if assignment.verdict else 0
     parts.say(
         Started(
@@ -162,8 +174,8 @@ def train(
             str(processes.device), precision, spec.batch_size, state.step, tuple(reasons), state.step, schedule.steps,
         )
     )  # fmt: skip
-    doubt = "" if assignment.judges else says_little(held)
-    remarks = _remarks(spec, processes, "" if held is not None or assignment.verdict else unjudged)
+    doubt = "" if assignment.judges else weak_validation_warning(held)
+    remarks = _initial_notices(spec, processes, "" if held is not None or assignment.verdict else unjudged)
     for remark in filter(None, (lost, *damaged, *remarks, doubt)):
         parts.say(Notice(remark))
     if asks:
@@ -178,7 +190,9 @@ def train(
     return _finish(parts, loop, reached, base, blend, assignment)
 
 
-def _over(folder: Path, identity: str, checkpoints: Checkpoints, marks: Marks | None, processes: Processes) -> Outcome | None:
+def _finished_outcome(
+    folder: Path, identity: str, checkpoints: Checkpoints, marks: EvaluationLog | None, processes: Processes
+) -> TrainingOutcome | None:
     """The outcome of a training that had already reached its end, whose process may have been killed while it removed checkpoints."""
     ended = read_outcome(folder, identity, model=marks is None)
     if ended is not None and processes.main and (last := checkpoints.newest()) is not None:
@@ -186,7 +200,7 @@ def _over(folder: Path, identity: str, checkpoints: Checkpoints, marks: Marks | 
     return ended
 
 
-def _lost(marks: Marks | None, processes: Processes) -> str:
+def _lost_evaluations(marks: EvaluationLog | None, processes: Processes) -> str:
     """Why a training that only judges has to begin anew, its evaluations with it; nothing where it need not."""
     if marks is None or marks.whole:
         return ""
@@ -197,10 +211,10 @@ def _lost(marks: Marks | None, processes: Processes) -> str:
 
 def _marks_to_come(spec: TrainSpec, assignment: Assignment) -> int:
     """How many blends are judged once the steps are taken."""
-    return 0 if unblended(spec) or assignment.verdict is not None or not assignment.blends else len(MARKS) - 2
+    return 0 if blend_obstacle(spec) or assignment.verdict is not None or not assignment.blends else len(MARKS) - 2
 
 
-def _remarks(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[str]:
+def _initial_notices(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[str]:
     """What a person should know of a training that begins; ``unjudged``: why nothing judges it, if nothing does."""
     if processes.note:
         yield processes.note
@@ -210,7 +224,9 @@ def _remarks(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[s
         yield f"nothing measures how good the model is, and its last weights are kept: {unjudged}"
 
 
-def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, assignment: Assignment) -> Outcome:
+def _finish(
+    parts: TrainingParts, loop: TrainingLoop, reached: str, base: str, blend: WeightBlend, assignment: Assignment
+) -> TrainingOutcome:
     state, processes, folder, began = loop.state, parts.processes, parts.folder, time.perf_counter()
     if reached != "asks":
         if parts.marks is None:
@@ -218,17 +234,17 @@ def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, ass
         loop.release()
         parts.encoder.eval()
         if parts.judge is not None or parts.general is not None:
-            blends = not unblended(parts.spec) and (parts.judge is not None or assignment.verdict is not None)
+            blends = not blend_obstacle(parts.spec) and (parts.judge is not None or assignment.verdict is not None)
             parts.say(Phase("judging the trained model, and blends of it with the untuned one" if blends else "judging the trained model"))
         blend.between()
         if parts.marks is None:
-            state = concluded(parts, state, blend, assignment, reached, loop.candidates)
+            state = conclude(parts, state, blend, assignment, reached, loop.candidates)
             parts.show_pins(state.step, kept=True)
-            keep_mistakes(parts, state)
+            save_mistakes(parts, state)
         elif reached == "finished":
-            noted(parts, blend)
+            record_blends(parts, blend)
     rate = state.rows / state.seconds if state.seconds else 0.0
-    outcome = Outcome(
+    outcome = TrainingOutcome(
         reached,
         folder / "model",
         folder / "adapter" if parts.spec.method == "lora" else None,
@@ -240,24 +256,24 @@ def _finish(parts: Parts, loop: Loop, reached: str, base: str, blend: Blend, ass
         state.alarm or (loop.question.to_json() if loop.question is not None else {}),
     )
     if processes.main and reached != "asks":
-        with disk_space("the model", folder):
+        with report_full_disk("the model", folder):
             if parts.marks is None:
-                export(parts, state, base)
+                write_artifacts(parts, state, base)
             if reached == "finished":
                 write_json(folder / _OUTCOME, {"identity": state.identity, **outcome.to_json()})
                 parts.checkpoints.keep_only(state.best if parts.marks is None else -1)
-    plain_linear(parts.encoder)
+    restore_linear(parts.encoder)
     processes.wait()
     _conclude(outcome, emit=parts.emit, processes=processes)
     return outcome
 
 
-def _conclude(outcome: Outcome, emit: Callable[[Event], None], processes: Processes) -> None:
+def _conclude(outcome: TrainingOutcome, emit: Callable[[Event], None], processes: Processes) -> None:
     if processes.main:
         emit(outcome.event())
 
 
-def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bool = True) -> Outcome | None:
+def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bool = True) -> TrainingOutcome | None:
     """The outcome of a run that had already reached its end; ``None`` where there is none, or it is that of other settings.
 
     Args:
@@ -271,23 +287,23 @@ def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bo
             return None
         # The folder may have been moved since.
         adapter = folder / "adapter" if values["adapter"] else None
-        return Outcome(**{**values, "model": folder / "model", "adapter": adapter})
+        return TrainingOutcome(**{**values, "model": folder / "model", "adapter": adapter})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # there is none, or it is damaged
         return None
 
 
-def identity_of(spec: TrainSpec, *examples: Examples | None) -> str:
+def run_identity(spec: TrainSpec, *examples: Examples | None) -> str:
     """Names what decides the result: the spec, but for how often checkpoints are written and how an alarm was answered, and the rows.
 
     32 hex digits. Settings that came later than the first version are left out where they are as usual, so that its runs go on.
     """
-    decides = {name: value for name, value in _unusual(spec.to_json()).items() if name not in _NO_MATTER}
-    decides["first"] = _unusual(spec.first)
+    decides = {name: value for name, value in _without_defaults(spec.to_json()).items() if name not in _IGNORED}
+    decides["first"] = _without_defaults(spec.first)
     words = json.dumps([decides, *("" if part is None else part.digest for part in examples)], sort_keys=True)
     return hashlib.sha256(words.encode()).hexdigest()[:32]
 
 
-def _unusual(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     """A spec's values without the later settings that are as usual."""
-    usual = {name: TrainSpec.__dataclass_fields__[name].default for name in _LATER}
-    return {name: value for name, value in values.items() if value != usual.get(name, _UNUSUAL)}
+    usual = {name: TrainSpec.__dataclass_fields__[name].default for name in _LATER_SETTINGS}
+    return {name: value for name, value in values.items() if value != usual.get(name, _MISSING)}

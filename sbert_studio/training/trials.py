@@ -12,21 +12,21 @@ from ..data.splits.splitting import leaking
 from ..errors import StudioError
 from ..models.quantized import make_dense
 from ..workspace import atomic_folder, write_json
-from .alarms import FEW, OPPOSABLE, OPPOSITE, accepted, below_chance, sampled
-from .artifacts import HELD_OUT, KNOWN
-from .blend import unblended
-from .checkpoints import Checkpoints, disk_space
-from .crossval import cross_fitted, in_folds
+from .alarms import CHECKED_KINDS, MIN_ROWS, OPPOSITE, check_below_chance, is_accepted, sample_rows
+from .artifacts import HELD_OUT, REFERENCE
+from .blend import blend_obstacle
+from .checkpoints import Checkpoints, report_full_disk
+from .crossval import cross_validate, plan_folds
 from .distributed import Processes
-from .evaluator import Evaluator, hold_out, says_nothing
+from .evaluator import Evaluator, hold_out, uninformative_reason
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Stopped
 from .general_probe import GeneralProbe
-from .members import Assignment, Load, Member, WholeRun, members, planned_steps, summary
+from .members import Assignment, Load, Member, RunProgress, plan_members, planned_steps, summarize_scores
 from .mistakes import MISTAKES
-from .pins import Pins
-from .prepare import reshape
+from .pins import TrackedExamples
+from .prepare import apply_architecture
 from .spec import TrainSpec
-from .trainer import Outcome, identity_of, read_outcome, train
+from .trainer import TrainingOutcome, read_outcome, run_identity, train
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -49,8 +49,8 @@ def run_trials(
     first: Examples | None = None,
     resume: bool = True,
     reasons: Sequence[str] = (),
-    pins: Pins | None = None,
-) -> Outcome:
+    pins: TrackedExamples | None = None,
+) -> TrainingOutcome:
     """Carry out ``spec``; the arguments are those of :func:`~sbert_studio.training.trainer.train`.
 
     With several seeds or folds the scores are means with their standard deviation (``score``, ``sd``, ``each``), and the
@@ -66,30 +66,30 @@ def run_trials(
     """
     if dev is not None and (known := int(leaking(examples, dev).sum())):
         emit(Notice(f"{known:,} rows to learn from hold a text of the held-out file, so the scores flatter"))
-    folds = in_folds(spec, examples, dev, folder) if first is None else None
-    if (question := _opposite_of_all(spec, examples, dev, load, folder, bool(folds))) is not None:
-        asks = Outcome("asks", folder / "model", None, {}, {}, 0, 0.0, 0.0, question.to_json())
+    folds = plan_folds(spec, examples, dev, folder) if first is None else None
+    if (question := _check_alarm_first(spec, examples, dev, load, folder, bool(folds))) is not None:
+        asks = TrainingOutcome("asks", folder / "model", None, {}, {}, 0, 0.0, 0.0, question.to_json())
         emit(asks.event())
         return asks
     if folds:
-        return cross_fitted(
+        return cross_validate(
             spec, examples, folds, emit, should_stop, load=load, folder=folder, resume=resume, reasons=reasons, pins=pins
         )  # fmt: skip
     if first is None and spec.folds == 0 and spec.seeds == 1:
         encoder = load(spec, examples, None)
         return train(spec, examples, emit, should_stop, encoder=encoder, folder=folder, dev=dev, resume=resume, reasons=reasons, pins=pins)
-    identity = identity_of(spec, examples, dev, first)
+    identity = run_identity(spec, examples, dev, first)
     if resume and (ended := read_outcome(folder, identity, _OUTCOME)) is not None:
         emit(ended.event())
         return ended
-    plan = members(spec, examples, dev)
+    plan = plan_members(spec, examples, dev)
     stage = TrainSpec.from_json(spec.first).replace(model=spec.model) if first is not None else spec
     steps = [*([] if first is None else [planned_steps(stage, first)]), *(planned_steps(member.spec, member.learned) for member in plan)]
-    course = _Trials(folder, load, WholeRun(emit, steps), should_stop, len(steps), tuple(reasons), resume, pins)
+    course = _Trials(folder, load, RunProgress(emit, steps), should_stop, len(steps), tuple(reasons), resume, pins)
     source, taken = None, []
     if first is not None:
         if (question := course.judge_untuned(plan[0])) is not None:
-            asks = Outcome("asks", folder / "model", None, course.before, {}, 0, 0.0, 0.0, question.to_json())
+            asks = TrainingOutcome("asks", folder / "model", None, course.before, {}, 0, 0.0, 0.0, question.to_json())
             emit(asks.event())
             return asks
         taken.append(course.take(Member(FIRST, stage, course.unseen(first, plan), None), folder / _FIRST, None))
@@ -101,20 +101,20 @@ def run_trials(
     return course.conclude(taken, taken[1:] if first is not None else taken, identity)
 
 
-def _opposite_of_all(spec: TrainSpec, examples: Examples, dev: Examples | None, load: Load, folder: Path, folds: bool) -> Question | None:
+def _check_alarm_first(spec: TrainSpec, examples: Examples, dev: Examples | None, load: Load, folder: Path, folds: bool) -> Question | None:
     """What an alarm asks before any training begins, where the training itself cannot ask.
 
     Where no rows are held out, or too few to tell, all rows are looked at: the untuned model has learned none of them. Of a
     cross-encoder, whose head is new and knows nothing, the model is asked as a sentence encoder.
     """
-    if accepted(spec, OPPOSITE) or Checkpoints(folder).newest() is not None or examples.kind not in OPPOSABLE:
+    if is_accepted(spec, OPPOSITE) or Checkpoints(folder).newest() is not None or examples.kind not in CHECKED_KINDS:
         return None
     cross = spec.architecture == "cross"
     held = hold_out(spec, examples, dev)[1] if cross or not folds else None
-    few = not folds and (held is None or len(held) < FEW)
+    few = not folds and (held is None or len(held) < MIN_ROWS)
     if not (cross or few):
         return None
-    looked_at = sampled(examples) if held is None or len(held) < FEW else held
+    looked_at = sample_rows(examples) if held is None or len(held) < MIN_ROWS else held
     if len(looked_at) < 2:
         return None
     try:
@@ -125,7 +125,7 @@ def _opposite_of_all(spec: TrainSpec, examples: Examples, dev: Examples | None, 
         return None  # it is a cross-encoder already
     if encoder.blank:
         return None
-    return below_chance(encoder, [looked_at], [Evaluator(looked_at)(encoder)])
+    return check_below_chance(encoder, [looked_at], [Evaluator(looked_at)(encoder)])
 
 
 class _Trials:
@@ -140,7 +140,7 @@ class _Trials:
         parts: int,
         reasons: tuple[str, ...],
         resume: bool,
-        pins: Pins | None,
+        pins: TrackedExamples | None,
     ) -> None:
         self.folder, self.load, self.should_stop = folder, load, should_stop
         self.emit, self.parts, self.reasons, self.resume, self.pins = emit, parts, reasons, resume, pins
@@ -149,12 +149,12 @@ class _Trials:
 
     def judge_untuned(self, member: Member) -> Question | None:
         """Tell how good the model is before anything is done to it, on the rows that decide at the end; what an alarm asks of that."""
-        if member.held is None or says_nothing(member.held):
+        if member.held is None or uninformative_reason(member.held):
             return None
         untuned = self.load(member.spec, member.learned, None)
         self.before = Evaluator(member.held, learned=member.learned)(untuned)
         self.emit(Evaluated(0, self.before["metric"], self.before["score"], self.before, False))
-        return None if accepted(member.spec, OPPOSITE) else below_chance(untuned, [member.held], [self.before])
+        return None if is_accepted(member.spec, OPPOSITE) else check_below_chance(untuned, [member.held], [self.before])
 
     def unseen(self, first: Examples, plan: Sequence[Member]) -> Examples:
         """The rows of the first stage that hold no text of any held-out row."""
@@ -165,7 +165,7 @@ class _Trials:
                 first = first.take((~known).nonzero()[0])
         return first
 
-    def take(self, member: Member, place: Path, source: Path | None) -> Outcome:
+    def take(self, member: Member, place: Path, source: Path | None) -> TrainingOutcome:
         """One training, from the model in ``source``, or the spec's own; its end is told as the end of a part."""
         self.number += 1
         self.emit(Part(self.number, self.parts, member.title))
@@ -192,33 +192,33 @@ class _Trials:
     def _compared(self, member: Member, place: Path) -> Assignment:
         """What a training is compared with that begins where an earlier stage ended: the model before that."""
         untuned = self.load(member.spec, member.learned, None)
-        reshape(member.spec, untuned)
+        apply_architecture(member.spec, untuned)
         general = GeneralProbe.of(untuned)
-        held = None if member.held is None or says_nothing(member.held) else member.held
+        held = None if member.held is None or uninformative_reason(member.held) else member.held
         scores = {} if held is None else Evaluator(held, place, learned=member.learned)(untuned, untuned=True)
         scores |= {"general": general.untuned} if general is not None and scores else {}
         make_dense(untuned)  # as the model that the first stage has saved
-        weights = {} if unblended(member.spec) else dict(untuned.named_parameters())
+        weights = {} if blend_obstacle(member.spec) else dict(untuned.named_parameters())
         return Assignment(scores, TrainSpec.from_json(member.spec.first), weights or None, general)
 
-    def conclude(self, taken: Sequence[Outcome], judged: Sequence[Outcome], identity: str) -> Outcome:
+    def conclude(self, taken: Sequence[TrainingOutcome], judged: Sequence[TrainingOutcome], identity: str) -> TrainingOutcome:
         """Keep the best model, and only that, and sum up what all trainings found."""
         best = max(judged or taken, key=lambda outcome: (bool(outcome.after), _gain(outcome)))
         seconds = sum(outcome.seconds for outcome in taken)
-        outcome = Outcome(
+        outcome = TrainingOutcome(
             taken[-1].status,
             self.folder / "model",
             # After a first stage the adapter's base is a model that nobody else has.
             self.folder / "adapter" if best.adapter is not None and self.parts == len(judged) else None,
-            summary([outcome.before for outcome in judged]),
-            summary([outcome.after for outcome in judged], kept=best.after),
+            summarize_scores([outcome.before for outcome in judged]),
+            summarize_scores([outcome.after for outcome in judged], kept=best.after),
             sum(outcome.steps for outcome in taken),
             seconds,
             sum(outcome.pairs_per_second * outcome.seconds for outcome in taken) / seconds if seconds else 0.0,
             taken[-1].question,
         )
         if self.main and outcome.status != "asks":
-            with disk_space("the model", self.folder):
+            with report_full_disk("the model", self.folder):
                 self._keep(best, outcome)
                 if outcome.status == "finished":
                     write_json(self.folder / _OUTCOME, {"identity": identity, **outcome.to_json()})
@@ -228,7 +228,7 @@ class _Trials:
         self.emit(outcome.event())
         return outcome
 
-    def _keep(self, best: Outcome, outcome: Outcome) -> None:
+    def _keep(self, best: TrainingOutcome, outcome: TrainingOutcome) -> None:
         for target, source in ((outcome.model, best.model), (outcome.adapter, best.adapter)):
             if target is not None and source is not None:
                 with atomic_folder(target) as part:
@@ -237,7 +237,7 @@ class _Trials:
         if outcome.status == "finished" and (kept := best.model.parent / "checkpoints").is_dir():
             shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
             shutil.copytree(kept, self.folder / "checkpoints")
-        for name in (HELD_OUT, KNOWN, MISTAKES):
+        for name in (HELD_OUT, REFERENCE, MISTAKES):
             if (best.model.parent / name).is_file():
                 shutil.copyfile(best.model.parent / name, self.folder / name)
 
@@ -247,6 +247,6 @@ class _Trials:
             self.emit(event)
 
 
-def _gain(outcome: Outcome) -> float:
+def _gain(outcome: TrainingOutcome) -> float:
     """How much better the model became; 0 where nothing judged it. Of equals the first is kept."""
     return outcome.after["score"] - outcome.before["score"] if outcome.after and outcome.before else 0.0

@@ -14,7 +14,7 @@ from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.lora import LoraSettings, find_targets, load_adapter
 from sbert_studio.models.transformer import TransformerEncoder
-from sbert_studio.training.prepare import put_adapter, reshape
+from sbert_studio.training.prepare import add_adapter, apply_architecture
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.workspace import Workspace
 
@@ -54,8 +54,8 @@ def test_a_sentence_llm_is_adapted_at_queries_keys_values_and_the_mlp() -> None:
     """Mean pooling, Linear with GELU, LoRA of rank 16 and alpha 32: what the spec of such a run gives a Qwen2."""
     encoder = tiny_encoder("qwen2")
     spec = TrainSpec(objective="cosine", method="lora", pooling="mean", projection=24)
-    reshape(spec, encoder)
-    put_adapter(spec, encoder)
+    apply_architecture(spec, encoder)
+    add_adapter(spec, encoder)
     of_layer = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}
     adapted = {name.partition(".lora_A")[0].partition("layers.")[2] for name, _ in encoder.named_parameters() if ".lora_A" in name}
     assert adapted == {f"{layer}.{name}" for layer in range(2) for name in of_layer}

@@ -26,7 +26,7 @@ from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Event, Step
 from sbert_studio.training.prepare import prepare
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.training.trainer import TrainingOutcome, train
 
 from .families import FAMILIES, PARTNERS, Family, answers, pairs
 from .tiny import TEXTS
@@ -156,7 +156,7 @@ def test_a_damaged_folder_is_refused_by_the_name_of_the_file(family: Family, tmp
 
 @dataclass(frozen=True)
 class Trained:
-    outcome: Outcome
+    outcome: TrainingOutcome
     losses: list[float]
 
 

@@ -306,12 +306,12 @@ def test_the_page_lists_models_though_the_list_of_runs_is_locked(runs: Path, tin
 
 
 def test_a_full_disk_speaks_of_a_checkpoint_only_where_there_is_one(tmp_path: Path) -> None:
-    from sbert_studio.training.checkpoints import disk_space
+    from sbert_studio.training.checkpoints import report_full_disk
 
-    with pytest.raises(StudioError, match="no checkpoint yet"), disk_space("the checkpoint", tmp_path):
+    with pytest.raises(StudioError, match="no checkpoint yet"), report_full_disk("the checkpoint", tmp_path):
         raise OSError(28, "No space left on device")
     state = tmp_path / "checkpoints/step-000000002/state.json"
     state.parent.mkdir(parents=True)
     state.touch()
-    with pytest.raises(StudioError, match="last good checkpoint is intact"), disk_space("the checkpoint", tmp_path):
+    with pytest.raises(StudioError, match="last good checkpoint is intact"), report_full_disk("the checkpoint", tmp_path):
         raise OSError(28, "No space left on device")

@@ -17,7 +17,7 @@ from waiting import wait_until
 from sbert_studio.errors import StudioError
 from sbert_studio.runs.running.work import perform
 from sbert_studio.services import Studio, TrainRequest
-from sbert_studio.training.schedule import PeakMemory, resident_bytes
+from sbert_studio.training.schedule import PeakMemory, resident_memory
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_the_memory_is_that_of_the_work_and_not_of_what_was_before() -> None:
     old = np.ones(30_000_000)  # 240 MB, page for page
     del old
     lifetime = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    before = resident_bytes()
+    before = resident_memory()
     assert lifetime > before + 160_000_000
     with PeakMemory(torch.device("cpu")) as memory:
         new = np.ones(12_500_000)

@@ -12,7 +12,7 @@ import torch
 from sbert_studio.models.training_rows import TextRows
 from sbert_studio.training import loop
 from sbert_studio.training.events import Saved, Step, Throughput
-from sbert_studio.training.steps import Ahead
+from sbert_studio.training.steps import BatchPrefetcher
 from sbert_studio.training.trainer import train
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder, weights
@@ -22,7 +22,7 @@ CPU = torch.device("cpu")
 
 def test_the_inputs_are_the_same_whether_they_were_expected_or_not() -> None:
     rows = tiny_encoder().training_rows(scored_pairs(20))
-    ahead, batch, other = Ahead(rows, 2, CPU), np.asarray([3, 5, 11]), np.asarray([1, 2, 3])
+    ahead, batch, other = BatchPrefetcher(rows, 2, CPU), np.asarray([3, 5, 11]), np.asarray([1, 2, 3])
     for expected in (batch, other, None):
         if expected is not None:
             ahead.expect(expected)
@@ -35,7 +35,7 @@ def test_the_inputs_are_the_same_whether_they_were_expected_or_not() -> None:
 
 def test_a_failure_ahead_is_told_when_the_batch_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tiny_encoder().training_rows(scored_pairs(20))
-    ahead = Ahead(rows, 1, CPU)
+    ahead = BatchPrefetcher(rows, 1, CPU)
     ahead.expect(np.asarray([99]))
     with pytest.raises(IndexError):
         ahead.inputs(np.asarray([99]))
@@ -64,7 +64,7 @@ def test_a_training_prepares_each_batch_but_the_first_beside_the_one_before(
     assert sum("next-batch" in name for name in threads) == 7  # of 8 steps
     assert len(threads) == (24 if micro else 8)  # none is put together in vain
     assert not any("next-batch" in thread.name for thread in threading.enumerate())
-    monkeypatch.setattr(Ahead, "expect", lambda *_: None)
+    monkeypatch.setattr(BatchPrefetcher, "expect", lambda *_: None)
     threads, plain = tune(tmp_path / "plain")
     assert not any("next-batch" in name for name in threads)
     assert all(torch.equal(ahead[name], value) for name, value in plain.items())
@@ -81,7 +81,7 @@ def test_steps_that_are_queued_ahead_of_their_losses_change_nothing(tmp_path: Pa
         return told, weights(folder / "model")
 
     plain, expected = tune(tmp_path / "plain")
-    monkeypatch.setattr(loop, "steps_ahead", lambda _: 4)
+    monkeypatch.setattr(loop, "queue_depth", lambda _: 4)
     ahead, found = tune(tmp_path / "ahead")
     assert all(torch.equal(found[name], value) for name, value in expected.items())
     assert [(step.step, step.loss) for step in ahead.of(Step)] == [(step.step, step.loss) for step in plain.of(Step)]

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from sbert_studio.errors import StudioError
-from sbert_studio.training.blend import Blend
+from sbert_studio.training.blend import WeightBlend
 
 ROWS = 2_000_000  # 8 MB
 
@@ -38,7 +38,7 @@ def test_weights_of_a_file_stay_in_it_until_a_blend_asks_for_them(tmp_path: Path
     before = learning["weight"].data_ptr()
     learning["weight"].sum()
     assert _read_of(before) > ROWS * 3
-    blend = Blend(learning, aside=True)
+    blend = WeightBlend(learning, aside=True)
     assert learning["weight"].data_ptr() != before
     assert _read_of(before) < ROWS
     with torch.no_grad():
@@ -52,7 +52,7 @@ def test_weights_of_a_file_stay_in_it_until_a_blend_asks_for_them(tmp_path: Path
 def test_weights_that_are_elsewhere_are_kept_as_they_were() -> None:
     learning = {"weight": nn.Parameter(torch.ones(3))}
     for aside in (False, True):
-        blend = Blend(learning, {"weight": torch.zeros(3)}, aside=aside)
+        blend = WeightBlend(learning, {"weight": torch.zeros(3)}, aside=aside)
         blend.between()
         blend.put(0.0)
         assert learning["weight"].tolist() == [0, 0, 0]
@@ -61,7 +61,7 @@ def test_weights_that_are_elsewhere_are_kept_as_they_were() -> None:
 
 
 def test_a_file_that_is_written_to_meanwhile_is_told_and_no_blend_is_made_of_it(tmp_path: Path) -> None:
-    blend = Blend(_mapped(tmp_path), aside=True)
+    blend = WeightBlend(_mapped(tmp_path), aside=True)
     blend.between()
     path = tmp_path / "model.safetensors"
     with path.open("r+b") as file:

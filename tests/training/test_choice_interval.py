@@ -12,12 +12,22 @@ import torch
 
 from sbert_studio.evaluation.bootstrap import paired_gain
 from sbert_studio.evaluation.report import describe_selection
-from sbert_studio.training.checkpoints import EVALUATIONS, MODEL, STATE, Checkpoints, State, Tensors, flaw_of, read_state, read_tensors
+from sbert_studio.training.checkpoints import (
+    EVALUATIONS,
+    MODEL,
+    STATE,
+    Checkpoints,
+    TrainingState,
+    TrainingTensors,
+    find_damage,
+    read_state,
+    read_tensors,
+)
 from sbert_studio.training.evaluator import Candidates
 from sbert_studio.training.events import Evaluated, Notice
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.strength import set_strength
-from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.training.trainer import TrainingOutcome, train
 
 from .tiny import Told, never, scored_pairs, small_spec, stops_after, tiny_encoder
 
@@ -25,7 +35,9 @@ SPEC = small_spec(epochs=3, evaluations_per_epoch=2, checkpoint_every=3, learnin
 ROWS, DEV = scored_pairs(40), scored_pairs(30, seed=7)
 
 
-def tune(folder: Path, spec: TrainSpec = SPEC, stop_at: int | None = None, told: Told | None = None, *, resume: bool = False) -> Outcome:
+def tune(
+    folder: Path, spec: TrainSpec = SPEC, stop_at: int | None = None, told: Told | None = None, *, resume: bool = False
+) -> TrainingOutcome:
     should_stop = never if stop_at is None else stops_after(stop_at)
     return train(
         spec, ROWS, Told() if told is None else told, should_stop, encoder=tiny_encoder(), folder=folder, dev=DEV, resume=resume
@@ -131,8 +143,8 @@ def test_a_checkpoint_whose_weights_are_put_back_from_their_copy_keeps_its_evalu
     checkpoints, some = Checkpoints(tmp_path), {"w": torch.arange(3.0)}
     known = {f"step-{step}": torch.full((5,), float(step)) for step in (10, 20)}
     for step in (10, 20):
-        checkpoints.write(State("i", step, 10, evaluations=dict.fromkeys(known, 0.5)), Tensors(some, some, some, known))
+        checkpoints.write(TrainingState("i", step, 10, evaluations=dict.fromkeys(known, 0.5)), TrainingTensors(some, some, some, known))
     (checkpoints.at(10) / MODEL).write_bytes(b"")
     assert "the copy of its weights is used" in checkpoints.mend()[0]
-    assert flaw_of(checkpoints.at(10), weights_only=False) == ""
+    assert find_damage(checkpoints.at(10), weights_only=False) == ""
     assert read_tensors(checkpoints.at(10)).evaluations["step-20"].tolist() == [20.0] * 5

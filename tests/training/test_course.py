@@ -21,9 +21,9 @@ from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.training.events import Evaluated, Finished, Notice, Part, PartEnded, Started, Stopped
-from sbert_studio.training.members import members, summary
+from sbert_studio.training.members import plan_members, summarize_scores
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.trainer import Outcome
+from sbert_studio.training.trainer import TrainingOutcome
 from sbert_studio.training.trials import run_trials
 
 from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
@@ -33,7 +33,9 @@ def load(spec: TrainSpec, examples: Examples, source: Path | None) -> Transforme
     return tiny_encoder() if source is None else load_folder(source)
 
 
-def course(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never, **more: Any) -> Outcome:
+def course(
+    spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never, **more: Any
+) -> TrainingOutcome:
     given: dict[str, Any] = {"dev": scored_pairs(60, seed=7), **more}
     return run_trials(
         spec, given.pop("examples", scored_pairs(40)), told if told is not None else Told(), should_stop, load=load, folder=folder, **given
@@ -52,14 +54,14 @@ SEEDS, DEV = small_spec(seeds=3, seed=5, epochs=1, learning_rate=1e-2), scored_p
 
 
 @pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Told, Path]:
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainingOutcome, Told, Path]:
     """A run of three seeds. Read only."""
     folder, told = tmp_path_factory.mktemp("seeded"), Told()
     return course(SEEDS, folder, told, dev=DEV), told, folder
 
 
 @pytest.mark.slow
-def test_seeds_give_a_mean_its_spread_and_the_best_model(seeded: tuple[Outcome, Told, Path]) -> None:
+def test_seeds_give_a_mean_its_spread_and_the_best_model(seeded: tuple[TrainingOutcome, Told, Path]) -> None:
     outcome, told, folder = seeded
     ended = told.of(PartEnded)
     scores = [event.after["score"] for event in ended]
@@ -79,7 +81,7 @@ def test_seeds_give_a_mean_its_spread_and_the_best_model(seeded: tuple[Outcome, 
 
 
 @pytest.mark.slow
-def test_a_member_is_the_training_that_its_seed_alone_would_be(tmp_path: Path, seeded: tuple[Outcome, Told, Path]) -> None:
+def test_a_member_is_the_training_that_its_seed_alone_would_be(tmp_path: Path, seeded: tuple[TrainingOutcome, Told, Path]) -> None:
     outcome = seeded[0]
     scores = outcome.after["each"]
     best = scores.index(max(scores))
@@ -92,7 +94,7 @@ def test_a_member_is_the_training_that_its_seed_alone_would_be(tmp_path: Path, s
 
 def test_folds_hold_out_every_row_once_and_share_no_text() -> None:
     examples = scored_pairs(90)
-    plan = members(small_spec(folds=5), examples, None)
+    plan = plan_members(small_spec(folds=5), examples, None)
     assert sorted(line for member in plan for line in member.held.lines.tolist()) == examples.lines.tolist()  # type: ignore[union-attr]
     for member in plan:
         assert member.held is not None
@@ -102,7 +104,7 @@ def test_folds_hold_out_every_row_once_and_share_no_text() -> None:
 
 
 def test_groups_are_never_on_both_sides() -> None:
-    plan = members(small_spec(folds=3, by_group=True), grouped(), None)
+    plan = plan_members(small_spec(folds=3, by_group=True), grouped(), None)
     assert sorted(member.title for member in plan) == [
         f"fold {number} of 3, judged on {name}" for number, name in zip((1, 2, 3), _order(plan), strict=True)
     ]
@@ -110,7 +112,7 @@ def test_groups_are_never_on_both_sides() -> None:
         assert member.held is not None
         assert len(set(member.held.groups)) == 1
         assert not set(member.learned.groups) & set(member.held.groups)
-    (single,) = members(small_spec(by_group=True, dev_fraction=0.34), grouped(), None)
+    (single,) = plan_members(small_spec(by_group=True, dev_fraction=0.34), grouped(), None)
     assert single.held is not None
     assert not set(single.learned.groups) & set(single.held.groups)
 
@@ -120,7 +122,7 @@ def _order(plan: list[Any]) -> list[str]:
 
 
 def test_folds_of_several_seeds_divide_anew() -> None:
-    plan = members(small_spec(folds=2, seeds=2, seed=3), scored_pairs(), None)
+    plan = plan_members(small_spec(folds=2, seeds=2, seed=3), scored_pairs(), None)
     assert [member.title for member in plan] == [f"seed {seed}, fold {fold} of 2" for seed in (3, 4) for fold in (1, 2)]
     assert [member.spec.seed for member in plan] == [3, 3, 4, 4]
     assert plan[0].held.lines.tolist() != plan[2].held.lines.tolist()  # type: ignore[union-attr]
@@ -221,16 +223,18 @@ def test_a_spec_with_a_first_stage_travels_as_json() -> None:
 
 def test_scores_are_summed_up_as_papers_do() -> None:
     scores = [{"metric": "m", "task": "sts", "rows": rows, "score": score} for rows, score in ((10, 0.8), (12, 0.9))]
-    found = summary(scores)
+    found = summarize_scores(scores)
     assert found["score"] == pytest.approx(0.85)
     assert found["sd"] == pytest.approx(0.0707, abs=1e-4)
     assert describe_score(found) == "0.8500 ± 0.0707"
-    assert summary(scores[:1]) == scores[0]
-    assert summary([{}]) == {}
+    assert summarize_scores(scores[:1]) == scores[0]
+    assert summarize_scores([{}]) == {}
 
 
 @pytest.mark.slow
-def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(tmp_path: Path, seeded: tuple[Outcome, Told, Path]) -> None:
+def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(
+    tmp_path: Path, seeded: tuple[TrainingOutcome, Told, Path]
+) -> None:
     from sbert_studio.services.training_start import dial
     from sbert_studio.training.strength import set_strength
 

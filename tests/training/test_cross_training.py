@@ -14,11 +14,11 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.cross_encoder import CrossEncoder, load_cross
 from sbert_studio.models.training_rows import PairRows
 from sbert_studio.training.distributed import Processes
-from sbert_studio.training.estimate import rehearse
+from sbert_studio.training.estimate import estimate_run
 from sbert_studio.training.events import Evaluated, Finished, Notice, Started, Step
-from sbert_studio.training.prepare import fresh, prepare
-from sbert_studio.training.steps import Parts, Steps
-from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.training.prepare import create_model, prepare
+from sbert_studio.training.steps import GradientSteps, TrainingParts
+from sbert_studio.training.trainer import TrainingOutcome, train
 
 from .tiny import Told, labelled_pairs, never, positive_pairs, scored_pairs, weights
 from .tiny_cross import cross_spec, tiny_cross, yes_or_no
@@ -26,7 +26,7 @@ from .tiny_cross import cross_spec, tiny_cross, yes_or_no
 CPU = torch.device("cpu")
 
 
-def run(folder: Path, encoder: CrossEncoder, examples: Any, told: Told | None = None, *, dev: Any = None, **values: Any) -> Outcome:
+def run(folder: Path, encoder: CrossEncoder, examples: Any, told: Told | None = None, *, dev: Any = None, **values: Any) -> TrainingOutcome:
     events = Told() if told is None else told
     return train(cross_spec(**values), examples, events, never, encoder=encoder, folder=folder, dev=dev)
 
@@ -97,8 +97,8 @@ def test_the_gradient_depends_neither_on_the_rows_at_a_time_nor_on_kept_activati
         encoder, examples, processes = tiny_cross(dropout=0.0), scored_pairs(20), Processes(CPU)
         spec = cross_spec(objective="mse", method=method, gradient_checkpointing=checkpointing, lora_dropout=0.0)
         objective = prepare(spec, encoder, examples, processes)
-        parts = Parts(spec, encoder, objective, encoder.training_rows(examples), None, processes, Path(), Told())
-        loss, _ = Steps(parts, "float32", size).backward(np.arange(11), 0)
+        parts = TrainingParts(spec, encoder, objective, encoder.training_rows(examples), None, processes, Path(), Told())
+        loss, _ = GradientSteps(parts, "float32", size).backward(np.arange(11), 0)
         return [loss, *(item.grad.to_dense() for item in encoder.parameters() if item.grad is not None)]
 
     whole, split = gradients(11, False), gradients(3, checkpointing)
@@ -175,7 +175,7 @@ def test_a_shorter_limit_cuts_pairs() -> None:
 
 @pytest.mark.slow
 def test_a_rehearsal_reckons_time() -> None:
-    estimate = rehearse(cross_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_cross())
+    estimate = estimate_run(cross_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_cross())
     assert estimate.seconds > 0 and estimate.steps in range(33, 37)
 
 
@@ -211,13 +211,13 @@ def test_the_catalogue_makes_what_the_objective_needs_and_a_later_stage_goes_on(
     tiny_encoder().save(tmp_path / "base")
     catalog = Catalog(Workspace(tmp_path / "home"), device="cpu")
     spec = cross_spec(model=str(tmp_path / "base"), head="mlp")
-    first = fresh(catalog, spec, labelled_pairs())
+    first = create_model(catalog, spec, labelled_pairs())
     assert isinstance(first, CrossEncoder)
     assert (first.labels, first.head, first.class_names) == (3, "mlp", ("contradiction", "neutral", "entailment"))
     first.save(tmp_path / "nli")
-    second = fresh(catalog, spec, scored_pairs(), tmp_path / "nli")
+    second = create_model(catalog, spec, scored_pairs(), tmp_path / "nli")
     assert isinstance(second, CrossEncoder) and (second.labels, second.sigmoid) == (1, True)
-    same, other = (fresh(catalog, spec.replace(seed=seed), labelled_pairs(), tmp_path / "nli") for seed in (1, 2))
+    same, other = (create_model(catalog, spec.replace(seed=seed), labelled_pairs(), tmp_path / "nli") for seed in (1, 2))
     for one in (same, other):  # a head that fits is kept, whatever the seed
         assert torch.equal(one.model.classifier[0].weight, first.model.classifier[0].weight)  # type: ignore[union-attr]
     assert torch.equal(second.backbone.embeddings.word_embeddings.weight, first.backbone.embeddings.word_embeddings.weight)

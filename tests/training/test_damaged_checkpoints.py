@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from sbert_studio.errors import StudioError
-from sbert_studio.training.checkpoints import Checkpoints, State, Tensors, read_state, read_tensors
+from sbert_studio.training.checkpoints import Checkpoints, TrainingState, TrainingTensors, read_state, read_tensors
 from sbert_studio.training.events import Notice, Started
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
@@ -138,11 +138,11 @@ def test_where_all_are_damaged_the_run_begins_anew_and_says_so(tmp_path: Path, w
 def test_two_checkpoints_are_kept_whole_and_the_best_of_each(tmp_path: Path) -> None:
     checkpoints, none = Checkpoints(tmp_path), {"w": torch.zeros(3)}
     for step, best in ((10, 10), (20, 10), (30, 10), (40, 40), (50, 40)):
-        checkpoints.write(State("i", step, best), Tensors(none, none, none))
+        checkpoints.write(TrainingState("i", step, best), TrainingTensors(none, none, none))
         whole = [path.name for path in sorted(checkpoints.folder.iterdir()) if (path / "optimiser.safetensors").is_file()]
         assert whole == [f"step-{one:09d}" for one in (10, 20, 30, 40, 50) if one <= step][-2:]
     assert {path.name for path in checkpoints.folder.iterdir()} == {"step-000000040", "step-000000050", "best-000000040"}
-    checkpoints.write(State("i", 60, 40), Tensors(none, none, none))
+    checkpoints.write(TrainingState("i", 60, 40), TrainingTensors(none, none, none))
     assert not (checkpoints.at(40) / "optimiser.safetensors").exists()
     assert read_tensors(checkpoints.at(40), weights_only=True).encoder["w"].shape == (3,)
 
@@ -151,7 +151,7 @@ def best_at_20(tmp_path: Path, *, copied: bool = True) -> Checkpoints:
     """Checkpoints of the steps 30 and 40, whole, and the best weights, of step 20; each with numbers of its own."""
     checkpoints = Checkpoints(tmp_path)
     for step, best in ((10, 10), (20, 20), (30, 20), (40, 20)):
-        checkpoints.write(State("i", step, best), Tensors(*[{"w": torch.full((3,), float(step))}] * 3))
+        checkpoints.write(TrainingState("i", step, best), TrainingTensors(*[{"w": torch.full((3,), float(step))}] * 3))
     if not copied:  # as earlier versions left it
         shutil.rmtree(checkpoints.folder / "best-000000020")
     return checkpoints
@@ -183,7 +183,7 @@ def test_without_the_best_weights_nothing_after_them_is_gone_on_from_and_only_th
 def test_a_best_checkpoint_that_was_the_last_but_one_gives_way_to_the_one_before_it(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path)
     for step, best in ((10, 10), (20, 10), (30, 30)):
-        checkpoints.write(State("i", step, best), Tensors(*[{"w": torch.zeros(3)}] * 3))
+        checkpoints.write(TrainingState("i", step, best), TrainingTensors(*[{"w": torch.zeros(3)}] * 3))
     flip(checkpoints.at(30) / "encoder.safetensors")
     told = checkpoints.mend()
     assert "step 30 was damaged" in told[0] and told[1:] == ("the training goes on from step 20",)
@@ -214,7 +214,7 @@ def test_a_damaged_copy_of_the_best_weights_is_made_anew(tmp_path: Path) -> None
     copy = checkpoints.folder / "best-000000020"
     flip(copy / "encoder.safetensors")
     assert checkpoints.mend() == ()
-    checkpoints.write(State("i", 50, 20), Tensors(*[{"w": torch.zeros(3)}] * 3))
+    checkpoints.write(TrainingState("i", 50, 20), TrainingTensors(*[{"w": torch.zeros(3)}] * 3))
     flip(checkpoints.at(20) / "encoder.safetensors")
     assert "copy of its weights" in checkpoints.mend()[0]
     checkpoints.keep_only(20)
@@ -223,7 +223,7 @@ def test_a_damaged_copy_of_the_best_weights_is_made_anew(tmp_path: Path) -> None
 
 def test_a_checkpoint_of_an_older_version_is_read(tmp_path: Path) -> None:
     checkpoints, some = Checkpoints(tmp_path), {"w": torch.ones(3)}
-    path = checkpoints.write(State("i", 10, 10, rows=7), Tensors(some, some, some))
+    path = checkpoints.write(TrainingState("i", 10, 10, rows=7), TrainingTensors(some, some, some))
     values = json.loads((path / "state.json").read_text())
     (path / "state.json").write_text(json.dumps(values["state"]))
     assert checkpoints.mend() == ()
@@ -244,7 +244,7 @@ def died(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("died")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("sbert_studio.training.trainer.export", die)
+        patched.setattr("sbert_studio.training.trainer.write_artifacts", die)
         with pytest.raises(Died):
             train(SHORT, SHORT_ROWS, Told(), never, encoder=tiny_encoder(), folder=folder)
     return folder
@@ -268,7 +268,7 @@ def test_the_last_checkpoint_has_no_optimiser_and_is_gone_on_from(
 
 def test_damaged_weights_are_refused_when_they_are_read(tmp_path: Path) -> None:
     checkpoints, some = Checkpoints(tmp_path), {"w": torch.ones(3)}
-    path = checkpoints.write(State("i", 10, 10), Tensors(some, some, some))
+    path = checkpoints.write(TrainingState("i", 10, 10), TrainingTensors(some, some, some))
     flip(path / "encoder.safetensors")
     with pytest.raises(StudioError, match=r"encoder\.safetensors"):
         read_tensors(path)

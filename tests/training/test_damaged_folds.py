@@ -12,10 +12,10 @@ import torch
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
-from sbert_studio.training.crossval import in_folds
+from sbert_studio.training.crossval import plan_folds
 from sbert_studio.training.events import Notice, Started
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.training.trainer import TrainingOutcome, train
 from sbert_studio.training.trials import run_trials
 
 from .test_damaged_checkpoints import cut
@@ -25,7 +25,7 @@ SPEC = small_spec(epochs=1, evaluations_per_epoch=3, accept_alarm="both")
 """Of 24 rows: four folds of three steps each, then three steps on all rows."""
 
 
-def course(folder: Path, should_stop: Callable[[], bool] = never, told: Told | None = None) -> Outcome:
+def course(folder: Path, should_stop: Callable[[], bool] = never, told: Told | None = None) -> TrainingOutcome:
     def load(spec: TrainSpec, examples: Examples, source: Path | None) -> torch.nn.Module:
         return tiny_encoder()
 
@@ -86,9 +86,9 @@ def test_folds_are_as_many_as_the_groups_allow() -> None:
     grouped = Examples(
         kind=pairs.kind, texts=pairs.texts, targets=pairs.targets, lines=pairs.lines, groups=tuple(f"g{row % 3}" for row in range(99))
     )
-    assert len(in_folds(small_spec(by_group=True), grouped, None)) == 3
+    assert len(plan_folds(small_spec(by_group=True), grouped, None)) == 3
 
 
 def test_folds_that_were_asked_for_and_cannot_be_had_are_refused() -> None:
     with pytest.raises(StudioError):
-        in_folds(small_spec(judge="folds"), scored_pairs(3), None)
+        plan_folds(small_spec(judge="folds"), scored_pairs(3), None)

@@ -21,13 +21,13 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training import general_probe
-from sbert_studio.training.estimate import rehearse
+from sbert_studio.training.estimate import estimate_run
 from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.training.events import Asks, Event, Finished, Notice, Part, Phase, Started
-from sbert_studio.training.fold_scores import Candidate, nested, pooled
+from sbert_studio.training.fold_scores import FoldScores, nested_score, pool_folds
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.strength import set_strength
-from sbert_studio.training.trainer import Outcome, identity_of
+from sbert_studio.training.trainer import TrainingOutcome, run_identity
 from sbert_studio.training.trials import run_trials
 
 from .tiny import WORDS, Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, weights
@@ -37,7 +37,7 @@ def load(spec: TrainSpec, examples: Examples, source: Path | None) -> Transforme
     return tiny_encoder() if source is None else load_folder(source)
 
 
-def run(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never, **more: Any) -> Outcome:
+def run(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never, **more: Any) -> TrainingOutcome:
     given: dict[str, Any] = {"examples": scored_pairs(64), **more}
     return run_trials(
         spec, given.pop("examples"), told if told is not None else Told(), should_stop, load=load, folder=folder, **given
@@ -49,7 +49,7 @@ class Judged:
     """A run that was left alone: its folder, how it ended, what it told and when, and how long it took by the clock."""
 
     folder: Path
-    outcome: Outcome
+    outcome: TrainingOutcome
     told: Told
     times: list[float]
     took: float
@@ -81,9 +81,9 @@ def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     lines = [f"en,{a},{b},{5 * score:.2f}" for a, b, score in zip(*pairs.texts, pairs.targets, strict=True)]  # type: ignore[arg-type]
     path.write_text("language,sentence1,sentence2,score\n" + "\n".join(lines) + "\n", encoding="utf-8")
     monkeypatch.setattr(general_probe, "PAIRS", path)
-    general_probe._pairs.cache_clear()
+    general_probe._load_pairs.cache_clear()
     yield path
-    general_probe._pairs.cache_clear()
+    general_probe._load_pairs.cache_clear()
 
 
 def turned(examples: Examples) -> Examples:
@@ -141,7 +141,7 @@ def test_stopped_in_folds_and_at_the_end_it_goes_on_to_the_same_model(tmp_path: 
 
 @pytest.mark.slow
 def test_a_rehearsal_counts_the_steps_of_the_folds_and_of_the_training_on_all_rows(folded: Judged) -> None:
-    found = rehearse(FOLDED, FEW, encoder=tiny_encoder())
+    found = estimate_run(FOLDED, FEW, encoder=tiny_encoder())
     assert (found.folds, found.steps) == (5, folded.told.of(Started)[-1].run_steps)
 
 
@@ -161,10 +161,10 @@ def test_pooled_scores_weigh_rows_and_pair_their_resamples() -> None:
     rng = np.random.default_rng(1)
     drawn = [rng.normal(0.5, 0.05, 1000), rng.normal(0.8, 0.05, 1000)]
     folds = [
-        Candidate({"metric": "m", "task": "sts", "rows": rows, "score": score, "cosine": {"spearman": score}}, one)
+        FoldScores({"metric": "m", "task": "sts", "rows": rows, "score": score, "cosine": {"spearman": score}}, one)
         for rows, score, one in ((10, 0.5, drawn[0]), (30, 0.8, drawn[1]))
     ]
-    found = pooled(folds, [one - 0.1 for one in drawn])
+    found = pool_folds(folds, [one - 0.1 for one in drawn])
     assert found["score"] == found["cosine"]["spearman"] == pytest.approx(0.725)
     assert found["rows"] == 40
     assert found["gain_interval"] == pytest.approx([0.1, 0.1])
@@ -175,7 +175,7 @@ def test_pooled_scores_weigh_rows_and_pair_their_resamples() -> None:
 def test_the_interval_of_a_share_that_all_folds_get_right_has_a_width() -> None:
     def found(metric: str, apart: int) -> dict[str, Any]:
         right = {"metric": metric, "task": "categories", "rows": 28, "score": 1.0}
-        return pooled([Candidate(right, np.ones(1000), apart)] * 5)
+        return pool_folds([FoldScores(right, np.ones(1000), apart)] * 5)
 
     low, high = found("nearest_neighbour_accuracy", 28)["interval"]
     assert (low, high) == (pytest.approx(140 / (140 + 1.959964**2)), 1.0), "Wilson's, by hand"
@@ -195,8 +195,8 @@ def test_folds_of_texts_with_a_category_tell_an_interval_with_a_width(tmp_path: 
 
 def test_a_choice_is_also_scored_on_rows_that_did_not_choose() -> None:
     """The first is best in the one fold, the second in the other: each is chosen where it does badly."""
-    assert nested([[0.9, 0.1], [0.2, 0.8]], [10, 30]) == pytest.approx((0.2 * 10 + 0.1 * 30) / 40)
-    assert nested([[0.5, 0.6], [0.7, 0.8]], [10, 10]) == pytest.approx(0.75)
+    assert nested_score([[0.9, 0.1], [0.2, 0.8]], [10, 30]) == pytest.approx((0.2 * 10 + 0.1 * 30) / 40)
+    assert nested_score([[0.5, 0.6], [0.7, 0.8]], [10, 10]) == pytest.approx(0.75)
 
 
 @pytest.mark.slow
@@ -329,7 +329,7 @@ def test_what_it_costs_elsewhere_is_measured_before_and_after(tmp_path: Path, pr
 
 
 def test_an_untuned_model_is_asked_once(probe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(general_probe, "_SAID", {})
+    monkeypatch.setattr(general_probe, "_CACHE", {})
     asked: list[object] = []
     plain = general_probe.pair_similarities
     monkeypatch.setattr(general_probe, "pair_similarities", lambda encoder, *columns: asked.append(encoder) or plain(encoder, *columns))
@@ -340,7 +340,7 @@ def test_an_untuned_model_is_asked_once(probe: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_written_pairs_are_many_and_graded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(general_probe, "PAIRS", ASSETS / "probe" / "general.csv")
-    parts = {part.language: part for part in general_probe._pairs.__wrapped__()}
+    parts = {part.language: part for part in general_probe._load_pairs.__wrapped__()}
     assert len(parts["en"].scores) >= 120
     assert len(parts["zh"].scores) >= 80
     for part in parts.values():
@@ -352,9 +352,9 @@ def test_the_written_pairs_are_many_and_graded(monkeypatch: pytest.MonkeyPatch) 
 def test_runs_of_the_first_version_keep_their_identity() -> None:
     examples = scored_pairs(8)
     spec = small_spec(checkpoint_every=3)
-    assert identity_of(spec, examples) == identity_of(spec.replace(accept_alarm="both", checkpoint_every=0), examples)
-    assert identity_of(spec, examples) != identity_of(spec.replace(judge="folds"), examples)
-    assert identity_of(small_spec(), examples) == "8a81314f807cf4d222e7bf3fa2b79c85"
+    assert run_identity(spec, examples) == run_identity(spec.replace(accept_alarm="both", checkpoint_every=0), examples)
+    assert run_identity(spec, examples) != run_identity(spec.replace(judge="folds"), examples)
+    assert run_identity(small_spec(), examples) == "8a81314f807cf4d222e7bf3fa2b79c85"
     staged = small_spec(first=small_spec(epochs=1).to_json())
-    assert identity_of(staged, examples) == "db4ce39fd98dbcdcf783f0fa484d49ae"
-    assert identity_of(staged, examples) != identity_of(small_spec(first=small_spec(epochs=1, activation="tanh").to_json()), examples)
+    assert run_identity(staged, examples) == "db4ce39fd98dbcdcf783f0fa484d49ae"
+    assert run_identity(staged, examples) != run_identity(small_spec(first=small_spec(epochs=1, activation="tanh").to_json()), examples)

@@ -18,7 +18,7 @@ from sbert_studio.losses.base import Relation
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.training import events, trainer
 from sbert_studio.training.advisor import advise
-from sbert_studio.training.estimate import rehearse
+from sbert_studio.training.estimate import estimate_run
 from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.training.events import Event, Started, Step
 from sbert_studio.training.trainer import train
@@ -87,7 +87,7 @@ def test_the_held_out_texts_stand_in_proportion_and_no_text_is_on_both_sides() -
 
 @pytest.mark.slow
 def test_a_rehearsal_counts_the_texts_that_the_held_out_ones_are_laid_beside() -> None:
-    found = rehearse(small_spec(objective="supcon"), labelled_texts(200), encoder=tiny_encoder())
+    found = estimate_run(small_spec(objective="supcon"), labelled_texts(200), encoder=tiny_encoder())
     assert found.seconds > 0 and found.steps > 0
 
 

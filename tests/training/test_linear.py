@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from sbert_studio.training import fast_layers
-from sbert_studio.training.fast_layers import QuickLinear, plain_linear, quicken_linear
+from sbert_studio.training.fast_layers import OneDNNLinear, restore_linear, use_onednn_linear
 from sbert_studio.training.trainer import train
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder
@@ -19,7 +19,7 @@ needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reas
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_layers, "quicker", lambda: True)
+    monkeypatch.setattr(fast_layers, "onednn_is_faster", lambda: True)
 
 
 def gradients_of(layer: nn.Linear, rows: torch.Tensor) -> list[torch.Tensor | None]:
@@ -40,7 +40,7 @@ def test_values_and_gradients_are_those_of_the_plain_layer(shape: tuple[int, ...
     plain = gradients_of(layer, rows)
     product = fast_layers._product
     monkeypatch.setattr(fast_layers, "_product", lambda *arguments: calls.append(1) or product(*arguments))
-    quicken_linear(layer)
+    use_onednn_linear(layer)
     for ours, theirs in zip(gradients_of(layer, rows), plain, strict=True):
         assert (ours is None) == (theirs is None)
         if ours is not None:
@@ -53,7 +53,7 @@ def test_values_and_gradients_are_those_of_the_plain_layer(shape: tuple[int, ...
 def test_frozen_weights_get_no_gradient_and_pass_it_on() -> None:
     torch.manual_seed(0)
     layer, rows = nn.Linear(16, 24).requires_grad_(False), torch.randn(5, 16, requires_grad=True)
-    quicken_linear(layer)
+    use_onednn_linear(layer)
     layer(rows).square().sum().backward()
     assert layer.weight.grad is None and layer.bias.grad is None and rows.grad is not None
     torch.testing.assert_close(rows.grad, 2 * (rows @ layer.weight.T + layer.bias).detach() @ layer.weight, atol=1e-5, rtol=1e-5)
@@ -62,7 +62,7 @@ def test_frozen_weights_get_no_gradient_and_pass_it_on() -> None:
 @pytest.mark.usefixtures("quick")
 def test_half_precision_and_nothing_at_all_take_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
     layer, rows = nn.Linear(16, 24), torch.randn(5, 16)
-    quicken_linear(layer)
+    use_onednn_linear(layer)
     monkeypatch.setattr(fast_layers, "_product", lambda *_: pytest.fail("the plain way was not taken"))
     with torch.autocast("cpu", torch.bfloat16):
         assert layer(rows).dtype == torch.bfloat16
@@ -77,17 +77,17 @@ def test_only_plain_layers_become_quick_and_each_becomes_plain_again() -> None:
 
     network = nn.Sequential(nn.Linear(3, 3), Own(3, 3))
     names = list(network.state_dict())
-    quicken_linear(network)
-    assert [type(layer) for layer in network] == [QuickLinear, Own]
-    plain_linear(network)
+    use_onednn_linear(network)
+    assert [type(layer) for layer in network] == [OneDNNLinear, Own]
+    restore_linear(network)
     assert [type(layer) for layer in network] == [nn.Linear, Own]
     assert list(network.state_dict()) == names
 
 
 def test_where_it_is_not_quicker_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_layers, "quicker", lambda: False)
+    monkeypatch.setattr(fast_layers, "onednn_is_faster", lambda: False)
     network = nn.Sequential(nn.Linear(3, 3))
-    quicken_linear(network)
+    use_onednn_linear(network)
     assert type(network[0]) is nn.Linear
 
 
@@ -100,4 +100,4 @@ def test_a_training_uses_them_and_leaves_plain_ones(method: str, tmp_path: Path,
     monkeypatch.setattr(fast_layers, "_product", lambda *arguments: calls.append(1) or product(*arguments))
     train(small_spec(epochs=1, method=method, lora_r=4), scored_pairs(24), Told(), never, encoder=encoder, folder=tmp_path)
     assert calls
-    assert not any(isinstance(module, QuickLinear) for module in encoder.modules())
+    assert not any(isinstance(module, OneDNNLinear) for module in encoder.modules())

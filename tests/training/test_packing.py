@@ -8,7 +8,7 @@ from transformers import BertModel, RobertaConfig, RobertaModel
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.lora import LoraSettings
 from sbert_studio.models.transformer import TransformerEncoder
-from sbert_studio.training.packing import Packing, _alike, pack_batches
+from sbert_studio.training.packing import BatchPacking, _length_groups, pack_batches
 
 from .tiny import sentences, tiny_encoder
 from .tiny_cross import tiny_cross
@@ -62,7 +62,7 @@ def test_texts_of_all_lengths_are_attended_to_in_groups_and_equal_the_padded_bat
         batch = encoder.collate(encoder.tokenize(texts))
         if packed:
             pack_batches(encoder.backbone)
-            assert len(Packing.of(batch["attention_mask"]).groups) > 1
+            assert len(BatchPacking.of(batch["attention_mask"]).groups) > 1
         vectors = encoder(batch)
         (vectors * torch.arange(float(len(texts)))[:, None].sin()).sum().backward()
         return vectors.detach(), {name: item.grad for name, item in encoder.named_parameters() if item.grad is not None}
@@ -75,7 +75,7 @@ def test_texts_of_all_lengths_are_attended_to_in_groups_and_equal_the_padded_bat
 
 @pytest.mark.parametrize("lengths", [[5], [9] * 40, sorted([3, 60, 7, 12] * 20), [*range(1, 129)], [1] * 7 + [50], [1] * 8 + [50] * 8])
 def test_groups_hold_every_row_once_and_are_not_tiny(lengths: list[int]) -> None:
-    groups = _alike(lengths)
+    groups = _length_groups(lengths)
     assert [row for low, high in groups for row in range(low, high)] == [*range(len(lengths))]
     assert all(high - low >= min(8, len(lengths)) for low, high in groups)
     assert sum((high - low) * lengths[high - 1] ** 2 for low, high in groups) <= len(lengths) * lengths[-1] ** 2
@@ -160,7 +160,7 @@ def test_encoding_is_not_packed_and_undoing_leaves_nothing() -> None:
 
 
 def test_spreading_and_packing_undo_each_other() -> None:
-    packing = Packing.of(torch.tensor([[1, 1, 0], [1, 1, 1]]))
+    packing = BatchPacking.of(torch.tensor([[1, 1, 0], [1, 1, 1]]))
     tokens = torch.randn(5, 4, dtype=torch.float64, requires_grad=True)
     assert torch.equal(packing.pack(packing.spread(tokens)), tokens)
     assert packing.spread(tokens)[0, 2].tolist() == [0.0] * 4

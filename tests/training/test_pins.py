@@ -15,7 +15,7 @@ from sbert_studio.evaluation.encoding import pair_similarities
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.runs.records.sound import event_of
 from sbert_studio.training.events import Evaluated, Part, Pinned, from_json, to_json
-from sbert_studio.training.pins import LONGEST, NEAREST, Pins
+from sbert_studio.training.pins import MAX_CHARACTERS, NEAREST, TrackedExamples
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
 from sbert_studio.training.trials import run_trials
@@ -24,7 +24,7 @@ from .tiny import Told, never, scored_pairs, small_spec, stops_after, tiny_encod
 from .tiny_cross import cross_spec, tiny_cross
 
 PAIRS = (("cat dog", "dog cat mat"), ("red blue", "bank card"))
-PINS = Pins(PAIRS, "lost card").beside(scored_pairs())
+PINS = TrackedExamples(PAIRS, "lost card").beside(scored_pairs())
 
 
 def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
@@ -94,29 +94,29 @@ def test_a_cross_encoder_tells_its_own_score_and_one_of_classes_nothing(tmp_path
 
 def test_the_query_is_laid_beside_texts_from_everywhere_in_the_file() -> None:
     examples = scored_pairs(400)
-    pins = Pins((), examples.texts[0][0]).beside(examples)
+    pins = TrackedExamples((), examples.texts[0][0]).beside(examples)
     texts = {text for column in examples.texts for text in column} - {pins.query}
     assert pins.of == len(texts) and len(pins.among) == len(set(pins.among)) == 512
     assert set(pins.among) <= texts and set(pins.among) & set(examples.texts[0][-40:])
-    assert Pins(PAIRS).beside(examples).among == (), "without a query nothing is looked up"
+    assert TrackedExamples(PAIRS).beside(examples).among == (), "without a query nothing is looked up"
 
 
 def test_what_is_typed_is_checked_in_words() -> None:
-    assert Pins.typed([("", " "), ("", "")], "  ") is None
-    typed = Pins.typed([("", ""), (" a ", "b")], " q ")
+    assert TrackedExamples.typed([("", " "), ("", "")], "  ") is None
+    typed = TrackedExamples.typed([("", ""), (" a ", "b")], " q ")
     assert typed is not None and (typed.pairs, typed.query) == ((("a", "b"),), "q")
     with pytest.raises(StudioError, match="pinned pair 2"):
-        Pins.typed([("a", "b"), ("c", "")], "")
+        TrackedExamples.typed([("a", "b"), ("c", "")], "")
     with pytest.raises(StudioError, match="longer than"):
-        Pins.typed([("a", "b" * (LONGEST + 1))], "")
+        TrackedExamples.typed([("a", "b" * (MAX_CHARACTERS + 1))], "")
     with pytest.raises(StudioError, match="at most 5"):
-        Pins.typed([("a", "b")] * 6, "")
+        TrackedExamples.typed([("a", "b")] * 6, "")
 
 
 def test_both_survive_json_and_what_is_damaged_is_passed_over() -> None:
-    assert Pins.from_json(PINS.to_json()) == PINS
+    assert TrackedExamples.from_json(PINS.to_json()) == PINS
     for damaged in ({"pairs": [["one"]]}, {"pairs": 3}, {"query": "", "pairs": []}, {"query": "x", "of": "many"}):
-        assert Pins.from_json(damaged) is None
+        assert TrackedExamples.from_json(damaged) is None
     event = Pinned(3, (0.5, -0.25), (1, 0), (0.75,), True)
     assert from_json(to_json(event)) == event
     whole = {"type": "pinned", "time": 1, "step": 3, "similarities": [0.5], "order": [0]}

@@ -19,12 +19,12 @@ from sbert_studio.models.pair_scorer import PairScorer
 from sbert_studio.models.poly_encoder import PolyEncoder, load_poly
 from sbert_studio.training.advisor import advise
 from sbert_studio.training.distributed import Processes
-from sbert_studio.training.estimate import rehearse
+from sbert_studio.training.estimate import estimate_run
 from sbert_studio.training.events import Started, Step, Stopped
-from sbert_studio.training.prepare import fresh, prepare
-from sbert_studio.training.steps import Parts, Steps
+from sbert_studio.training.prepare import create_model, prepare
+from sbert_studio.training.steps import GradientSteps, TrainingParts
 from sbert_studio.training.strength import set_strength
-from sbert_studio.training.trainer import Outcome, identity_of, train
+from sbert_studio.training.trainer import TrainingOutcome, run_identity, train
 
 from .tiny import Told, bare_sentences, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, small_spec, tiny_words, weights
 from .tiny_cross import tiny_cross, yes_or_no
@@ -33,7 +33,7 @@ from .tiny_poly import poly_spec, tiny_poly
 CPU = torch.device("cpu")
 
 
-def run(folder: Path, encoder: PolyEncoder, examples: Any, told: Told | None = None, *, dev: Any = None, **values: Any) -> Outcome:
+def run(folder: Path, encoder: PolyEncoder, examples: Any, told: Told | None = None, *, dev: Any = None, **values: Any) -> TrainingOutcome:
     events = Told() if told is None else told
     return train(poly_spec(**values), examples, events, never, encoder=encoder, folder=folder, dev=dev)
 
@@ -125,8 +125,8 @@ def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str) -> N
         encoder, processes = tiny_poly(dropout=0.0), Processes(CPU)
         spec = poly_spec(objective=objective)
         made = prepare(spec, encoder, examples, processes)
-        parts = Parts(spec, encoder, made, encoder.training_rows(examples), None, processes, Path(), Told())
-        loss, _ = Steps(parts, "float32", size).backward(np.arange(11), 0)
+        parts = TrainingParts(spec, encoder, made, encoder.training_rows(examples), None, processes, Path(), Told())
+        loss, _ = GradientSteps(parts, "float32", size).backward(np.arange(11), 0)
         return [loss, *(item.grad.to_dense() for item in encoder.parameters() if item.grad is not None)]
 
     whole, split = gradients(11), gradients(3)
@@ -186,7 +186,7 @@ def test_the_strength_dial_goes_back_to_the_untuned_model(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_a_rehearsal_reckons_time() -> None:
-    estimate = rehearse(poly_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_poly())
+    estimate = estimate_run(poly_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_poly())
     assert estimate.seconds > 0 and estimate.steps in range(33, 37)
 
 
@@ -218,8 +218,8 @@ def test_a_run_that_began_before_there_were_codes_goes_on(tmp_path: Path) -> Non
     spec = small_spec()
     values = spec.to_json()
     del values["codes"]
-    assert identity_of(spec, scored_pairs()) == identity_of(type(spec).from_json(values), scored_pairs())
-    assert identity_of(spec, scored_pairs()) != identity_of(spec.replace(codes=8), scored_pairs())
+    assert run_identity(spec, scored_pairs()) == run_identity(type(spec).from_json(values), scored_pairs())
+    assert run_identity(spec, scored_pairs()) != run_identity(spec.replace(codes=8), scored_pairs())
 
 
 def test_the_catalogue_makes_what_the_spec_says_and_a_later_stage_goes_on(tmp_path: Path) -> None:
@@ -229,12 +229,12 @@ def test_the_catalogue_makes_what_the_spec_says_and_a_later_stage_goes_on(tmp_pa
     tiny_poly().encoder.save(tmp_path / "base")
     catalog = Catalog(Workspace(tmp_path / "home"), device="cpu")
     spec = poly_spec(model=str(tmp_path / "base"))
-    first = fresh(catalog, spec, scored_pairs())
+    first = create_model(catalog, spec, scored_pairs())
     assert isinstance(first, PolyEncoder) and len(first.codes) == 4
     first.save(tmp_path / "first")
-    again = fresh(catalog, spec.replace(seed=99), scored_pairs(), tmp_path / "first")
+    again = create_model(catalog, spec.replace(seed=99), scored_pairs(), tmp_path / "first")
     assert isinstance(again, PolyEncoder) and torch.equal(again.codes, first.codes)
-    more = fresh(catalog, spec.replace(codes=6), scored_pairs(), tmp_path / "first")
+    more = create_model(catalog, spec.replace(codes=6), scored_pairs(), tmp_path / "first")
     assert isinstance(more, PolyEncoder) and len(more.codes) == 6
 
 

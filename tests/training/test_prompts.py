@@ -30,7 +30,7 @@ from sbert_studio.models.poly_encoder import attended
 from sbert_studio.models.prompts import column_roles, override_prompts
 from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.trainer import identity_of, train
+from sbert_studio.training.trainer import run_identity, train
 
 from .tiny import Told, never, positive_pairs, scored_pairs, small_spec, tiny_encoder, tiny_words, weights
 from .tiny_poly import tiny_poly
@@ -238,4 +238,4 @@ def test_the_script_of_an_export_measures_with_the_prompts_too(
 def test_the_setting_is_part_of_what_decides_a_run_and_earlier_runs_go_on() -> None:
     assert TrainSpec.from_json({}).prompt == ""
     plain = {name: value for name, value in TrainSpec().to_json().items() if name != "prompt"}
-    assert identity_of(TrainSpec.from_json(plain)) == identity_of(TrainSpec()) != identity_of(TrainSpec(prompt="moon "))
+    assert run_identity(TrainSpec.from_json(plain)) == run_identity(TrainSpec()) != run_identity(TrainSpec(prompt="moon "))

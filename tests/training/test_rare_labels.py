@@ -15,12 +15,12 @@ from sbert_studio.data.splits.splitting import all_alike, folds, split
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import MIN_CLUSTERS
 from sbert_studio.evaluation.encoding import encode_columns, similarities
-from sbert_studio.training.alarms import below_chance
-from sbert_studio.training.crossval import in_folds
+from sbert_studio.training.alarms import check_below_chance
+from sbert_studio.training.crossval import plan_folds
 from sbert_studio.training.evaluator import Evaluator, hold_out
 from sbert_studio.training.events import Evaluated, Notice, Part, PartEnded, Started, to_json
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.trainer import Outcome
+from sbert_studio.training.trainer import TrainingOutcome
 from sbert_studio.training.trials import run_trials
 
 from .tiny import Told, never, scored_pairs, small_spec, tiny_encoder
@@ -35,7 +35,7 @@ def rare(rows: int, positives: int, *, seed: int = 0) -> Examples:
     return replace(pairs, kind="labelled_pairs", targets=labels, labels=("no", "yes"), ordered=True)
 
 
-def run(spec: TrainSpec, folder: Path, told: Told, examples: Examples, dev: Examples | None = None) -> Outcome:
+def run(spec: TrainSpec, folder: Path, told: Told, examples: Examples, dev: Examples | None = None) -> TrainingOutcome:
     def load(spec: TrainSpec, examples: Examples, source: Path | None) -> torch.nn.Module:
         return tiny_encoder()
 
@@ -64,7 +64,7 @@ def test_a_split_that_says_something_is_drawn_as_ever() -> None:
 
 @pytest.mark.parametrize(("positives", "number"), [(40, 5), (10, 5), (8, 4), (5, 2), (4, 2), (3, 3), (2, 2)])
 def test_folds_are_fewer_where_a_label_is_rare(positives: int, number: int) -> None:
-    found = in_folds(small_spec(), rare(100, positives), None)
+    found = plan_folds(small_spec(), rare(100, positives), None)
     assert len(found) == number
     for fold in found:
         assert fold.held is not None and not all_alike(fold.held) and not all_alike(fold.learned)
@@ -77,10 +77,10 @@ def test_a_label_that_stands_in_one_set_of_rows_alone_gives_no_folds() -> None:
     for place in yes.tolist():
         left[place] = "cat dog cat"
     shared = replace(examples, texts=(tuple(left), tuple(right)))
-    assert in_folds(small_spec(), shared, None) == []
+    assert plan_folds(small_spec(), shared, None) == []
     if hold_out(small_spec(judge="folds"), shared, None)[1] is not None:
         with pytest.raises(StudioError, match="so rare"):
-            in_folds(small_spec(judge="folds"), shared, None)
+            plan_folds(small_spec(judge="folds"), shared, None)
 
 
 @pytest.mark.slow
@@ -148,10 +148,10 @@ def test_rows_too_few_to_show_an_order_in_every_resample_say_no_opposite() -> No
     near = np.argsort(similarities(left, right)["cosine"])
     two = replace(many.take(near[[0, -1]]), targets=np.array([1.0, 0.0], np.float32))
     assert Evaluator(two)(encoder)["score"] == -1
-    assert below_chance(encoder, [two], [Evaluator(two)(encoder)]) is None
+    assert check_below_chance(encoder, [two], [Evaluator(two)(encoder)]) is None
     half = many.take(np.concatenate([near[:10], near[-10:]]))
     opposite = replace(half, targets=np.linspace(1, 0, 20, dtype=np.float32))
-    assert below_chance(encoder, [opposite], [Evaluator(opposite)(encoder)]) is not None
+    assert check_below_chance(encoder, [opposite], [Evaluator(opposite)(encoder)]) is not None
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_rows_too_few_to_show_an_order_in_every_resample_say_no_opposite() -> No
 def test_the_fewest_rows_that_are_judged_in_folds_get_a_verdict(tmp_path: Path, rows: int) -> None:
     """No fold is so small that its resamples are not defined, which would leave a gain by chance without a word of doubt."""
     for number in range(rows, rows + 9):
-        held = [member.held for member in in_folds(small_spec(), scored_pairs(number), None)]
+        held = [member.held for member in plan_folds(small_spec(), scored_pairs(number), None)]
         assert held and all(fold is not None and len(fold) >= MIN_CLUSTERS for fold in held)
     after = run(small_spec(epochs=1, learning_rate=3e-3), tmp_path, Told(), scored_pairs(rows)).after
     low, high = after["gain_interval"]

@@ -9,7 +9,7 @@ import torch
 from sbert_studio.losses import build_objective
 from sbert_studio.models.inference.batching import TokenRows
 from sbert_studio.models.training_rows import TextRows
-from sbert_studio.training.samplers import Sampler, batches_for
+from sbert_studio.training.samplers import LengthGroupedSampler, build_sampler
 from sbert_studio.training.schedule import Schedule
 from sbert_studio.training.spec import TrainSpec
 
@@ -20,26 +20,26 @@ IDS = np.stack([RANDOM.integers(0, 200, 1003), 200 + RANDOM.integers(0, 1003, 10
 
 @pytest.mark.parametrize("ids", [None, IDS])
 def test_each_row_is_in_exactly_one_batch(ids: np.ndarray | None) -> None:
-    batches = Sampler(LENGTHS, 16, 12, ids).batches(3)
+    batches = LengthGroupedSampler(LENGTHS, 16, 12, ids).batches(3)
     assert sorted(np.concatenate(batches).tolist()) == list(range(1003))
     assert max(map(len, batches)) == 16
-    assert len(batches) == Sampler(LENGTHS, 16, 12, ids).count(3)
+    assert len(batches) == LengthGroupedSampler(LENGTHS, 16, 12, ids).count(3)
 
 
 def test_no_text_is_twice_in_a_batch() -> None:
-    for batch in Sampler(LENGTHS, 16, 12, IDS).batches(0):
+    for batch in LengthGroupedSampler(LENGTHS, 16, 12, IDS).batches(0):
         texts = IDS[:, batch].ravel().tolist()
         assert len(set(texts)) == len(texts)
 
 
 def test_one_anchor_in_all_rows_gives_batches_of_one() -> None:
     ids = np.stack([np.zeros(40, np.int64), 1 + np.arange(40)])
-    assert [len(batch) for batch in Sampler(LENGTHS[:40], 8, 0, ids).batches(0)] == [1] * 40
+    assert [len(batch) for batch in LengthGroupedSampler(LENGTHS[:40], 8, 0, ids).batches(0)] == [1] * 40
 
 
 def test_batches_are_a_function_of_seed_and_epoch() -> None:
     def flat(seed: int, epoch: int) -> list[int]:
-        return np.concatenate(Sampler(LENGTHS, 16, seed).batches(epoch)).tolist()
+        return np.concatenate(LengthGroupedSampler(LENGTHS, 16, seed).batches(epoch)).tolist()
 
     assert flat(1, 0) == flat(1, 0)
     assert flat(1, 0) != flat(1, 1)
@@ -48,19 +48,19 @@ def test_batches_are_a_function_of_seed_and_epoch() -> None:
 
 @pytest.mark.parametrize("ids", [None, IDS])
 def test_little_of_a_batch_is_padding(ids: np.ndarray | None) -> None:
-    batches = Sampler(LENGTHS, 16, 12, ids).batches(0)
+    batches = LengthGroupedSampler(LENGTHS, 16, 12, ids).batches(0)
     padded = sum(len(batch) * LENGTHS[batch].max() for batch in batches)
     assert padded < 1.1 * LENGTHS.sum()
 
 
 def test_a_last_batch_too_small_for_all_processes_joins_the_one_before() -> None:
-    batches = Sampler(LENGTHS[:33], 16, 0, None, smallest=2).batches(0)
+    batches = LengthGroupedSampler(LENGTHS[:33], 16, 0, None, smallest=2).batches(0)
     assert sorted(map(len, batches)) == [16, 17]
-    assert Sampler(LENGTHS[:33], 16, 0, None, smallest=2).count(0) == 2
+    assert LengthGroupedSampler(LENGTHS[:33], 16, 0, None, smallest=2).count(0) == 2
 
 
 def test_the_schedule_gives_each_step_its_batch_wherever_it_begins() -> None:
-    schedule = Schedule.plan(Sampler(LENGTHS[:100], 16, 5), 2.5, 2)
+    schedule = Schedule.plan(LengthGroupedSampler(LENGTHS[:100], 16, 5), 2.5, 2)
     assert schedule.starts == (0, 7, 14, 18)
     assert schedule.evaluations == {3, 7, 10, 14, 17, 18}
     whole = [batch.tolist() for batch in schedule.batches(0)]
@@ -72,7 +72,7 @@ def test_the_schedule_gives_each_step_its_batch_wherever_it_begins() -> None:
 
 
 def test_rounds_follow_one_another_and_never_repeat_an_order() -> None:
-    schedule = Schedule.plan(Sampler(LENGTHS[:100], 16, 5), 1.5, 2, rounds=3)
+    schedule = Schedule.plan(LengthGroupedSampler(LENGTHS[:100], 16, 5), 1.5, 2, rounds=3)
     assert (schedule.ends, schedule.steps, schedule.epochs) == ((11, 22, 33), 33, 4.5)
     assert schedule.evaluations == {3, 7, 10, 11, 22, 33}
     assert [schedule.epoch_of(step) for step in (7, 11, 18, 22, 33)] == [1.0, 1.5, 2.5, 3.0, 4.5]
@@ -105,7 +105,7 @@ def test_a_share_chosen_in_other_rows_never_ends_a_step_into_the_next_round() ->
 
 
 def test_part_of_an_epoch_has_a_step_at_least() -> None:
-    assert Schedule.plan(Sampler(LENGTHS[:10], 16, 5), 0.01, 1).steps == 1
+    assert Schedule.plan(LengthGroupedSampler(LENGTHS[:10], 16, 5), 0.01, 1).steps == 1
 
 
 @pytest.mark.parametrize(
@@ -128,6 +128,6 @@ def test_scores_that_are_ranked_in_a_batch_are_those_of_short_and_long_texts(
     tokens = TokenRows.from_lists([[[1] * length for length in LENGTHS.tolist()]])
     rows = TextRows(np.stack([np.arange(1003), np.arange(1003)]), torch.rand(1003), 0, tokens)
     objective = build_objective(name, values, dim=8, matryoshka_dims=widths)
-    batches = batches_for(objective, rows, TrainSpec("all-MiniLM-L6-v2", name, batch_size=16)).batches(0)
+    batches = build_sampler(objective, rows, TrainSpec("all-MiniLM-L6-v2", name, batch_size=16)).batches(0)
     spread = np.mean([LENGTHS[batch].std() for batch in batches]) / LENGTHS.std()
     assert (spread > 0.9) if mixed else (spread < 0.2)

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from sbert_studio.training.optim import Optimiser
+from sbert_studio.training.optim import Optimizer
 
 from .tiny import small_spec
 
@@ -32,9 +32,9 @@ def gradients() -> Iterator[torch.Tensor]:
         )
 
 
-def optimiser(parameter: nn.Parameter, *, by_rows: bool) -> Optimiser:
+def optimiser(parameter: nn.Parameter, *, by_rows: bool) -> Optimizer:
     spec = small_spec(learning_rate=0.1, max_grad_norm=0.5, weight_decay=0.3 if by_rows else 0.0)
-    return Optimiser({"table": parameter}, spec, STEPS, ["table"] if by_rows else [])
+    return Optimizer({"table": parameter}, spec, STEPS, ["table"] if by_rows else [])
 
 
 @pytest.mark.parametrize("sparse", [True, False])
@@ -66,9 +66,9 @@ def test_the_state_of_rows_and_that_of_a_whole_table_are_taken_for_each_other(by
     torch.testing.assert_close(second, first, atol=1e-6, rtol=0)
 
 
-def decaying(parameter: nn.Parameter) -> Optimiser:
+def decaying(parameter: nn.Parameter) -> Optimizer:
     """Of a large table that no encoder has named, as a transformer's vocabulary."""
-    return Optimiser({"words": parameter}, small_spec(learning_rate=0.1, max_grad_norm=0.5, weight_decay=0.3), STEPS)
+    return Optimizer({"words": parameter}, small_spec(learning_rate=0.1, max_grad_norm=0.5, weight_decay=0.3), STEPS)
 
 
 def test_a_vocabulary_is_stepped_by_rows_until_most_were_read_and_all_of_it_decays() -> None:
@@ -90,7 +90,7 @@ def test_a_vocabulary_is_stepped_by_rows_until_most_were_read_and_all_of_it_deca
 
 @pytest.mark.parametrize("halt", [1, 3, 4, 9])
 @pytest.mark.parametrize("made", [partial(optimiser, by_rows=True), decaying], ids=["a table by rows", "a vocabulary"])
-def test_one_that_goes_on_from_a_checkpoint_ends_in_the_same_bits(made: Callable[[nn.Parameter], Optimiser], halt: int) -> None:
+def test_one_that_goes_on_from_a_checkpoint_ends_in_the_same_bits(made: Callable[[nn.Parameter], Optimizer], halt: int) -> None:
     whole, cut = table(), table()
     uninterrupted, before, after = (made(item) for item in (whole, cut, cut))
     for step, gradient in enumerate(gradients()):

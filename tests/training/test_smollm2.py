@@ -22,9 +22,9 @@ from sbert_studio.models.lora import LoraSettings, find_targets
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.distributed import Processes
 from sbert_studio.training.events import Step
-from sbert_studio.training.optim import Optimiser
+from sbert_studio.training.optim import Optimizer
 from sbert_studio.training.prepare import prepare
-from sbert_studio.training.steps import Parts, Steps
+from sbert_studio.training.steps import GradientSteps, TrainingParts
 from sbert_studio.training.trainer import train
 from sbert_studio.workspace import Workspace
 
@@ -148,10 +148,10 @@ def test_the_whole_model_with_the_projection_learns(encoder: TransformerEncoder,
     spec = small_spec(objective="cosine", projection=768, learning_rate=2e-4, gradient_checkpointing=True)
     processes = Processes(encoder.device)
     objective = prepare(spec, encoder, EXAMPLES, processes)
-    parts = Parts(spec, encoder, objective, encoder.training_rows(EXAMPLES), None, processes, tmp_path, lambda event: None)
+    parts = TrainingParts(spec, encoder, objective, encoder.training_rows(EXAMPLES), None, processes, tmp_path, lambda event: None)
     learning = parts.learning()[0]
     assert sum(weight.numel() for weight in learning.values()) == encoder.parameters_count > 28_000_000 + LAYERS * 3_500_000
-    optimiser, steps = Optimiser(learning, spec, 4), Steps(parts, "bfloat16", 8)
+    optimiser, steps = Optimizer(learning, spec, 4), GradientSteps(parts, "bfloat16", 8)
     losses = []
     for step in range(4):
         loss, _ = steps.backward(np.arange(len(PAIRS)), step)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from sbert_studio.training import events, loop
-from sbert_studio.training.blend import Soup
+from sbert_studio.training.blend import ModelSoup
 from sbert_studio.training.checkpoints import Checkpoints, read_tensors
 from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.training.events import Evaluated, Started, Step, Stopped
@@ -22,7 +22,7 @@ def test_the_mean_is_that_of_the_rounds_and_each_begins_where_the_first_did() ->
     layer = torch.nn.Linear(2, 2)
     named = {f"encoder.{name}": item for name, item in layer.named_parameters()}
     start = {name: item.detach().clone() for name, item in named.items()}
-    soup = Soup(named, (4, 8, 12))
+    soup = ModelSoup(named, (4, 8, 12))
     for end, added in ((4, 1.0), (8, 2.0), (12, 6.0)):
         assert soup.begins(end - 4) == (end > 4)
         for name, item in named.items():

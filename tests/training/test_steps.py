@@ -8,10 +8,10 @@ import torch
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.training.distributed import Processes
-from sbert_studio.training.estimate import rehearse
-from sbert_studio.training.optim import Optimiser
+from sbert_studio.training.estimate import estimate_run
+from sbert_studio.training.optim import Optimizer
 from sbert_studio.training.prepare import prepare
-from sbert_studio.training.steps import Parts, Steps
+from sbert_studio.training.steps import GradientSteps, TrainingParts
 
 from .tiny import Told, bare_sentences, scored_pairs, small_spec, tiny_encoder
 
@@ -45,7 +45,7 @@ def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str, micr
     def gradients(size: int) -> list[torch.Tensor]:
         encoder, examples, processes = tiny_encoder(dropout=0.0), scored_pairs(20), Processes(CPU)
         spec = small_spec(objective=objective)
-        parts = Parts(
+        parts = TrainingParts(
             spec,
             encoder,
             prepare(spec, encoder, examples, processes),
@@ -55,7 +55,7 @@ def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str, micr
             Path(),
             Told(),
         )
-        loss, _ = Steps(parts, "float32", size).backward(np.arange(11), 0)
+        loss, _ = GradientSteps(parts, "float32", size).backward(np.arange(11), 0)
         return [loss, *(item.grad.to_dense() for item in encoder.parameters() if item.grad is not None)]
 
     for whole, split in zip(gradients(11), gradients(micro), strict=True):
@@ -63,7 +63,7 @@ def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str, micr
 
 
 def test_the_rate_rises_falls_and_is_never_zero() -> None:
-    optimiser = Optimiser(dict(tiny_encoder().named_parameters()), small_spec(learning_rate=1.0, warmup_ratio=0.1), 100)
+    optimiser = Optimizer(dict(tiny_encoder().named_parameters()), small_spec(learning_rate=1.0, warmup_ratio=0.1), 100)
     rates = [optimiser.rate(step) for step in range(100)]
     assert max(rates) == rates[10] == 1.0
     assert rates[:11] == pytest.approx([(step + 1) / 11 for step in range(11)])
@@ -73,13 +73,13 @@ def test_the_rate_rises_falls_and_is_never_zero() -> None:
 
 def test_each_round_has_the_rates_of_the_first() -> None:
     named = dict(tiny_encoder().named_parameters())
-    one, three = (Optimiser(named, small_spec(learning_rate=1.0), ends) for ends in (40, (40, 80, 120)))
+    one, three = (Optimizer(named, small_spec(learning_rate=1.0), ends) for ends in (40, (40, 80, 120)))
     assert [three.rate(step) for step in range(120)] == 3 * [one.rate(step) for step in range(40)]
 
 
 def test_biases_and_normalisations_do_not_decay() -> None:
     encoder = tiny_encoder()
-    optimiser = Optimiser(dict(encoder.named_parameters()), small_spec(weight_decay=0.5, learning_rate=0.1, warmup_ratio=0.0), 10)
+    optimiser = Optimizer(dict(encoder.named_parameters()), small_spec(weight_decay=0.5, learning_rate=0.1, warmup_ratio=0.0), 10)
     before = {name: value.detach().clone() for name, value in encoder.named_parameters()}
     for parameter in encoder.parameters():
         parameter.grad = torch.zeros_like(parameter)
@@ -90,7 +90,7 @@ def test_biases_and_normalisations_do_not_decay() -> None:
 
 
 def test_a_rehearsal_reckons_time_and_memory() -> None:
-    estimate = rehearse(small_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_encoder())
+    estimate = estimate_run(small_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_encoder())
     assert estimate.steps in range(33, 37)
     assert estimate.seconds > 0
     assert estimate.peak_bytes > 10_000_000
@@ -99,14 +99,14 @@ def test_a_rehearsal_reckons_time_and_memory() -> None:
 @pytest.mark.parametrize(("objective", "mixed"), [("cosine", False), ("cosent", True)])
 def test_a_rehearsal_takes_batches_as_the_run_makes_them(objective: str, mixed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     examples, encoder, tried = scored_pairs(200), tiny_encoder(), []
-    backward = Steps.backward
+    backward = GradientSteps.backward
 
-    def noted(steps: Steps, batch: np.ndarray, step: int) -> tuple[torch.Tensor, str]:
+    def noted(steps: GradientSteps, batch: np.ndarray, step: int) -> tuple[torch.Tensor, str]:
         tried.append(np.ptp(steps._rows.lengths[batch]))
         return backward(steps, batch, step)
 
-    monkeypatch.setattr(Steps, "backward", noted)
-    rehearse(small_spec(objective=objective, judge="split"), examples, encoder=encoder)
+    monkeypatch.setattr(GradientSteps, "backward", noted)
+    estimate_run(small_spec(objective=objective, judge="split"), examples, encoder=encoder)
     assert (np.mean(tried[1:]) > 2) == mixed
 
 

@@ -11,7 +11,7 @@ from sbert_studio.data.examples import Examples
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.events import Part, PartEnded, Started, Step
-from sbert_studio.training.members import WholeRun
+from sbert_studio.training.members import RunProgress
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trials import run_trials
 
@@ -53,7 +53,7 @@ def test_the_bar_is_that_of_the_whole_run_and_never_falls_back(tmp_path: Path, s
 
 def test_the_time_left_is_right_where_every_step_takes_as_long() -> None:
     now, told = [0.0], Told()
-    run = WholeRun(told, [10, 20, 30], clock=lambda: now[0])
+    run = RunProgress(told, [10, 20, 30], clock=lambda: now[0])
     left = []
     for number, steps in enumerate((10, 20, 30), start=1):
         run(Part(number, 3, f"fold {number}"))
@@ -72,7 +72,7 @@ def test_the_time_left_is_right_where_every_step_takes_as_long() -> None:
 
 def test_a_part_that_was_done_before_counts_as_done() -> None:
     told = Told()
-    run = WholeRun(told, [10, 10])
+    run = RunProgress(told, [10, 10])
     run(Part(1, 2, "seed 1"))
     run(PartEnded(1, 2, "seed 1", {}, {}))
     run(Part(2, 2, "seed 2"))
@@ -84,7 +84,7 @@ def test_a_part_that_was_done_before_counts_as_done() -> None:
 
 def test_parts_that_had_ended_before_a_resume_tell_nothing_of_the_pace() -> None:
     now, told = [0.0], Told()
-    run = WholeRun(told, [100] * 4, clock=lambda: now[0])
+    run = RunProgress(told, [100] * 4, clock=lambda: now[0])
     for number in (1, 2):
         run(Part(number, 4, f"fold {number}"))
         run(PartEnded(number, 4, f"fold {number}", {}, {}))
@@ -98,7 +98,7 @@ def test_parts_that_had_ended_before_a_resume_tell_nothing_of_the_pace() -> None
 def test_a_training_that_ends_sooner_or_later_than_planned_never_turns_the_bar_back() -> None:
     for real in (4, 25):
         told = Told()
-        run = WholeRun(told, [10, 10, 10])
+        run = RunProgress(told, [10, 10, 10])
         for number in (1, 2, 3):
             run(Part(number, 3, "fold"))
             steps = real if number > 1 else 10

@@ -14,7 +14,7 @@ from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.training.events import Evaluated, Part, Started, Step
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.training.trainer import Outcome, train
+from sbert_studio.training.trainer import TrainingOutcome, train
 from sbert_studio.training.trials import run_trials
 
 from .tiny import Told, labelled_pairs, never, scored_pairs, small_spec, stops_after, tiny_encoder, tiny_words
@@ -24,7 +24,7 @@ RECURRENT = {"recurrent": "gru", "hidden": 12, "learning_rate": 0.01, "epochs": 
 
 def run(
     spec: TrainSpec, folder: Path, told: Told | None = None, *, should_stop: Callable[[], bool] = never, resume: bool = False
-) -> Outcome:
+) -> TrainingOutcome:
     tell = Told() if told is None else told
     return train(spec, scored_pairs(40), tell, should_stop, encoder=tiny_words(), folder=folder, resume=resume)
 
@@ -83,7 +83,7 @@ def load(spec: TrainSpec, examples: Examples, source: Path | None) -> SentenceEn
     return tiny_words() if source is None else load_folder(source)
 
 
-def two_stages(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never) -> Outcome:
+def two_stages(spec: TrainSpec, folder: Path, told: Told | None = None, should_stop: Callable[[], bool] = never) -> TrainingOutcome:
     tell = Told() if told is None else told
     dev, first = scored_pairs(30, seed=7), labelled_pairs(40, seed=30)
     return run_trials(spec, scored_pairs(40), tell, should_stop, load=load, folder=folder, dev=dev, first=first)

@@ -10,7 +10,7 @@ from tiny_studio import quick, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.services.training_plan import TrainRequest
-from sbert_studio.training.pins import Pins
+from sbert_studio.training.pins import TrackedExamples
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panels.tuning.follow import Follow
 from sbert_studio.ui.panels.tuning.pinning import PinsForm, _one_more, kept, pins_view, typed
@@ -76,7 +76,7 @@ def seen(step: int, *scores: float, **more: Any) -> dict[str, Any]:
 
 
 def test_before_is_the_untuned_model_and_the_line_is_that_of_the_training_that_goes_on() -> None:
-    pins = Pins((("a", "b"),), "q", ("one", "two"), 2)
+    pins = TrackedExamples((("a", "b"),), "q", ("one", "two"), 2)
     part = {"type": "part", "number": 2, "of": 3, "title": "fold 2 of 2"}
     events = [seen(0, 0.1, order=[0, 1]), seen(5, 0.4), part, seen(0, 0.1), seen(5, 0.6), seen(9, 0.7)]
     follow = Follow("run", status="running").absorb(enumerate(events, start=1))
@@ -89,7 +89,7 @@ def test_before_is_the_untuned_model_and_the_line_is_that_of_the_training_that_g
 
 
 def test_what_a_damaged_run_tells_is_not_drawn() -> None:
-    pins = Pins((("a", "b"),), "q", ("one",), 1)
+    pins = TrackedExamples((("a", "b"),), "q", ("one",), 1)
     assert pins_view(pins, Follow("run")) is None and pins_view(None, Follow("run")) is None
     assert pins_view(pins, Follow("run").absorb([(1, seen(0, 0.1, 0.2))])) is None
     value = pins_view(pins, Follow("run").absorb([(1, seen(0, 0.1, order=[7, 0]))]))

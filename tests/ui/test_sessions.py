@@ -11,7 +11,7 @@ import httpx
 import pytest
 from tiny_studio import studio_at, write_model
 
-from sbert_studio.training.schedule import resident_bytes
+from sbert_studio.training.schedule import resident_memory
 from sbert_studio.ui.app import launch
 from sbert_studio.ui.visitors.sessions import LeanSession
 
@@ -34,9 +34,9 @@ def ask(blocks: Any, session: str | None = None) -> None:
 
 def test_a_session_is_small(blocks: Any) -> None:
     gc.collect()
-    before = resident_bytes()
+    before = resident_memory()
     kept = [LeanSession(blocks) for _ in range(200)]
-    assert (resident_bytes() - before) / len(kept) < 100_000
+    assert (resident_memory() - before) / len(kept) < 100_000
 
 
 def test_single_calls_leave_no_session_behind_and_pages_keep_theirs(blocks: Any) -> None:

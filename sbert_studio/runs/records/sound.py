@@ -81,7 +81,7 @@ def event_of(text: str) -> tuple[float, dict[str, Any]] | None:
 
 
 def _event_is_sound(event: Mapping[str, Any]) -> bool:
-    from ...training.events import kinds_of
+    from ...training.events import event_fields
 
     kind = event.get("type")
     if not isinstance(kind, str) or any(event.get(name) is None for name in _NEEDED.get(kind, ())):
@@ -90,7 +90,7 @@ def _event_is_sound(event: Mapping[str, Any]) -> bool:
         return False
     if kind == "partended" and event.get("after") and not all(_has_score(event.get(name)) for name in ("before", "after")):
         return False
-    for name, type_of in kinds_of(kind).items():
+    for name, type_of in event_fields(kind).items():
         value = event.get(name)
         if value is None:  # a number that was none is written so
             continue

@@ -222,9 +222,9 @@ class Store:
             try:
                 if self._give_up(run_id):
                     lost.append(run_id)
-                from ...training.checkpoints import sweep
+                from ...training.checkpoints import remove_leftovers
 
-                sweep(self._runs / run_id)
+                remove_leftovers(self._runs / run_id)
             finally:
                 self._leases.release(run_id)
         return lost

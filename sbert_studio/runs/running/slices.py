@@ -15,10 +15,10 @@ from .training import train_run
 
 if TYPE_CHECKING:
     from ...models.catalog import Catalog, CatalogSettings
-    from ...training.trainer import Outcome
+    from ...training.trainer import TrainingOutcome
 
 
-def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> Outcome:
+def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> TrainingOutcome:
     """Train the run in ``folder`` until it ends, or ``should_stop`` says so between two slices; what happens in one is told at its end.
 
     Raises:
@@ -42,7 +42,7 @@ def train_in_slices(folder: Path, catalog: Catalog, should_stop: Callable[[], bo
             return outcome
 
 
-def _slice(folder: Path, settings: CatalogSettings, identity: Identity, device: str, seconds: float) -> tuple[list[Event], Outcome]:
+def _slice(folder: Path, settings: CatalogSettings, identity: Identity, device: str, seconds: float) -> tuple[list[Event], TrainingOutcome]:
     """Train from the last checkpoint on until the time is up: what happened, and how it ended; ``stopped`` where there is more to do."""
     events: list[Event] = []
     with use_identity(identity):

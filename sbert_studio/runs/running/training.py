@@ -14,12 +14,12 @@ from ..turned import with_turns
 
 if TYPE_CHECKING:
     from ...models.catalog import Catalog
-    from ...training.trainer import Outcome
+    from ...training.trainer import TrainingOutcome
 
 
-def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> Outcome:
+def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> TrainingOutcome:
     """Train the run in ``folder``, from its last checkpoint on where it has any."""
-    from ...training.prepare import fresh
+    from ...training.prepare import create_model
     from ...training.trials import run_trials
 
     materials = RunFiles(folder)
@@ -34,7 +34,7 @@ def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], e
         examples,
         tell,
         should_stop,
-        load=partial(fresh, catalog),
+        load=partial(create_model, catalog),
         folder=folder,
         dev=dev,
         first=materials.first(),

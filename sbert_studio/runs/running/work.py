@@ -21,7 +21,7 @@ from .training import train_run
 
 if TYPE_CHECKING:
     from ...models.catalog import Catalog
-    from ...training.trainer import Outcome
+    from ...training.trainer import TrainingOutcome
 
 log = logging.getLogger(__name__)
 _ASK_EVERY = 0.5  # seconds between two looks at the store for a wish to stop
@@ -125,7 +125,7 @@ class _Books:
             with _told("an event"):
                 self._emit(event)
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: TrainingOutcome) -> None:
         """The run ended well."""
         self._store.tell(
             self._id,

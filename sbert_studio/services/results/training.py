@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...training.events import rate_in_words
+from ...training.events import format_rate
 
 if TYPE_CHECKING:
     from ...data.accounts import RowAccount
@@ -43,7 +43,7 @@ class Forecast:
             if seconds < 172_800
             else f"{seconds / 86400:.1f} days"
         )
-        rate = rate_in_words(found.pairs_per_second)
+        rate = format_rate(found.pairs_per_second)
         return f"about {span}, {found.peak_bytes / 1e9:.1f} GB of memory; {found.steps:,} steps at {rate} rows a second"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ...errors import StudioError
-from ...training.events import rate_in_words
+from ...training.events import format_rate
 from ..page import Page
 from ..pieces.views import Value, plain
 from ..visitors.visits import VISITS, Work
@@ -122,7 +122,7 @@ def _job(page: Page, job: JobView, tab: str, done: str) -> Value:
         "status": job.status,
         "phase": " · ".join(filter(None, (job.phase[:1].upper() + job.phase[1:], counted))) if running else _STATUS.get(job.status, "done"),
         "share": _share(job.done, job.total) if running else None,
-        "rate": f"{rate_in_words(job.rate)} {job.unit} a second" if running and job.rate and job.unit else "",
+        "rate": f"{format_rate(job.rate)} {job.unit} a second" if running and job.rate and job.unit else "",
         "left": _left(job.done, job.total, job.rate) if running else None,
         "seconds": job.seconds,
         "stopping": job.stopping,
@@ -147,7 +147,7 @@ def _run(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -> Valu
         "status": run.status,
         "phase": phase,
         "share": _share(done, total) if run.status == "running" else None,
-        "rate": f"{rate_in_words(rate)} rows a second" if rate else "",
+        "rate": f"{format_rate(rate)} rows a second" if rate else "",
         "left": last.get("seconds_left"),
         "seconds": run.seconds,
         "stopping": stopping,

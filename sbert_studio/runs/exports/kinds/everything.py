@@ -9,7 +9,7 @@ from typing import Any
 
 from ....data.tables import write_csv
 from ....models.card import THIS_FOLDER
-from ....training.artifacts import HELD_OUT, KNOWN
+from ....training.artifacts import HELD_OUT, REFERENCE
 from ...records.record import Run
 from ...run_files import RunFiles
 from ..repeat import portable, section
@@ -47,8 +47,8 @@ class Everything(Export):
         if (folder / HELD_OUT).is_file():
             yield HELD_OUT, folder / HELD_OUT
             yield "held_out.csv", _held_out_csv(folder)
-            if (folder / KNOWN).is_file():
-                yield KNOWN, folder / KNOWN
+            if (folder / REFERENCE).is_file():
+                yield REFERENCE, folder / REFERENCE
             if "metric" in run.after and (script := script_for(materials.spec(), folder / "model")) is not None:
                 yield "verify.py", script
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ....runs.records.record import Run
     from ....services import Studio
     from ....services.training_plan import TrainPlan
-    from ....training.pins import Pins
+    from ....training.pins import TrackedExamples
 
 KIND_WORDS = {
     "scored_pairs": "Pairs with a score",
@@ -185,7 +185,7 @@ def with_first(studio: Studio, draft: Draft, path: Path | None, model: str | Non
     return replace(asked, plan=studio.tune.plan(asked.request, draft.plan, table=draft.table)) if draft.plan else asked
 
 
-def start(studio: Studio, draft: Draft, owner: str, name: str, pins: Pins | None = None) -> Run:
+def start(studio: Studio, draft: Draft, owner: str, name: str, pins: TrackedExamples | None = None) -> Run:
     """Queue the run of the plan that is shown, watched by what is pinned, under a name that no other run of the visitor has.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ....errors import ended
 from ....evaluation.report import describe_confusions, describe_metric, describe_run, verdict
 from ....losses import title_of
-from ....training.events import rate_in_words
+from ....training.events import format_rate
 from ...pieces.views import Value, nothing, plain
 from .heard import NOT_JUDGED, NOTHING_SAID, Judged, Said
 
@@ -149,7 +149,7 @@ class Follow:
             "step": max(run.step, int(last.get("run_step") or last.get("step") or 0)),
             "steps": int(last.get("run_steps") or 0) or run.steps or int(last.get("steps") or 0),
             "loss": last.get("loss"),
-            "rate": rate_in_words(rate) if rate else "",
+            "rate": format_rate(rate) if rate else "",
             "left": None if phase and left is not None and left < 1 else left,
             "seconds": run.seconds,
             "stopping": seen.stopping,

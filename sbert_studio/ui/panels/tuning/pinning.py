@@ -8,7 +8,7 @@ from typing import Any
 
 import gradio as gr
 
-from ....training.pins import LONGEST, MOST_PAIRS, Pins
+from ....training.pins import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
 from ...pieces.views import Value, plain
 from .follow import Follow
 
@@ -24,7 +24,7 @@ class PinsForm:
         with gr.Accordion("Watch it by examples of your own", open=False, elem_id="tune-pinned") as self.whole:
             gr.HTML(f'<span class="sb-label">{_HELP}</span>', padding=False)
             self.rows: list[Any] = []
-            for number in range(1, MOST_PAIRS + 1):
+            for number in range(1, MAX_PAIRS + 1):
                 with gr.Row(visible=number == 1, elem_classes=["sb-pinned-pair"]) as row:
                     self.boxes += [_box(f"Pair {number}", f"tune-pin-{number}a"), _box("and", f"tune-pin-{number}b")]
                 self.rows.append(row)
@@ -54,20 +54,20 @@ class PinsForm:
 def kept(values: Any) -> list[str]:
     """What the controls held when a browser kept them, a text for each; nothing of it is trusted."""
     texts = [text if isinstance(text, str) else "" for text in values] if isinstance(values, list) else []
-    return [text[:LONGEST] for text in texts] if len(texts) == 2 * MOST_PAIRS + 1 else [""] * (2 * MOST_PAIRS + 1)
+    return [text[:MAX_CHARACTERS] for text in texts] if len(texts) == 2 * MAX_PAIRS + 1 else [""] * (2 * MAX_PAIRS + 1)
 
 
-def typed(values: Sequence[Any]) -> Pins | None:
+def typed(values: Sequence[Any]) -> TrackedExamples | None:
     """What the controls hold; ``None`` where nothing is pinned.
 
     Raises:
         StudioError: it is not whole, or too long.
     """
     texts = [value if isinstance(value, str) else "" for value in values]
-    return Pins.typed(list(zip(texts[:-1:2], texts[1:-1:2], strict=True)), texts[-1]) if texts else None
+    return TrackedExamples.typed(list(zip(texts[:-1:2], texts[1:-1:2], strict=True)), texts[-1]) if texts else None
 
 
-def pins_view(pins: Pins | None, follow: Follow) -> Value | None:
+def pins_view(pins: TrackedExamples | None, follow: Follow) -> Value | None:
     """The value of a ``pins`` view; ``None`` where nothing is pinned, or nothing was seen of it yet.
 
     Of an event that is not of these pins, as a file in a run's folder may hold, nothing is drawn.
@@ -108,7 +108,7 @@ def _which(follow: Follow, now: Any) -> str:
 
 
 def _box(label: str, elem_id: str) -> Any:
-    return gr.Textbox(label=label, max_lines=3, max_length=LONGEST, elem_id=elem_id, min_width=200)
+    return gr.Textbox(label=label, max_lines=3, max_length=MAX_CHARACTERS, elem_id=elem_id, min_width=200)
 
 
 def _one_more(most: int, shown: int) -> list[Any]:
