@@ -1,13 +1,13 @@
-"""How often does the interval of a gain lie wholly above the true gain, where the model was chosen by the rows that judge it?
+"""Simulate how often the interval of a gain lies entirely above the true gain when the model was chosen on the evaluation rows.
 
     python benchmarks/choice_interval.py [--runs 300] [--rows 200] [--evaluations 10] [--seed 12]
 
-Simulates trainings: gold scores of ROWS pairs, the similarities of an untuned model and of each evaluation (gold scores with an error), and
-blends of the best evaluation with the untuned model. All are scored and resampled by the code that judges a training, and the best is kept:
-an evaluation, a blend, or the untuned model, of which no gain is claimed. The true gain of what is kept is known, since Spearman's
-correlation of two normal variables with correlation r is 6/π · arcsin(r/2). Prints a Markdown table: the share of all trainings whose 95%
-interval lies wholly above or below the true gain, of the kept model by itself (paired bootstrap) and with the choice inside the resampling.
-Exit status 1 where more than 4% of the latter lie above. A quarter of an hour on one core.
+Simulates trainings: gold scores of ROWS pairs, the similarities of an untuned model and of each evaluation (gold scores with an error),
+and blends of the best evaluation with the untuned model. The code that evaluates a training scores and resamples all of them and keeps the
+best: an evaluation, a blend, or the untuned model, for which no gain is claimed. The true gain is known, since Spearman's correlation of
+two normal variables with correlation r is 6/π · arcsin(r/2). Prints a Markdown table: the share of all trainings whose 95 % interval lies
+entirely above or below the true gain, for the kept model alone (paired bootstrap) and with the choice inside the resampling. Fails if more
+than 4 % of the latter lie above. Takes a quarter of an hour on one core.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from sbert_studio.training.evaluator import Candidates, step_name
 from sbert_studio.training.fold_scores import FoldScores, nested_evaluation, pool_folds
 
 ERROR = 0.8  # standard deviation of the untuned model's error, in those of the gold scores
-MOST_ABOVE = 0.04
+MAX_ABOVE = 0.04
 
 
 @dataclass(frozen=True)
 class Design:
-    """How the errors of a training's models hang together.
+    """The dependence between the errors of a training's models.
 
     Attributes:
-        common: share of the error's variance that all models have in common, the untuned one too.
-        tuned: share of the rest that the evaluations have in common.
-        spread: standard deviation of the logarithm of the evaluations' errors: 0 where none gains anything.
-        blends: whether blends are judged.
-        folds: number of folds that the rows are judged in; 1: one set of held-out rows.
+        common: share of the error's variance common to all models, the untuned one included.
+        tuned: share of the rest common to the evaluations.
+        spread: standard deviation of the logarithm of the evaluations' errors; 0: no evaluation gains anything.
+        blends: whether blends are evaluated.
+        folds: number of folds; 1: one set of held-out rows.
     """
 
     title: str
@@ -54,7 +54,7 @@ class Design:
 DESIGNS = (
     Design("null, evaluations independent"),
     Design("null, evaluations share half of their error with each other and the untuned model", common=0.5, tuned=0.5),
-    Design("null, evaluations nearly alike", common=0.5, tuned=0.9),
+    Design("null, evaluations nearly identical", common=0.5, tuned=0.9),
     Design("evaluations independent, and blends, which gain", blends=True),
     Design("evaluations of different quality, and blends", common=0.7, tuned=0.5, spread=0.1, blends=True),
     Design("null, in four folds, independent", folds=4),
@@ -90,7 +90,7 @@ def draw(design: Design, errors: np.ndarray, rows: int, rng: np.random.Generator
     return Models(gold, untuned, gold + errors[:, None] * (a * common + b * own), errors)
 
 
-def judge(found: np.ndarray, gold: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
+def evaluate_similarities(found: np.ndarray, gold: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
     """Score and resample one model's similarities as a training does."""
     report = evaluate_sts_similarities({"cosine": found}, gold)
     assert report.resampled is not None
@@ -103,20 +103,20 @@ def true_score(error: float) -> float:
     return float(6 / np.pi * np.arcsin(0.5 / np.sqrt(1 + error**2)))
 
 
-def of_blend(design: Design, error: float, strength: float) -> float:
+def blend_error(design: Design, error: float, strength: float) -> float:
     """Return the standard deviation of the error of a blend of the untuned model's similarities and those with this error."""
     one, other = (1 - strength) * ERROR, strength * error
     return float(np.sqrt(one**2 + other**2 + 2 * one * other * design.common))
 
 
 def simulate(design: Design, evaluations: int, rows: int, rng: np.random.Generator) -> Intervals:
-    """Simulate a training that is judged by one set of held-out rows."""
+    """Simulate a training evaluated on one set of held-out rows."""
     models = draw(design, ERROR * np.exp(design.spread * rng.normal(size=evaluations)), rows, rng)
-    before, untuned = judge(models.untuned, models.gold)
+    before, untuned = evaluate_similarities(models.untuned, models.gold)
     candidates, found = Candidates(), list[dict[str, Any]]()
 
     def add(name: str, similarities: np.ndarray, strength: float, error: float) -> dict[str, Any]:
-        scores, drawn = judge(similarities, models.gold)
+        scores, drawn = evaluate_similarities(similarities, models.gold)
         candidates.add(name, scores, drawn)
         found.append({**scores, **paired_gain(untuned, drawn), "name": name, "strength": strength, "error": error})
         return found[-1]
@@ -127,29 +127,31 @@ def simulate(design: Design, evaluations: int, rows: int, rng: np.random.Generat
     marks = [{**before, "strength": 0.0}]
     for strength in MARKS[1:-1] if design.blends else ():
         similarities = (1 - strength) * models.untuned + strength * models.tuned[place]
-        marks.append(add(f"strength-{strength}", similarities, strength, of_blend(design, float(models.errors[place]), strength)))
+        marks.append(add(f"strength-{strength}", similarities, strength, blend_error(design, float(models.errors[place]), strength)))
     kept = best_mark([*marks, found[place]])
     if kept["strength"] == 0:
         return Intervals(0.0, [0.0, 0.0], [0.0, 0.0])
-    allowed = candidates.select(kept["name"], kept, untuned, besides=1)["gain_interval"]
+    allowed = candidates.chosen(kept["name"], kept, untuned, besides=1)["gain_interval"]
     return Intervals(true_score(kept["error"]) - true_score(ERROR), kept["gain_interval"], allowed)
 
 
 def simulate_folds(design: Design, evaluations: int, rows: int, rng: np.random.Generator) -> Intervals:
-    """Simulate a training that is judged in folds, each by a model of its own after each share of the steps."""
+    """Simulate a training evaluated in folds, each with its own models."""
     errors = ERROR * np.exp(design.spread * rng.normal(size=evaluations))
     tried: list[list[FoldScores]] = [[] for _ in range(evaluations + 1)]
     for _ in range(design.folds):
         models = draw(design, errors, rows // design.folds, rng)
         for folds, similarities in zip(tried, [models.untuned, *models.tuned], strict=True):
-            folds.append(FoldScores(*judge(similarities, models.gold)))
+            folds.append(FoldScores(*evaluate_similarities(similarities, models.gold)))
     untuned = [one.resampled for one in tried[0]]
     every = [pool_folds(folds, untuned) for folds in tried]
     place = max(range(len(tried)), key=lambda one: every[one]["score"])
-    told = nested_evaluation(tried, untuned)
-    if place == 0 or told["score"] <= every[0]["score"]:
+    chosen_scores = nested_evaluation(tried, untuned)
+    if place == 0 or chosen_scores["score"] <= every[0]["score"]:
         return Intervals(0.0, [0.0, 0.0], [0.0, 0.0])
-    return Intervals(true_score(float(errors[place - 1])) - true_score(ERROR), every[place]["gain_interval"], told["gain_interval"])
+    return Intervals(
+        true_score(float(errors[place - 1])) - true_score(ERROR), every[place]["gain_interval"], chosen_scores["gain_interval"]
+    )
 
 
 def rows_of(arguments: argparse.Namespace) -> Iterator[tuple[str, bool]]:
@@ -164,7 +166,7 @@ def rows_of(arguments: argparse.Namespace) -> Iterator[tuple[str, bool]]:
         below = [float(np.mean(ends[:, 1] < true)) for ends in (plain, allowed)]
         kept = [float(np.ptp(ends[ends.any(axis=1)], axis=1).mean()) if ends.any() else 0.0 for ends in (plain, allowed)]
         cells = [f"{100 * one:.1f} % → {100 * other:.1f} %" for one, other in (above, below)]
-        yield f"| {design.title} | {' | '.join(cells)} | {kept[0]:.3f} → {kept[1]:.3f} |", above[1] > MOST_ABOVE
+        yield f"| {design.title} | {' | '.join(cells)} | {kept[0]:.3f} → {kept[1]:.3f} |", above[1] > MAX_ABOVE
 
 
 def main() -> int:
@@ -173,13 +175,13 @@ def main() -> int:
     for name, default in (("runs", 300), ("rows", 200), ("evaluations", 10), ("seed", 12)):
         parser.add_argument(f"--{name}", type=int, default=default)
     arguments = parser.parse_args()
-    print(f"{arguments.runs} trainings each, {arguments.evaluations} evaluations, {arguments.rows} rows; by itself → with the choice\n")
-    print("| simulation | wholly above the true gain | wholly below | mean width, untuned not kept |\n| --- | --- | --- | --- |")
+    print(f"{arguments.runs} trainings each, {arguments.evaluations} evaluations, {arguments.rows} rows; alone → with the choice\n")
+    print("| simulation | entirely above the true gain | entirely below | mean width, untuned not kept |\n| --- | --- | --- | --- |")
     wrong = 0
     for row, too_many in rows_of(arguments):
         print(row, flush=True)
         wrong += too_many
-    print(f"\n{wrong} of {len(DESIGNS)} simulations have more than {MOST_ABOVE:.0%} of intervals above the true gain.")
+    print(f"\n{wrong} of {len(DESIGNS)} simulations have more than {MAX_ABOVE:.0%} of intervals above the true gain.")
     return int(wrong > 0)
 
 

@@ -1,15 +1,15 @@
-"""How time and memory grow with the rows: encode, search, mine and map, from 1,000 to 1,000,000.
+"""Measure how time and memory grow with the number of rows: encoding, search, paraphrase mining and the map, from 1,000 to 1,000,000.
 
-Run: python benchmarks/growth.py DATA --out docs [--rows 1000 3000 … --works encode search mine map --minutes 20]
-Each point is measured in a process of its own, whose most memory it is; what it needed to import and to read is in it, and is told apart
-(`base`). Texts are sentences of the public sets in DATA, recombined beyond the 55,000 that these hold; from `--encoded` rows on texts are
-not encoded, for it would take hours. Search, mine and map are given synthetic vectors, drawn around those of real sentences
-(benchmarks/drawn.py), mapped from a file. Writes growth.json after each point and goes on where it stopped; then growth.svg, a chart of
-both, and the table of PERFORMANCE.md where there is one, with the exponents b of the fits cost = a · rows ** b (least squares of
-logarithms, from 10,000 rows on). Memory is fitted less its base.
+    python benchmarks/growth.py DATA [--out docs] [--rows 1000 3000 …] [--tasks encode search mine map] [--minutes 20]
 
-A search is by the index that the studio makes: exact below fifty thousand rows, else its time holds no building, which is told as `built`;
-its memory does, and what was read of the mapped vectors, which the system takes back where it is wanted.
+Each point is measured in a process of its own, whose peak memory it reports; what the process needed to import and to read is reported
+separately (`base`). Texts are sentences of the public sets in DATA, recombined beyond the 55,000 of these; more than `--encoded` texts are
+not encoded, since that takes hours. Search, mining and the map use synthetic vectors (benchmarks/synthetic.py), memory-mapped. Writes
+growth.json after each point and resumes there; then growth.svg, a chart, and the table of PERFORMANCE.md, with the exponents b of the fits
+cost = a · rows ** b (least squares of logarithms, from 10,000 rows on). Memory is fitted less its base.
+
+A search uses the index that the program builds: exact below fifty thousand rows; above, its time excludes building, reported as `built`,
+and its memory includes it, as well as what was read of the mapped vectors, which the system can reclaim.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import resource
 import statistics
 import sys
 import tempfile
@@ -28,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from growth_chart import Point, Points, chart, exponents, table
+from timing import peak_memory
 
 from sbert_studio.workspace import write_json
 
@@ -37,9 +37,7 @@ _BEGIN, _END = "<!-- growth -->", "<!-- /growth -->"
 
 
 def encode(data: Path, _vectors: Path, rows: int) -> Point:
-    """The default model, its own choice of precision left at single."""
-    from drawn import sentences
-    from words_search import recombined
+    from synthetic import recombined, sentences
 
     from sbert_studio.services.base import Services
 
@@ -51,14 +49,14 @@ def encode(data: Path, _vectors: Path, rows: int) -> Point:
 
 
 def search(_data: Path, vectors: Path, rows: int) -> Point:
-    """The ten nearest, the median over queries."""
+    """Find the ten nearest; the time is the median over the queries."""
     from sbert_studio.explore.index import IVFIndex, measure_recall
     from sbert_studio.explore.search import LARGE, SemanticIndex
 
     found = np.load(vectors, mmap_mode="r")[:rows]
     queries = np.load(vectors.with_name("queries.npy"))
     IVFIndex.build(found[:1000])  # imports what an index needs, whether there will be one or not
-    base, start = _peak(), time.perf_counter()
+    base, start = peak_memory(), time.perf_counter()
     index = SemanticIndex(found)
     if rows >= LARGE:
         index.approximate = measure_recall(IVFIndex.build(found), index.exact)
@@ -69,26 +67,26 @@ def search(_data: Path, vectors: Path, rows: int) -> Point:
         start = time.perf_counter()
         index.find(query)
         seconds.append(time.perf_counter() - start)
-    way = "exact" if index.approximate is None else "by the index"
-    return {"seconds": statistics.median(seconds), "built": built, "base": base, "memory": _peak(), "way": way}
+    method = "exact" if index.approximate is None else "by the index"
+    return {"seconds": statistics.median(seconds), "built": built, "base": base, "memory": peak_memory(), "method": method}
 
 
 def mine(_data: Path, vectors: Path, rows: int) -> Point:
-    """The ten closest pairs, as the studio finds them: exactly, or of very many approximately."""
+    """Find the ten most similar pairs as the program does: exactly, or of very many rows approximately."""
     from sbert_studio.explore.approximate_mining import EXACT_BELOW, approximate_paraphrase_mining
     from sbert_studio.explore.paraphrase_mining import paraphrase_mining
 
     found = np.load(vectors, mmap_mode="r")[:rows]
     paraphrase_mining(found[:1000])
     if rows < EXACT_BELOW:
-        return {**_timed(lambda: paraphrase_mining(found)), "way": "exact"}
+        return {**_timed(lambda: paraphrase_mining(found)), "method": "exact"}
     recalls = list[float]()
     timed = _timed(lambda: recalls.append(approximate_paraphrase_mining(found)[1].share))
-    return {**timed, "way": "by lists", "recall": recalls[0]}
+    return {**timed, "method": "by lists", "recall": recalls[0]}
 
 
 def map(_data: Path, vectors: Path, rows: int) -> Point:
-    """Neighbours and layout in 2-D, compiled code there."""
+    """Compute neighbours and the 2-D layout, its code compiled before."""
     from sbert_studio.explore.projection import ProjectionParams, project
     from sbert_studio.workspace import Workspace
 
@@ -98,42 +96,42 @@ def map(_data: Path, vectors: Path, rows: int) -> Point:
         return _timed(lambda: project(found, ProjectionParams(seed=12), f"{'c' * 32}-{'b' * 16}", Workspace(Path(home))))
 
 
-WORKS: dict[str, Callable[[Path, Path, int], Point]] = {"encode": encode, "search": search, "mine": mine, "map": map}
+TASKS: dict[str, Callable[[Path, Path, int], Point]] = {"encode": encode, "search": search, "mine": mine, "map": map}
 
 
 def main() -> int:
-    """Measure what is not yet there; write, and draw; 0, or 1 where a point failed."""
+    """Measure the missing points; write the table and the chart. Return 1 where a point failed, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--out", type=Path, default=Path("docs"))
     parser.add_argument("--rows", type=int, nargs="*", default=list(_ROWS))
-    parser.add_argument("--works", nargs="*", choices=list(WORKS), default=list(WORKS))
-    parser.add_argument("--encoded", type=int, default=100_000, help="more texts are not encoded")
-    parser.add_argument("--minutes", type=float, default=20, help="a point that takes longer is given up, and those of more rows with it")
-    parser.add_argument("--again", action="store_true", help="forget what was measured before")
-    given = parser.parse_args()
-    kept = given.out / "growth.json"
-    points: Points = json.loads(kept.read_text())["points"] if kept.exists() and not given.again else {}
+    parser.add_argument("--tasks", nargs="*", choices=list(TASKS), default=list(TASKS))
+    parser.add_argument("--encoded", type=int, default=100_000, help="largest number of texts to encode")
+    parser.add_argument("--minutes", type=float, default=20, help="limit for a point; where it is exceeded, larger points are skipped")
+    parser.add_argument("--again", action="store_true", help="measure every point again")
+    options = parser.parse_args()
+    stored = options.out / "growth.json"
+    points: Points = json.loads(stored.read_text())["points"] if stored.exists() and not options.again else {}
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         vectors = Path(folder) / "vectors.npy"
-        for work in given.works:
-            for rows in sorted(given.rows):
-                if str(rows) in points.get(work, {}) or (work == "encode" and rows > given.encoded):
+        for task in options.tasks:
+            for rows in sorted(options.rows):
+                if str(rows) in points.get(task, {}) or (task == "encode" and rows > options.encoded):
                     continue
-                if work != "encode" and not vectors.exists():
-                    _apart(_draw, (given.data, vectors, max(given.rows)), None)
-                point = _apart(_measure, (work, given.data, vectors, rows), given.minutes * 60)
+                if task != "encode" and not vectors.exists():
+                    run_in_process(_write_vectors, (options.data, vectors, max(options.rows)), None)
+                point = run_in_process(_measure, (task, options.data, vectors, rows), options.minutes * 60)
                 if point is None:
-                    print(f"{work}, {rows:,} rows: not measured; nor are more", file=sys.stderr)
+                    print(f"{task}, {rows:,} rows: not measured; larger points are skipped", file=sys.stderr)
                     failed = True
                     break
-                points.setdefault(work, {})[str(rows)] = point
-                print(f"{work}, {rows:,} rows: {point['seconds']:.4g} s, {point['memory'] / 2**20:,.0f} MiB", flush=True)
-                _write(kept, points)
-    _write(kept, points)
-    (given.out / "growth.svg").write_text(chart(points), encoding="utf-8")
-    page = given.out / "PERFORMANCE.md"
+                points.setdefault(task, {})[str(rows)] = point
+                print(f"{task}, {rows:,} rows: {point['seconds']:.4g} s, {point['memory'] / 2**20:,.0f} MiB", flush=True)
+                _write(stored, points)
+    _write(stored, points)
+    (options.out / "growth.svg").write_text(chart(points), encoding="utf-8")
+    page = options.out / "PERFORMANCE.md"
     if page.is_file():
         before, rest = page.read_text(encoding="utf-8").split(_BEGIN)
         page.write_text(f"{before}{_BEGIN}\n\n{table(points)}\n\n{_END}{rest.split(_END)[1]}", encoding="utf-8")
@@ -141,35 +139,31 @@ def main() -> int:
 
 
 def _write(path: Path, points: Points) -> None:
-    about = "seconds; memory and base in bytes; vectors drawn around real ones for search, mine and map; texts recombined for encode"
+    about = "seconds; memory and base in bytes; synthetic vectors for search, mine and map; texts recombined for encode"
     write_json(path, {"about": about, "exponents": exponents(points), "points": points})
 
 
-def _draw(data: Path, vectors: Path, rows: int) -> Point:
-    from drawn import Drawn
+def _write_vectors(data: Path, vectors: Path, rows: int) -> Point:
+    from synthetic import SyntheticVectors
 
-    source = Drawn.around(data)
+    source = SyntheticVectors.around(data)
     source.rows(rows, vectors)
     np.save(vectors.with_name("queries.npy"), source.queries(_QUERIES))
     return {}
 
 
-def _measure(work: str, data: Path, vectors: Path, rows: int) -> Point:
-    return WORKS[work](data, vectors, rows)
+def _measure(task: str, data: Path, vectors: Path, rows: int) -> Point:
+    return TASKS[task](data, vectors, rows)
 
 
 def _timed(work: Callable[[], object]) -> Point:
-    base, start = _peak(), time.perf_counter()
+    base, start = peak_memory(), time.perf_counter()
     work()
-    return {"seconds": time.perf_counter() - start, "base": base, "memory": _peak()}
+    return {"seconds": time.perf_counter() - start, "base": base, "memory": peak_memory()}
 
 
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-def _apart(work: Callable[..., Point], arguments: tuple[Any, ...], seconds: float | None) -> Point | None:
-    """Do it in a process of its own; None where it failed, or took longer."""
+def run_in_process(work: Callable[..., Point], arguments: tuple[Any, ...], seconds: float | None) -> Point | None:
+    """Run ``work`` in a process of its own; return None where it failed or took longer than ``seconds``."""
     here, there = multiprocessing.get_context("spawn").Pipe(duplex=False)
     process = multiprocessing.get_context("spawn").Process(target=_send, args=(there, work, arguments))
     process.start()

@@ -1,4 +1,4 @@
-"""How cost grows: the fits, the chart and the table of what growth.py measured."""
+"""Fits, chart and table of the points that growth.py measures."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 400, 300, 62, 108, 92
 
 
 def exponents(points: Points) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Work → way of doing it → ``seconds`` and ``memory`` → b of cost = a · rows ** b."""
+    """Return task → method → ``seconds`` and ``memory`` → b of cost = a · rows ** b."""
     return {
-        work: {
-            way: {
+        task: {
+            method: {
                 which: exponent([rows for rows, _ in some], _costs([point for _, point in some], which)) for which in ("seconds", "memory")
             }
-            for way, some in _accesses(found).items()
+            for method, some in _by_method(found).items()
         }
-        for work, found in points.items()
+        for task, found in points.items()
     }
 
 
-def _accesses(found: dict[str, Point]) -> dict[str, list[tuple[int, Point]]]:
-    """The points of each way of doing a work, by rising rows: what is exact for few rows and not for many grows differently."""
-    ways: dict[str, list[tuple[int, Point]]] = {}
+def _by_method(found: dict[str, Point]) -> dict[str, list[tuple[int, Point]]]:
+    """Return the points of each method by rising rows, since an exact and an approximate method grow differently."""
+    methods: dict[str, list[tuple[int, Point]]] = {}
     for rows in sorted(int(count) for count in found):
         point = found[str(rows)]
-        ways.setdefault(point.get("way", ""), []).append((rows, point))
-    return ways
+        methods.setdefault(point.get("method", ""), []).append((rows, point))
+    return methods
 
 
 def table(points: Points) -> str:
-    """Seconds, and MiB beyond the base, of each work by rows, in Markdown."""
+    """Return a Markdown table: seconds, and MiB beyond the base, of each task by rows."""
     rows = sorted({int(count) for found in points.values() for count in found})
-    lines = [f"| work | {' | '.join(f'{count:,}' for count in rows)} | b of time, of memory |", "|---" * (len(rows) + 2) + "|"]
-    for work, found in points.items():
-        fits = exponents(points)[work]
+    lines = [f"| task | {' | '.join(f'{count:,}' for count in rows)} | b of time, of memory |", "|---" * (len(rows) + 2) + "|"]
+    for task, found in points.items():
+        fits = exponents(points)[task]
         cells = [_cell(found.get(str(count))) for count in rows]
-        told = "; ".join(f"{way} {', '.join(_shown(fit) for fit in by.values())}".strip() for way, by in fits.items())
-        lines.append(f"| {work} | {' | '.join(cells)} | {told} |")
+        fitted = "; ".join(f"{method} {', '.join(_two_digits(fit) for fit in by.values())}".strip() for method, by in fits.items())
+        lines.append(f"| {task} | {' | '.join(cells)} | {fitted} |")
     return "\n".join(lines)
 
 
-def _shown(fit: float | None) -> str:
+def _two_digits(fit: float | None) -> str:
     return "–" if fit is None else f"{fit:.2f}"
 
 
@@ -61,19 +61,19 @@ def _cell(point: Point | None) -> str:
 
 
 def exponent(rows: list[int], costs: list[float]) -> float | None:
-    """b of cost = a · rows ** b; none where fewer than two points can be fitted."""
+    """Return b of cost = a · rows ** b, or None where fewer than two points can be fitted."""
     used = [(count, cost) for count, cost in zip(rows, costs, strict=True) if count >= _FITTED_FROM and cost > 0]
     return float(np.polyfit(*np.log(np.array(used)).T, 1)[0]) if len(used) > 1 else None
 
 
 def chart(points: Points) -> str:
-    """An SVG of two panels, time and memory against rows, both axes logarithmic."""
+    """Return an SVG of two panels, time and memory by rows, both axes logarithmic."""
     panels = [("seconds", 1.0, "seconds"), ("memory", 2.0**20, "MiB at most")]
-    drawn = "".join(_panel(points, which, unit, title, _LEFT + at * (_WIDTH + _GAP)) for at, (which, unit, title) in enumerate(panels))
+    panels_svg = "".join(_panel(points, which, unit, title, _LEFT + at * (_WIDTH + _GAP)) for at, (which, unit, title) in enumerate(panels))
     wide, high = _LEFT + 2 * _WIDTH + _GAP + 46, _TOP + _HEIGHT + 54
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="13" fill="{_INK}">\n'
-        f"<title>Time and memory against rows</title>\n{drawn}</svg>\n"
+        f"<title>Time and memory by rows</title>\n{panels_svg}</svg>\n"
     )
 
 
@@ -102,12 +102,12 @@ def _panel(points: Points, which: str, unit: float, title: str, left: int) -> st
         lines.append(f'<text x="{at:.1f}" y="{_TOP + _HEIGHT + 20}" text-anchor="middle">{10**power:,}</text>')
     lines.append(f'<text x="{left + _WIDTH / 2}" y="{_TOP + _HEIGHT + 42}" text-anchor="middle">rows</text>')
     fits = exponents(points)
-    for place, (work, found) in enumerate(points.items()):
+    for place, (task, found) in enumerate(points.items()):
         rows = sorted(int(count) for count in found)
         costs = [found[str(count)][which] / unit for count in rows]
-        name = f"{work}: " + ", ".join(f"{way} b = {_shown(by[which])}".strip() for way, by in fits[work].items())
+        name = f"{task}: " + ", ".join(f"{method} b = {_two_digits(by[which])}".strip() for method, by in fits[task].items())
         path = " ".join(f"{x(count):.1f},{y(cost):.1f}" for count, cost in zip(rows, costs, strict=True))
-        places, colour = list(zip(rows, costs, strict=True)), _COLOURS.get(work, _INK)
+        places, colour = list(zip(rows, costs, strict=True)), _COLOURS.get(task, _INK)
         lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
         lines += [f'<circle cx="{x(count):.1f}" cy="{y(cost):.1f}" r="3.5" fill="{colour}"/>' for count, cost in places]
         lines.append(f'<text x="{left + 10}" y="{_TOP - 72 + place * 17}" fill="{colour}">{name}</text>')
@@ -115,5 +115,4 @@ def _panel(points: Points, which: str, unit: float, title: str, left: int) -> st
 
 
 def _costs(found: list[Point], which: str) -> list[float]:
-    """Of memory, what the work itself took."""
     return [point[which] - point["base"] * (which == "memory") for point in found]

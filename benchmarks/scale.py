@@ -1,8 +1,8 @@
-"""How sharded work grows: ``python benchmarks/scale.py [--texts FILE] [--rows 4000]``.
+"""Measure sharded encoding and the index on this machine: ``python benchmarks/scale.py [--texts FILE] [--rows 4000] [--index]``.
 
-Encodes the same sentences by one process and by a Ray cluster of two workers on this machine, each with so many rows and with twice as
-many, and prints the seconds, the ratio of the two (2 where twice the rows cost twice the time), and whether both wrote the same bytes.
-The cluster's start, which no number of rows changes, is told apart. ``--index`` builds and asks an index of synthetic vectors instead.
+Encodes the same sentences in one process and on a Ray cluster of two workers on this machine, with so many rows and with twice as many;
+prints the seconds, their ratio (2 where twice the rows take twice the time), and checks that both write the same bytes. The start of the
+cluster is reported separately. ``--index`` builds and queries an index of synthetic vectors instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WORDS = ["plane", "bank", "card", "river", "guitar", "child", "dog", "market", "
 
 
 def sentences(rows: int, file: Path | None) -> list[str]:
-    """Distinct texts: of a file's first column, else made up of words; numbered where there are too few of them."""
+    """Return distinct texts of a file's first column, or random words; numbered where there are too few."""
     if file is None:
         random = np.random.default_rng(12)
         return [" ".join(random.choice(WORDS, random.integers(5, 20))) for _ in range(rows)]
@@ -81,7 +81,7 @@ def encode(home: Path, rows: int, file: Path | None, times: int) -> None:
 
 
 def index(home: Path, rows: int, dim: int = 384) -> None:
-    """Vectors around 2,000 centres, in shards as ``encode`` writes them; no text is encoded."""
+    """Build and query an index of vectors around 2,000 centres, in shards as ``encode`` writes them; no text is encoded."""
     import pyarrow as pa
 
     from sbert_studio.shards.jobs import Job, JobFolder
@@ -123,16 +123,16 @@ def index(home: Path, rows: int, dim: int = 384) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--texts", type=Path, help="a CSV whose first column holds sentences")
+    parser.add_argument("--texts", type=Path, help="CSV with sentences in the first column")
     parser.add_argument("--rows", type=int, default=4_000)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--index", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        if given.index:
-            index(Path(folder), given.rows)
+        if options.index:
+            index(Path(folder), options.rows)
         else:
-            encode(Path(folder), given.rows, given.texts, given.times)
+            encode(Path(folder), options.rows, options.texts, options.times)
 
 
 if __name__ == "__main__":

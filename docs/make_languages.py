@@ -30,7 +30,6 @@ LANGUAGES, PAGE, PACKAGE, SAMPLES = (
 SILENT = (
     *(
         "__main__.py",
-        "bench/",
         "cli/",
         "data/lexicon/",
         "runs/exports/",

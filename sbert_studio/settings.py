@@ -239,12 +239,11 @@ def choose_waiting(command: str = "") -> None:
 
     OpenMP's threads spin by default. Where anything else runs on the same cores, a browser or a second process, that was seen to take
     twice the processor's time for the same work, and thrice the time for one text: so they sleep. A training of its own takes a fifth
-    longer by that, for its products are many and short: its threads spin for some hundredths of a millisecond first. What is measured
-    beside a peer runs as the peer does by itself.
+    longer by that, for its products are many and short: its threads spin for some hundredths of a millisecond first.
     """
     if command == "train":
         os.environ.setdefault("GOMP_SPINCOUNT", "3000")
-    elif command != "bench":
+    else:
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 

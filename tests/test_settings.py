@@ -16,12 +16,9 @@ from sbert_studio.settings import Settings, choose_waiting
         ("app", {"OMP_WAIT_POLICY": "PASSIVE"}),
         ("", {"OMP_WAIT_POLICY": "PASSIVE"}),
         ("train", {"GOMP_SPINCOUNT": "3000"}),
-        ("bench", {}),
     ],
 )
-def test_threads_sleep_but_for_a_training_of_its_own_and_beside_a_peer(
-    command: str, found: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_sleep_but_for_a_training_of_its_own(command: str, found: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {})
     choose_waiting(command)
     assert os.environ == found

@@ -22,11 +22,11 @@ def figures(mse: float, pearson: float, spearman: float) -> dict[str, float]:
     return {"mse": mse, "pearson": pearson, "spearman": spearman}
 
 
-def _fit(name: str, title: str, kind: str, weighting: str, paper: dict[str, float], why: str, *, of_table: bool, common: int = 0) -> Row:
+def _fit(name: str, title: str, kind: str, weighting: str, paper: dict[str, float], why: str, *, in_table_1: bool, common: int = 0) -> Row:
     away = f" --common {common}" if common else ""
     command = f"fit DATA/stsb/train.csv --kind {kind} --weighting {weighting}{away} --seed SEED --out OUT"
     packages = _GLOVE if kind == "glove-6B-50d" else ()
-    return Row(name, title, SECTION, (command,), paper=paper, why=why, of_table=of_table, packages=packages, minutes=0.5)
+    return Row(name, title, SECTION, (command,), paper=paper, why=why, in_table_1=in_table_1, packages=packages, minutes=0.5)
 
 
 def _words() -> tuple[Row, ...]:
@@ -35,15 +35,15 @@ def _words() -> tuple[Row, ...]:
         Row(
             "word2vec-pretrained", "Word2Vec, pre-trained", SECTION,
             ("fit DATA/stsb/train.csv --kind WORK/GoogleNews-vectors-negative300.bin --weighting plain --seed SEED --out OUT",),
-            paper=figures(0.143, 0.347, 0.325), needs=f"{HUB}: GoogleNews-vectors-negative300.bin in WORK", of_table=True,
+            paper=figures(0.143, 0.347, 0.325), needs=f"{HUB}: GoogleNews-vectors-negative300.bin in WORK", in_table_1=True,
         ),
-        _fit("glove-pretrained", "GloVe, pre-trained", "glove-6B-50d", "plain", figures(0.191, 0.237, 0.274), frozen, of_table=True),
-        _fit("glove-pretrained-tfidf", "GloVe, pre-trained, TF-IDF-weighted", "glove-6B-50d", "tfidf", {}, frozen, of_table=True),
-        _fit("glove-pretrained-sif", "GloVe, pre-trained, frequency-weighted (SIF)", "glove-6B-50d", "sif", {}, frozen, of_table=True),
-        _fit("glove-pretrained-sif-common", "the same, common component removed", "glove-6B-50d", "sif", {}, frozen, of_table=False,
+        _fit("glove-pretrained", "GloVe, pre-trained", "glove-6B-50d", "plain", figures(0.191, 0.237, 0.274), frozen, in_table_1=True),
+        _fit("glove-pretrained-tfidf", "GloVe, pre-trained, TF-IDF-weighted", "glove-6B-50d", "tfidf", {}, frozen, in_table_1=True),
+        _fit("glove-pretrained-sif", "GloVe, pre-trained, frequency-weighted (SIF)", "glove-6B-50d", "sif", {}, frozen, in_table_1=True),
+        _fit("glove-pretrained-sif-common", "the same, common component removed", "glove-6B-50d", "sif", {}, frozen, in_table_1=False,
              common=1),
         _fit("glove-pretrained-sif-three", "three of them removed, a number chosen on the dev set", "glove-6B-50d", "sif", {}, frozen,
-             of_table=False, common=3),
+             in_table_1=False, common=3),
     ]  # fmt: skip
     learned = {
         "skipgram": ("skip-gram", figures(0.162, 0.472, 0.475)),
@@ -51,9 +51,9 @@ def _words() -> tuple[Row, ...]:
         "glove": ("GloVe", figures(0.196, 0.240, 0.239)),
     }
     for kind, (title, paper) in learned.items():
-        rows.append(_fit(kind, f"{title}, trained on STSb", kind, "plain", paper, _TINY, of_table=True))
-        rows.append(_fit(f"{kind}-tfidf", f"{title}, trained on STSb, TF-IDF-weighted", kind, "tfidf", {}, _TINY, of_table=False))
-        rows.append(_fit(f"{kind}-sif", f"{title}, trained on STSb, frequency-weighted (SIF)", kind, "sif", {}, _TINY, of_table=False))
+        rows.append(_fit(kind, f"{title}, trained on STSb", kind, "plain", paper, _TINY, in_table_1=True))
+        rows.append(_fit(f"{kind}-tfidf", f"{title}, trained on STSb, TF-IDF-weighted", kind, "tfidf", {}, _TINY, in_table_1=False))
+        rows.append(_fit(f"{kind}-sif", f"{title}, trained on STSb, frequency-weighted (SIF)", kind, "sif", {}, _TINY, in_table_1=False))
     tfidf = ("fit DATA/stsb/train.csv --kind tfidf --seed SEED --out OUT",)
     return (*rows, Row("tfidf-svd", "TF-IDF with a truncated SVD", SECTION, tfidf, minutes=0.5))
 
@@ -64,7 +64,7 @@ def _recurrent(name: str, title: str, options: str, paper: dict[str, float], why
     prepared = ("nli.csv",) if first else ()
     return Row(
         name, title, SECTION, (command,), paper=paper, why=why, packages=_GLOVE, prepared=prepared, seeds=(12, 13, 14), minutes=3,
-        of_table=True,
+        in_table_1=True,
     )  # fmt: skip
 
 
@@ -96,7 +96,7 @@ def _pairs() -> tuple[Row, ...]:
         for name, model in _BACKBONES.items():
             command = f"{_PAIR.format(model=model, head=head)} --epochs 4 --batch-size 16 --lr 2e-5 --seed SEED --out OUT"
             title = f"{name.upper() if name != 'roberta' else 'RoBERTa'}, both texts at once, {words}"
-            rows.append(Row(f"{name}-{head}", title, SECTION, (command,), paper=paper[name, head], needs=HUB_GPU, of_table=True))
+            rows.append(Row(f"{name}-{head}", title, SECTION, (command,), paper=paper[name, head], needs=HUB_GPU, in_table_1=True))
         command = f"{_PAIR.format(model='all-MiniLM-L6-v2', head=head)} --epochs 4 --seed SEED --out OUT"
         title = f"MiniLM, both texts at once, {words}"
         rows.append(Row(f"minilm-{head}", title, SECTION, (command,), paper=paper["bert", head], why=_MINI, minutes=5))
@@ -108,12 +108,12 @@ _SOUP = "--objective cosine --set soup=1"
 _SIAMESE = (
     Row(
         "sbert", "S-BERT", SECTION, (stsb_training(f"--model {_BACKBONES['bert']} {_SOUP} --epochs 4 --batch-size 16 --lr 2e-5"),),
-        paper=figures(0.034, 0.875, 0.868), needs=HUB_GPU, of_table=True,
+        paper=figures(0.034, 0.875, 0.868), needs=HUB_GPU, in_table_1=True,
     ),
     Row(
         "sbert-cls", "S-BERT, CLS + Linear", SECTION,
         (stsb_training(f"--model {_BACKBONES['bert']} {_SOUP} --epochs 4 --batch-size 16 --lr 2e-5 {_CLS.format(width=768)}"),),
-        needs=HUB_GPU, of_table=True,
+        needs=HUB_GPU, in_table_1=True,
     ),
     Row("minilm-untuned", "MiniLM, untuned", SECTION, model="all-MiniLM-L6-v2", why="tuned on a billion pairs by its makers", minutes=0.5),
     Row(
@@ -150,11 +150,11 @@ def _llm() -> tuple[Row, ...]:
     head = "--set pooling=mean --set projection=768"
     lora, full = "--method lora --set lora_r=16 --set lora_alpha=32 --lr 5e-4 --epochs 1", "--method full --lr 2e-5 --epochs 1"
     paper = {"full": figures(0.087, 0.871, 0.869), "lora": figures(0.092, 0.921, 0.903)}
-    rows = [Row("sllm-untuned", "S-LLM, untuned", SECTION, model=big, needs=HUB_GPU, of_table=True)]
+    rows = [Row("sllm-untuned", "S-LLM, untuned", SECTION, model=big, needs=HUB_GPU, in_table_1=True)]
     rows += [
         Row(
             f"sllm-{name}", f"S-LLM, {title}", SECTION, (stsb_training(f"--model {big} {_SOUP} {head} {how}"),), paper=paper[name],
-            needs=HUB_GPU, of_table=True,
+            needs=HUB_GPU, in_table_1=True,
         )
         for name, title, how in (("full", "full", full), ("lora", "LoRA", lora))
     ]  # fmt: skip

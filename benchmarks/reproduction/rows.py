@@ -1,4 +1,4 @@
-"""What a row of the results is: a system of a paper, the commands that make and judge it, and what the paper reports."""
+"""A row of the results: a system of a paper, the commands that train and evaluate it, and the published figures."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ HUB_GPU = "the hub (and a GPU)"
 
 @dataclass(frozen=True)
 class Sets:
-    """What a model is judged by, below DATA.
+    """The files, below DATA, that a model is evaluated on.
 
     Attributes:
-        dev: chosen by, and judged by; empty where the set has none.
-        test: judged by once, after everything was chosen.
+        dev: for model selection, and evaluated; empty where the set has none.
+        test: evaluated once, at the end.
         target: the column of scores or labels.
-        top: the score of most alike; the least is 0.
+        top: the score of the most similar texts; the lowest is 0.
         task: the evaluation task: ``sts``, ``triplets``, or ``folds`` where the training command cross-validates and nothing else is
             evaluated.
-        folder: ``DATA``, or ``WORK`` for files that :mod:`reproduction.prepared` makes.
+        folder: ``DATA``, or ``WORK`` for files that :mod:`reproduction.datasets` writes.
     """
 
     dev: str
@@ -34,7 +34,7 @@ class Sets:
 
     @property
     def files(self) -> dict[str, str]:
-        """``dev`` and ``test``, as far as there are such."""
+        """The files by part, ``dev`` and ``test``, without empty ones."""
         return {part: file for part, file in {"dev": self.dev, "test": self.test}.items() if file}
 
     @property
@@ -54,27 +54,27 @@ class Row:
     """One system.
 
     Attributes:
-        name: what it is chosen by.
-        title: the paper's name of it, or ours.
-        section: the table in which it stands.
+        name: identifies the row on the command line.
+        title: the paper's name, or ours.
+        section: its table.
         commands: of ``sbert-studio``, in which ``DATA`` is the folder of the sets, ``WORK`` that of models and prepared files, ``OUT``
-            the row's own model, and ``SEED`` its seed. None: ``model`` is there already.
-        model: what is judged.
+            the row's own model, and ``SEED`` its seed. None: ``model`` exists already.
+        model: the model to evaluate.
         paper: the paper's figures by measure: ``mse``, ``pearson``, ``spearman`` (of the dev set, in -1..1), ``accuracy`` (in 0..1),
             ``speed`` (sentences/s), ``milliseconds`` (a query).
         why: why ours may differ.
-        sets: what it is judged by; None: its speed alone is measured.
+        sets: what it is evaluated on; None: only its speed is measured.
         seeds: it is trained once with each.
-        minutes: for all seeds, on two cores that do nothing else.
-        prepared: files of WORK that the commands read; see :mod:`reproduction.prepared`.
-        packages: what must be installed besides the requirements, by the names under which Python finds them.
-        needs: what this machine lacks, in words; such a row is listed, and not run unless asked for.
-        of_table: whether it is one of the rows of Table 1 of the STS-Benchmark comparison.
-        smart: whether its speed is measured in batches of similar length; else in the order of the texts, 32 at a time.
-        network: the row whose network it has, with other weights, and so its speed; its own where there is none.
-        original: the set of the paper that it needs and that is not among the usual ones, in words; it is skipped where that is absent.
-        candidates: of a row whose ranking time is measured, how many candidates a query is scored against; see
-            :mod:`reproduction.ranking`.
+        minutes: for all seeds, on two idle cores.
+        prepared: files of WORK that the commands read; see :mod:`reproduction.datasets`.
+        packages: import names of packages needed besides the requirements.
+        needs: what this machine lacks, in words; such a row is listed, and run only on request.
+        in_table_1: whether it is a row of Table 1 of the STS Benchmark comparison.
+        is_length_sorted: whether its speed is measured in batches of similar length; else in the order of the texts, 32 at a time.
+        network: the row with the same network and so the same speed; empty: its own.
+        original: the paper's set, in words, that it needs beyond the usual ones; without it the row is skipped.
+        candidates: number of candidates that a query is scored against, for rows whose ranking time is measured; see
+            :mod:`reproduction.speeds`.
     """
 
     name: str
@@ -90,29 +90,29 @@ class Row:
     prepared: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     needs: str = ""
-    of_table: bool = False
-    smart: bool = True
+    in_table_1: bool = False
+    is_length_sorted: bool = True
     network: str = ""
     original: str = ""
     candidates: int = 0
 
     @property
-    def lacks(self) -> str:
-        """What keeps it from being run here, in words; empty: nothing."""
+    def missing_requirement(self) -> str:
+        """What this machine lacks to run it, in words; empty: nothing."""
         absent = [name for name in self.packages if find_spec(name) is None]
         return self.needs or (f"the package {absent[0]}" if absent else "")
 
     @property
-    def typed(self) -> tuple[str, ...]:
-        """Every command, those that judge included, as typed in a shell."""
+    def shell_commands(self) -> tuple[str, ...]:
+        """All commands as typed in a shell, evaluation included."""
         return tuple(f"sbert-studio {command}" for command in (*self.commands, *evaluations(self.sets, self.model)))
 
-    def absent(self, data: Path) -> list[str]:
-        """Return the sets, as folders below ``data``, that the row reads and that are not there."""
-        from .prepared import PREPARED
+    def missing_sets(self, data: Path) -> list[str]:
+        """Return the folders below ``data`` that the row reads and that are missing."""
+        from .datasets import DERIVED_FILES
 
-        read = {word.split("/")[1] for command in self.typed for word in command.split() if word.startswith("DATA/")}
-        read |= {name for file in self.prepared for name in PREPARED[file].sets}
+        read = {word.split("/")[1] for command in self.shell_commands for word in command.split() if word.startswith("DATA/")}
+        read |= {name for file in self.prepared for name in DERIVED_FILES[file].sets}
         return sorted(name for name in read if not (data / name).is_dir())
 
 
@@ -124,5 +124,5 @@ def evaluations(sets: Sets | None, model: str) -> tuple[str, ...]:
 
 
 def stsb_training(options: str, *, first: str = "") -> str:
-    """A training on the STS Benchmark's rows, the best moment chosen on its dev set."""
+    """Return a training on the STS Benchmark's rows, the best step chosen on its dev set."""
     return f"train DATA/stsb/train.csv {first}--dev DATA/stsb/dev.csv {options} --seed SEED --out OUT"

@@ -19,7 +19,7 @@ from ..errors import StudioError, plainly
 from ..services.training_questions import Unanswered
 from ..settings import choose_waiting
 from ..shutdown import ENDING
-from . import benching, check, evaluate, explore, leaderboard, runs, serve, static_embeddings, train
+from . import check, evaluate, explore, leaderboard, runs, serve, static_embeddings, train
 from .output import Answer, say, write
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-ROOMS = (serve, explore, check, train, static_embeddings, runs, evaluate, leaderboard, benching)
+ROOMS = (serve, explore, check, train, static_embeddings, runs, evaluate, leaderboard)
 for room in ROOMS:
     for command in room.COMMANDS:
         app.command()(command)

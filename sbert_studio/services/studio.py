@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..settings import Settings
 from .base import Services
-from .benching import Benching
 from .data import Reading
 from .evaluation import Evaluating
 from .fine_tune import Settling, Tuning
@@ -29,7 +28,6 @@ class Studio(Services):
         judge: models → scores.
         scale: Parquet in shards → vectors, pairs, scores and hits.
         hub: models → the Hugging Face Hub.
-        bench: work → how much faster than a peer.
     """
 
     def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
@@ -42,4 +40,3 @@ class Studio(Services):
         self.judge = Evaluating(self, self.read)
         self.scale = Scaling(self, self.read)
         self.hub = Pushing(self)
-        self.bench = Benching(self, self.read)

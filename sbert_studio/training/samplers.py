@@ -176,7 +176,7 @@ def require_two_classes(batch_size: int) -> None:
 
 
 def build_sampler(objective: Objective, rows: TrainingRows, spec: TrainSpec, processes: int = 1) -> BatchSampler:
-    """Create the sampler of a loss: class-balanced for losses on siblings, otherwise length-grouped (no repeated texts for in-batch losses).
+    """Create the sampler of a loss: class-balanced for losses on siblings, else length-grouped (texts once per batch for in-batch losses).
 
     Losses that rank the scores of a batch use rows of all lengths: short and long texts come from different sources, and pairs that never
     share a batch are never ranked.
