@@ -24,8 +24,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
 from sbert_studio.data.evidence.similarity import similar_by
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.data.questions import Option
-from sbert_studio.data.tables import read_table
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.errors import StudioError
 from sbert_studio.ui.panels.tuning.drafts import KIND_WORDS

@@ -147,7 +147,7 @@ def write(layout: Layout, data: Path, folder: Path) -> Path:
 def judge(layout: Layout, path: Path, similar: Any) -> tuple[str, str]:
     """(right, asked or misread; what was found)."""
     from sbert_studio.data.choices.column_choices import ColumnChoices, read_roles
-    from sbert_studio.data.tables import read_table
+    from sbert_studio.data.loading.table import read_table
     from sbert_studio.errors import StudioError
 
     known = {field.name for field in fields(ColumnChoices)}

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from drawn import Drawn
 
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.encoders.unit import unit
 from sbert_studio.explore.groups.clustering import ClusterParams, cluster
 from sbert_studio.explore.maps.neighbourhood import Neighbourhoods

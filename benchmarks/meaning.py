@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.evaluation.measures.sts import spearman
 from sbert_studio.evaluation.similarity import measures
 from sbert_studio.studio.services import Services

@@ -22,9 +22,9 @@ import numpy as np
 from measure import studio
 
 from sbert_studio.data.examples import Examples, build_examples, detect_roles
+from sbert_studio.data.loading.table import read_table, write_csv
 from sbert_studio.data.samples import sample
 from sbert_studio.data.splits.splitting import leaking
-from sbert_studio.data.tables import read_table, write_csv
 from sbert_studio.encoders.catalog import Catalog
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.encoders.transformer import TransformerEncoder

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from sbert_studio.data.tables import Table, read_table
+from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.evaluation.similarity import MEASURES
 from sbert_studio.settings import Settings

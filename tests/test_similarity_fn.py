@@ -18,7 +18,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import SimilarityFunction
 from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.encoders.similarity import SIMILARITIES, similarity
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.storage.reading import load_folder

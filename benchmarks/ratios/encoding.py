@@ -109,6 +109,6 @@ def _sides(setting: Setting) -> tuple[object, ...]:
 
 
 def _of(data: Path | None, every: Sequence[str]) -> Sequence[str]:
-    from sbert_studio.data.tables import read_table
+    from sbert_studio.data.loading.table import read_table
 
     return every if data is None else read_table(data / "banking77" / "train.csv").column("text")

@@ -12,8 +12,8 @@ from ..errors import StudioError
 from ..registry import Registry
 
 if TYPE_CHECKING:
+    from ..data.loading.table import Table
     from ..data.progress import Progress
-    from ..data.tables import Table
     from ..encoders.catalog import Catalog
     from .duel import Duel
 

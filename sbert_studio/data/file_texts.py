@@ -10,8 +10,7 @@ import numpy as np
 from ..workspace import digest_texts
 from .accounts import RowAccount
 from .corpus import places_in_file, rows_with_text
-from .tables import Table
-from .text_column import TextColumn
+from .loading.table import Table, TextColumn
 
 
 @dataclass(frozen=True)

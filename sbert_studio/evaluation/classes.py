@@ -16,7 +16,7 @@ from ..errors import StudioError, describe_rows
 
 if TYPE_CHECKING:
     from ..data.examples import Roles
-    from ..data.tables import Table
+    from ..data.loading.table import Table
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from .judging import Judged, ToJudge, fitting_task, judge_sets, known_sample
 from .tasks import SCORED_KINDS, TASKS, Rows, Shape, Task, all_tasks, kinds_of_task, primary, task_for, task_named
 
 if TYPE_CHECKING:
+    from ..data.loading.table import Table
     from ..data.progress import Progress
-    from ..data.tables import Table
     from .report import Report
 
 __all__ = [

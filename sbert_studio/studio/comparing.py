@@ -23,8 +23,8 @@ from .results import Agreement, Encoded, FileEncoded, Gap, PairScore, PairScores
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..data.file_texts import FileTexts
+    from ..data.loading.table import Table
     from ..data.progress import Progress
-    from ..data.tables import Table
     from ..encoders.base import Encoder
     from ..encoders.prompts import Role
     from .reading import Reading

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ..data.file_texts import FileTexts
     from ..data.findings import Finding, Mend
     from ..data.known_sets import Found
+    from ..data.loading.table import Table
     from ..data.progress import Progress
-    from ..data.tables import Table
     from ..encoders.base import Encoder
 
 _COLUMNS = 3
@@ -55,15 +55,15 @@ class Reading(Part):
             StudioError: there is no such file, it is too large, or it cannot be read.
         """
         from ..data.choices.column_choices import ColumnChoices
-        from ..data.public import is_public, public_file
-        from ..data.tables import read_table
+        from ..data.loading.hub import fetch_hub_file, is_hub_address
+        from ..data.loading.table import read_table
 
         if not isinstance(path, str | Path):
             return path
-        if is_public(path):
+        if is_hub_address(path):
             most = self.settings.max_upload_mb << 20
             # Who types a command is logged in with what is theirs; a visitor sees what everybody sees.
-            with public_file(path, most, progress, identity=self.catalog.identity) as (file, called):
+            with fetch_hub_file(path, most, progress, identity=self.catalog.identity) as (file, called):
                 return read_table(file, name=called, max_bytes=most)
         if (folder := existing_folder(path)) is not None:
             return self._set_in(folder)

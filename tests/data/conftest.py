@@ -14,7 +14,7 @@ _READER = """
 import os, resource, sys
 import numpy, openpyxl, pandas, pyarrow  # whatever a reader imports is no part of its growth
 from pathlib import Path
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 for line in sys.stdin:
     if os.fork():

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.readers.archive import examine
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.excel import scan_workbook
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 
 Measure = Callable[[Path], tuple[int, str]]
@@ -66,20 +66,20 @@ def test_a_row_number_of_two_billion_is_refused_at_once(tmp_path: Path) -> None:
 def test_a_row_number_is_bounded_however_it_is_written(tmp_path: Path, number: str) -> None:
     path = workbook(tmp_path / "far.xlsx", rows=_CELLS + f'<row r="{number}"><c t="s"><v>1</v></c></row>')
     with pytest.raises(StudioError, match="at most 1,048,576 rows"):
-        examine(path)
+        scan_workbook(path)
 
 
 @pytest.mark.parametrize("reference", ["A2000000000", "A+2000000000", "A" + "9" * 5000, "A0", "A"])
 def test_a_cells_reference_is_bounded_too(tmp_path: Path, reference: str) -> None:
     path = workbook(tmp_path / "far.xlsx", rows=_CELLS + f'<row r="3"><c r="{reference}" t="s"><v>1</v></c></row>')
     with pytest.raises(StudioError, match=r"at most 1,048,576 rows|not a workbook"):
-        examine(path)
+        scan_workbook(path)
 
 
 @pytest.mark.parametrize("number", ["many", "-5", "0", "1.5", "nan", "inf", "9" * 5000])
 def test_what_is_no_row_number_is_refused(tmp_path: Path, number: str) -> None:
     with pytest.raises(StudioError, match="not a workbook"):
-        examine(workbook(tmp_path / "odd.xlsx", rows=_CELLS + f'<row r="{number}"><c t="s"><v>1</v></c></row>'))
+        scan_workbook(workbook(tmp_path / "odd.xlsx", rows=_CELLS + f'<row r="{number}"><c t="s"><v>1</v></c></row>'))
 
 
 def recoded(path: Path, part: str, text: str, encoding: str = "utf-16") -> Path:
@@ -99,9 +99,9 @@ def test_a_part_is_examined_in_its_own_encoding(tmp_path: Path, encoding: str) -
     sound = workbook(tmp_path / "sound.xlsx")
     assert len(read_table(recoded(sound, part, sheet % "", encoding))) == 1
     with pytest.raises(StudioError, match="2,000,000,000"):
-        examine(recoded(sound, part, sheet % '<row r="2000000000"/>', encoding))
+        scan_workbook(recoded(sound, part, sheet % '<row r="2000000000"/>', encoding))
     with pytest.raises(StudioError, match="not a workbook"):
-        examine(recoded(sound, part, '<!DOCTYPE x [<!ENTITY a "aaaa">]>' + sheet % "", encoding))
+        scan_workbook(recoded(sound, part, '<!DOCTYPE x [<!ENTITY a "aaaa">]>' + sheet % "", encoding))
 
 
 def test_parts_that_are_no_sheet_do_not_count_as_one(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from sbert_studio.data.readers import columns
-from sbert_studio.data.readers.nested import columnar
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading import content, parquet
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 from tests.data.test_bounds import workbook
 
@@ -67,11 +66,11 @@ def test_texts_that_come_to_more_than_the_budget_are_refused(tmp_path: Path, mon
     path = _written(tmp_path / name)
     whole = len(read_table(path))
     assert whole == _ROWS
-    monkeypatch.setattr(columns, "MOST_CHARACTERS", 20_000, raising=False)
+    monkeypatch.setattr(content, "MOST_CHARACTERS", 20_000, raising=False)
     with pytest.raises(StudioError, match=r"characters by row \d+; at most 20,000 are read") as caught:
         read_table(path)
     assert caught.value.hint
-    monkeypatch.setattr(columns, "MOST_CHARACTERS", 40_000, raising=False)
+    monkeypatch.setattr(content, "MOST_CHARACTERS", 40_000, raising=False)
     assert len(read_table(path)) == whole
 
 
@@ -102,12 +101,12 @@ def test_a_quoted_cell_of_many_lines_below_a_header_is_refused_and_not_read_line
 
 def test_more_rows_than_are_read_are_refused_before_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = _written(tmp_path / "a.parquet")
-    monkeypatch.setattr(columnar, "MOST_ROWS", _ROWS - 1)
+    monkeypatch.setattr(parquet, "MOST_ROWS", _ROWS - 1)
     with pytest.raises(StudioError, match=f"has {_ROWS:,} rows; at most {_ROWS - 1:,} are read"):
         read_table(path)
 
 
 def test_few_rows_of_a_large_column_are_unpacked_one_by_one() -> None:
-    assert columnar._few([30_000_000, 10], 40) == 4
-    assert columnar._few([1 << 30], 40) == 1
-    assert columnar._few([1 << 30], 1_000_000) == columnar._few([1 << 16], 40) == 256
+    assert parquet._rows_at_once([30_000_000, 10], 40) == 4
+    assert parquet._rows_at_once([1 << 30], 40) == 1
+    assert parquet._rows_at_once([1 << 30], 1_000_000) == parquet._rows_at_once([1 << 16], 40) == 256

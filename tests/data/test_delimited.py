@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.readers.headers import has_header, name_columns, uncertain_header
-from sbert_studio.data.readers.text.delimited import detect_dialect
-from sbert_studio.data.readers.text.dialects import NONE
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading.dialect import NO_DELIMITER, detect_dialect
+from sbert_studio.data.loading.headers import has_header, is_uncertain_header, name_columns
+from sbert_studio.data.loading.table import read_table
 
 
 def rows_of(path: Path, text: str) -> list[list[str]]:
@@ -24,7 +23,7 @@ def rows_of(path: Path, text: str) -> list[list[str]]:
         (["a;b;c", "Hallo, du; Ja, ich; 3,5", "x;y;1,5"], ";"),
         (["a\tb", "one, two\tthree; four"], "\t"),
         (["x|y|z", "1|2|3"], "|"),
-        (["text", "Hello, world", "No comma here", "One, two, three, four"], NONE),
+        (["text", "Hello, world", "No comma here", "One, two, three, four"], NO_DELIMITER),
         (["text,label", '"a;b;c",x', '"d;e;f",y'], ","),
         (["Auswertung Q3", "Lfd. Nr.;Text alt;Bem.", *["1;Die Zahl, 4,00 groß;"] * 6], ";"),
         (["score;sentence1;sentence2", '1,5;"first; second";third'], ";"),
@@ -90,7 +89,7 @@ def test_a_column_may_be_called_after_one_of_its_labels(first: list[str], column
 )
 def test_a_first_row_that_could_be_names_or_data_beside_a_label_is_asked_about(first: list[str], columns: list[list[str]]) -> None:
     rows = [list(row) for row in zip(*columns, strict=True)]
-    assert uncertain_header([first, *rows])
+    assert is_uncertain_header([first, *rows])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
-from sbert_studio.data.tables import Table, read_table
+from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.errors import StudioError
 
 FLAG = [{"query": "q1", "pos": ["p1", "p2"], "neg": ["n1", "n2"], "pos_scores": [0.9, 0.8]}, {"query": "q2", "pos": ["p3"], "neg": ["n3"]}]
@@ -138,13 +138,13 @@ def test_a_broken_or_ambiguous_document_is_refused(tmp_path: Path, text: str, wo
 
 
 def test_an_array_is_the_same_wherever_its_pieces_are_cut() -> None:
-    from sbert_studio.data.readers.nested.stream import elements
+    from sbert_studio.data.loading.json import parse_elements
 
     values = [{"a": 1, "b": ["x]", '"']}, "t,[", 12, [], {}, None, 1.5e3, "é\\"]
     text = " " + json.dumps(values, indent=1) + "\n"
     for size in (1, 2, 3, 7, 50, 1000):
         parts = [text[at : at + size] for at in range(0, len(text), size)]
-        assert list(elements(parts, json.JSONDecoder(), lambda reason, place: StudioError(reason))) == values
+        assert list(parse_elements(parts, json.JSONDecoder(), lambda reason, place: StudioError(reason))) == values
 
 
 def _lines(path: Path, values: list[Any]) -> Path:

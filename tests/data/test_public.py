@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sbert_studio.data import public
-from sbert_studio.data.public import is_public, parsed, public_file
-from sbert_studio.data.tables import read_table
+from sbert_studio.data.loading import hub as loading_hub
+from sbert_studio.data.loading.hub import fetch_hub_file, is_hub_address, parse_hub_address
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 
 MOST = 1 << 20
@@ -47,7 +47,7 @@ def hub(tmp_path: Path) -> Any:
 )
 def test_the_file_that_is_named_or_the_test_split_is_fetched(hub: Any, address: str, file: str) -> None:
     told: list[tuple[int, int]] = []
-    with public_file(address, MOST, lambda done, total: told.append((done, total)), filesystem=hub) as (path, name):
+    with fetch_hub_file(address, MOST, lambda done, total: told.append((done, total)), filesystem=hub) as (path, name):
         table = read_table(path, name=name)
         assert (table.name, table.columns, len(table)) == (file, ("sentence1", "sentence2", "score"), 2)
         assert told[-1] == (path.stat().st_size,) * 2
@@ -64,22 +64,22 @@ def test_what_cannot_be_chosen_or_found_says_what_to_do(hub: Any) -> None:
         ("hf://datasets/a/one/pairs.csv", "no address", "parquet"),
         ("hf://models/a/one", "no address", "OWNER/NAME"),
     ):
-        with pytest.raises(StudioError, match=what) as caught, public_file(address, MOST, filesystem=hub):
+        with pytest.raises(StudioError, match=what) as caught, fetch_hub_file(address, MOST, filesystem=hub):
             pass
         assert how in caught.value.hint
 
 
 def test_a_file_that_is_too_large_is_refused_before_and_while_it_comes(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StudioError, match="as many as are accepted"), public_file("hf://datasets/a/alone", 100, filesystem=hub):
+    with pytest.raises(StudioError, match="as many as are accepted"), fetch_hub_file("hf://datasets/a/alone", 100, filesystem=hub):
         pass
     monkeypatch.setattr(type(hub), "info", lambda self, path: {"size": None, "name": path, "type": "file"})
-    with pytest.raises(StudioError, match="as many as are accepted"), public_file("hf://datasets/a/alone", 100, filesystem=hub):
+    with pytest.raises(StudioError, match="as many as are accepted"), fetch_hub_file("hf://datasets/a/alone", 100, filesystem=hub):
         pass
 
 
 def test_a_machine_that_is_set_to_be_offline_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(StudioError, match="set to be offline") as caught, public_file("hf://datasets/a/one", MOST):
+    with pytest.raises(StudioError, match="set to be offline") as caught, fetch_hub_file("hf://datasets/a/one", MOST):
         pass
     assert "HF_HUB_OFFLINE" in caught.value.hint
 
@@ -124,29 +124,29 @@ def test_errors_of_the_hub_are_told_in_words() -> None:
         (_answered(503), "a problem of its own"),
         (_answered(404), "no set 'a/one'"),
     ):
-        with pytest.raises(StudioError, match=words) as caught, public_file("hf://datasets/a/one", MOST, filesystem=_Refusing(error)):
+        with pytest.raises(StudioError, match=words) as caught, fetch_hub_file("hf://datasets/a/one", MOST, filesystem=_Refusing(error)):
             pass
         assert caught.value.hint
     with (
         pytest.raises(OSError, match="full"),
-        public_file("hf://datasets/a/one", MOST, filesystem=_Refusing(OSError(errno.ENOSPC, "full"))),
+        fetch_hub_file("hf://datasets/a/one", MOST, filesystem=_Refusing(OSError(errno.ENOSPC, "full"))),
     ):
         pass
-    with pytest.raises(ZeroDivisionError), public_file("hf://datasets/a/one", MOST, filesystem=_Refusing(ZeroDivisionError())):
+    with pytest.raises(ZeroDivisionError), fetch_hub_file("hf://datasets/a/one", MOST, filesystem=_Refusing(ZeroDivisionError())):
         pass
 
 
 def test_addresses_are_told_from_files(hub: Any) -> None:
-    assert is_public("hf://datasets/a/b") and is_public(Path("hf://datasets/a/b"))
-    assert not is_public("pairs.csv") and not is_public(None)
-    assert parsed(Path("hf://datasets/a/b@main/x.parquet")) == ("a/b@main", "x.parquet")
+    assert is_hub_address("hf://datasets/a/b") and is_hub_address(Path("hf://datasets/a/b"))
+    assert not is_hub_address("pairs.csv") and not is_hub_address(None)
+    assert parse_hub_address(Path("hf://datasets/a/b@main/x.parquet")) == ("a/b@main", "x.parquet")
 
 
 def test_visitors_fetch_as_nobody_and_the_owner_as_themselves(monkeypatch: pytest.MonkeyPatch, hub: Any, tmp_path: Path) -> None:
     from tiny_studio import studio_at
 
     asked = []
-    monkeypatch.setattr(public, "_hub", lambda identity: asked.append(identity.hub_token) or hub)
+    monkeypatch.setattr(loading_hub, "_hub", lambda identity: asked.append(identity.hub_token) or hub)
     with studio_at(tmp_path / "home") as studio:
         assert studio.read.table("hf://datasets/a/alone").name == "a/alone/pairs.parquet"
         studio.catalog.allow_folders = False

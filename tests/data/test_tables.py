@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_studio.data.tables import Table, read_table, table_from_columns
+from sbert_studio.data.loading.table import Table, read_table, table_from_columns
 from sbert_studio.errors import StudioError
 
 ROWS = [

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.data.progress import StoppedError, stoppable
-from sbert_studio.data.tables import read_table
 from sbert_studio.encoders import foreign
 from sbert_studio.encoders.base import Encoder
 from sbert_studio.encoders.catalog import Catalog

@@ -12,7 +12,7 @@ from sentence_transformers import SentenceTransformer
 from training.tiny import positive_pairs, scored_pairs
 from training.tiny import tiny_encoder as trainable
 
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.storage.reading import load_folder
 from sbert_studio.evaluation.evaluate import evaluate

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sbert_studio.data.tables import Table, table_from_columns
+from sbert_studio.data.loading.table import Table, table_from_columns
 from sbert_studio.encoders.scorers.pair_scorer import PairScorer
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.comparison import Comparison

@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer
 from tiny_studio import studio_at, write_static
 
 from sbert_studio.cli.main import run
-from sbert_studio.data.tables import table_from_columns
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.encoders.prompts import SearchSettings
 from sbert_studio.encoders.storage.config import EncoderConfig
 from sbert_studio.encoders.storage.reading import load_folder

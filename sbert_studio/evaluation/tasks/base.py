@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ...data.accounts import RowAccount
     from ...data.columns.roles import Roles
     from ...data.examples import Examples
+    from ...data.loading.table import Table
     from ...data.progress import Progress
-    from ...data.tables import Table
     from ...encoders.scorers.pair_scorer import PairScorer
     from ..classes import ClassRoles
     from ..measures.categories import Known

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples, Roles
-    from ...data.tables import Table
+    from ...data.loading.table import Table
     from ..classes import ClassRoles
     from ..measures.categories import Known
     from ..report import Report

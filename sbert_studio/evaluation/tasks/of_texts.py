@@ -9,7 +9,7 @@ from .base import Rows, Task
 if TYPE_CHECKING:
     from ...data.columns.roles import Kind
     from ...data.examples import Examples, Roles
-    from ...data.tables import Table
+    from ...data.loading.table import Table
     from ..classes import ClassRoles
 
 

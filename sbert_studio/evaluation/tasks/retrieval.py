@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples, Roles
+    from ...data.loading.table import Table
     from ...data.progress import Progress
-    from ...data.tables import Table
     from ...encoders.scorers.pair_scorer import PairScorer
     from ..classes import ClassRoles
     from ..measures.categories import Known

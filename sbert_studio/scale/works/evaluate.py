@@ -10,7 +10,7 @@ import numpy as np
 
 from ...data.columns.roles import Roles
 from ...data.examples import build_examples
-from ...data.tables import table_from_columns
+from ...data.loading.table import table_from_columns
 from ...errors import StudioError
 from ...evaluation.similarity import MEASURES, encode_columns, similarities
 from ...workspace import digest_texts

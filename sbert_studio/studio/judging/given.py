@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...data.readers.content import SUFFIXES
+from ...data.loading.formats import SUFFIXES
 from ...workspace import existing
 
 if TYPE_CHECKING:
     from ...data.examples import Roles
     from ...data.known_sets import OwnSplits
-    from ...data.tables import Table
+    from ...data.loading.table import Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ...data.choices.column_choices import ColumnChoices
     from ...data.evidence.similarity import Similar
     from ...data.examples import Roles
+    from ...data.loading.table import Table
     from ...data.progress import Progress
-    from ...data.tables import Table
     from ..reading import Reading
     from ..services import Services
 

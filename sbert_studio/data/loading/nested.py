@@ -1,0 +1,483 @@
+"""Lists and objects in JSON and Parquet, spread over rows and columns.
+
+Supported are the layouts that people train with: FlagEmbedding's ``{"query", "pos": […], "neg": […]}``, sentence-transformers'
+``{"set": […]}``, ``{"query", "pos": […]}`` and ``{"texts": [a, b], "score"}``, ``{"anchor", "positive", "negatives": […]}``, the Hub's
+``{"translation": {"en", "de"}}`` and ``{"row": {…}}``, MS MARCO's passages, BEIR's corpora, and the annotations of Argilla, Label Studio
+and Prodigy. A list whose name does not tell is read by what the first rows of the file hold.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain, islice, takewhile, zip_longest
+from typing import Any
+
+from ...errors import StudioError
+from ..findings import Finding, count
+from ..lexicon.label_words import squeeze
+from ..lexicon.name_lexicon import NEGATIVE, POSITIVE
+from ..lexicon.vocabulary import target_standing
+from ..values.cells import cell_text, parse_number
+from ..values.forms import count_words
+from .content import ColumnBuilder, Content, RowLog, string_array
+from .headers import is_familiar
+from .words import WORDS
+
+Row = dict[str, Any]
+
+_SAMPLE = 50
+_NESTED = (dict, list, tuple)
+_WRAPPER = "row"
+_WRAPPER_KEYS = {_WRAPPER, "row_idx", "truncated_cells"}
+_TEXT_KEYS = ("text", "content", "sentence", "passage", "body", "title")
+_SPEAKER_KEYS = ("role", "from", "speaker", "author")
+_ANSWER_KEYS = ("choices", "rating", "number", "value")
+_BEIR_KEYS, _BEIR_EXTRA = {"_id", "title", "text"}, {"metadata", "url"}
+_PRODIGY_ANSWERS, _PRODIGY_LABELS = ("accept", "reject", "ignore"), ("label", "accept", "spans")
+_POSITIVES = POSITIVE | WORDS["positive_lists"]
+_PAIRS, _DOCUMENTS, _IGNORED = WORDS["pair_lists"], WORDS["document_lists"], WORDS["ignored_lists"]
+_WORDS_OF_TEXT = 2.0
+_MOST_SIDE_BY_SIDE = 3
+
+
+def collect_rows(values: Iterable[tuple[int, Any]], log: RowLog) -> Content:
+    """Return the content of (row number, value) pairs, with columns in the order in which keys first occur.
+
+    If the rows are lists, a first one of well-known names is their header.
+
+    Raises:
+        StudioError: there is no row.
+    """
+    source = iter(values)
+    sample = list(islice(source, _SAMPLE))
+    spreader = _Spreader([value for _, value in sample])
+    numbered = chain(sample, source)
+    header: list[str] = []
+    first = sample[0][1] if sample else None
+    if isinstance(first, list) and len(first) > 1 and all(isinstance(cell, str) and is_familiar(cell) for cell in first):
+        header = first
+        next(numbered)
+    places: dict[str, int] = {}
+    columns = ColumnBuilder(0)
+    for line, value in numbered:
+        if spreader.is_rejected(value):
+            log.add("rejected", line)
+            continue
+        named = dict(zip(header, value, strict=False)) if isinstance(value, list) and len(value) <= len(header) else value
+        for row in spreader.spread(line, named):
+            if new := [key for key in row if key not in places]:
+                for key in new:
+                    places[key] = len(places)
+                columns.widen(len(places))
+            cells = [""] * len(places)
+            for key, cell in row.items():
+                cells[places[key]] = cell_text(cell)
+            columns.append(line, cells)
+    if not places:
+        raise StudioError("the file holds no rows", 'write one JSON object a line, such as {"text": "…"}')
+    names = [cell_text(key) or "column_1" for key in places]
+    data, lines = columns.finish(names)
+    return Content(tuple(names), data, lines, spreader.notes())
+
+
+def read_annotations(content: Content) -> Content:
+    """Replace the cells of columns that hold annotations as JSON text, as Label Studio's CSV does, by their values."""
+    data, notes = content.data, content.notes
+    for at, name in enumerate(content.names):
+        if not any(cell[:2] in ("[{", '{"') for cell in data.column(at).slice(0, _SAMPLE).to_pylist()):
+            continue
+        answers = [answer for answer in takewhile(_is_answer, map(_parse_annotation, data.column(at).to_pylist())) if answer is not None]
+        if len(answers) == len(content.lines):
+            data = data.set_column(at, name, string_array(answers))
+            notes = (*notes, Finding("info", f"the cells of {name!r} are annotations in JSON; their values were read"))
+    return replace(content, data=data, notes=notes)
+
+
+class _Spreader:
+    """Spread the nested values of a file over rows and columns, and remember what was done for the notes.
+
+    Args:
+        sample: the first values of the file, which tell what lists of unknown names are for.
+    """
+
+    def __init__(self, sample: Sequence[Any]) -> None:
+        self._to_rows: dict[str, None] = {}
+        self._to_columns: dict[str, None] = {}
+        self._objects: dict[str, None] = {}
+        self._dropped: dict[str, None] = {}
+        self._parallel: dict[str, None] = {}
+        self._annotated: dict[str, None] = {}
+        self._groups: Counter[str] = Counter()
+        self._disagreeing: dict[str, list[int]] = {}
+        self._kept: dict[str, list[int]] = {}
+        self._lines_spread = 0
+        self._labelled: dict[str, str] = {}
+        self._uses: dict[str, str] = {}
+        mappings = [value for value in sample if isinstance(value, Mapping)]
+        every = bool(sample) and len(mappings) == len(sample)
+        self._is_beir = every and all(set(value) >= _BEIR_KEYS and set(value) <= _BEIR_KEYS | _BEIR_EXTRA for value in mappings)
+        self._rejections: frozenset[str] = frozenset()
+        if every and all(value.get("answer") in _PRODIGY_ANSWERS and "_task_hash" in value for value in mappings):
+            # With no label, or a single one, "accept" and "reject" are the labels themselves.
+            labelled = any(len({repr(value[key]) for value in mappings if key in value}) > 1 for key in _PRODIGY_LABELS)
+            self._rejections = frozenset({"reject", "ignore"} if labelled else {"ignore"})
+        rows = [self._flatten(0, value) for value in sample]
+        self._labelled = _find_labelled_objects(rows)
+        self._uses = _find_list_uses([_unpack(row, self._labelled) for row in rows])
+        for events in (self._objects, self._annotated, self._disagreeing):
+            events.clear()
+
+    def is_rejected(self, value: Any) -> bool:
+        """Return whether the annotator of a Prodigy file rejected or ignored an example."""
+        return isinstance(value, Mapping) and str(value.get("answer")) in self._rejections
+
+    def spread(self, line: int, value: Any) -> Iterator[Row]:
+        """Yield the rows of plain values that a value of the file stands for."""
+        if type(value) is dict and not self._is_beir and not any(type(cell) in _NESTED for cell in value.values()):
+            yield _as_row(value)  # by far most rows are plain
+            return
+        flat = self._flatten(line, value)
+        row = _unpack({key: cell for key, cell in flat.items() if cell is not None or _squeeze(key) not in _IGNORED}, self._labelled)
+        rows: list[Row] = [{}]
+        shared: Row = {}
+        parallel = [key for key, cell in row.items() if isinstance(cell, list | tuple) and self._uses.get(key) == "parallel"]
+        if parallel:
+            self._parallel.update(dict.fromkeys(parallel))
+            elements = zip_longest(*(row[key] for key in parallel), fillvalue="")
+            rows = [dict(zip(parallel, map(_text, parts), strict=True)) for parts in elements] or rows
+        for key, cell in row.items():
+            use = self._use(key, cell, row) if isinstance(cell, list | tuple) else "plain"
+            texts = [_text(part) for part in cell] if use not in ("plain", "unknown") else []
+            if use == "ignored":
+                self._dropped[key] = None
+            elif use == "rows" and len(rows) == 1 and texts:
+                self._to_rows[key] = None
+                rows, shared[key] = [{key: text} for text in texts], ""
+            elif use == "pairs with first":
+                self._to_rows[key] = None
+                rows = [{"text1": texts[0], "text2": text} for text in texts[1:]]
+                shared |= {"text1": "", "text2": ""}
+            elif use == "same meaning":
+                self._groups[key] += 1
+                rows = [{key: texts[0], f"{key}_2": text} for text in texts[1:] or [""]]
+                shared |= {key: "", f"{key}_2": ""}
+            elif use == "side by side":
+                self._to_columns[key] = None
+                shared |= {f"text{at}": text for at, text in enumerate(texts, start=1)}
+            elif use in ("rows", "columns"):
+                self._to_columns[key] = None
+                shared |= {(key if at == 1 else f"{key}_{at}"): text for at, text in enumerate(texts or [""], start=1)}
+            else:
+                shared[key] = "" if use == "parallel" else cell
+        self._lines_spread += len(rows) > 1
+        for part in rows:
+            yield self._plain(line, {**shared, **part})
+
+    def notes(self) -> tuple[Finding, ...]:
+        """Report what was done with nested values."""
+        lines, notes = count(self._lines_spread, "line"), []
+        if self._to_rows and self._lines_spread:
+            message = f"each text in a list of {_listed(self._to_rows)} became a row of its own"
+            notes.append(f"{message} ({lines}); rows of one line share its number")
+        for key, times in self._groups.items():
+            message = f"the texts in a list of {key!r} are taken to belong together: each makes a pair with the first of its list"
+            notes.append(f"{message} ({count(times, 'line')}); rows of one line share its number")
+        if self._parallel:
+            notes.append(f"the elements of {_listed(self._parallel)} at one place make a row ({lines}); rows of one line share its number")
+        if self._to_columns:
+            notes.append(f"the lists of {_listed(self._to_columns)} became columns")
+        if self._objects:
+            notes.append(f"the parts of {_listed(self._objects)} became columns")
+        if self._dropped:
+            notes.append(f"{_listed(self._dropped)} belong to the texts of other lists and were left out")
+        if self._annotated:
+            message = "the mean of numbers, and the label that most annotators chose"
+            notes.append(f"the annotations of {_listed(self._annotated)} were read: {message}")
+        if self._is_beir:
+            notes.append("this is the corpus of a BEIR dataset: each title was put before its text")
+        found = [Finding("info", note) for note in notes]
+        for key, rows in self._disagreeing.items():
+            found.append(Finding("warning", f"annotators disagree about {key!r}; it was left empty", tuple(rows)))
+        for key, rows in self._kept.items():
+            message = f"{key!r} holds lists or objects that cannot be spread; they stay as JSON text"
+            found.append(Finding("warning", message, tuple(dict.fromkeys(rows))))
+        return tuple(found)
+
+    def _flatten(self, line: int, value: Any) -> Row:
+        """Take objects apart: ``translation: {en, de}`` → ``en``, ``de``, behind the object's name if two names clash."""
+        row = _as_row(value)
+        if isinstance(row.get(_WRAPPER), Mapping) and set(row) <= _WRAPPER_KEYS:
+            return self._flatten(line, row[_WRAPPER])
+        if self._is_beir:
+            row["text"] = f"{row.pop('title') or ''} {row['text'] or ''}".strip()
+        flat: Row = {}
+        for key, cell in row.items():
+            if isinstance(cell, Mapping) and cell:
+                self._objects[key] = None
+                text = _text_of(cell) if len(cell) <= 3 else None
+                for name, part in cell.items() if text is None else {key: text}.items():
+                    clash = name != key and (name in row or name in flat)
+                    flat[f"{key}_{name}" if clash else str(name)] = part
+            else:
+                flat[key] = "" if isinstance(cell, Mapping) else cell
+        for key in [key for key, cell in flat.items() if isinstance(cell, list) and cell]:
+            if (answers := _answers_of(key, flat[key])) is not None:
+                del flat[key]
+                for name, given in answers.items():
+                    self._annotated[name] = None
+                    if (agreed := _agree(given)) is None:
+                        self._disagreeing.setdefault(name, []).append(line)
+                    flat[name] = agreed or ""
+        return flat
+
+    def _use(self, key: str, cell: Any, row: Mapping[str, Any]) -> str:
+        """Return what a list is for, by what the file's lists are, else by its name."""
+        use = self._uses.get(key)
+        if use == "parallel":
+            return use
+        if _is_conversation(cell) or (use and not _are_texts(cell)):
+            return "unknown"
+        if use == "same meaning" and cell:
+            return use
+        return "rows" if use == "rows" else _use_by_name(_squeeze(key), cell, len(row) == 1)
+
+    def _plain(self, line: int, row: Row) -> Row:
+        """Return the row with single values for lists and objects of one; others stay as they are, and are noted."""
+        plain = {key: _single(cell) for key, cell in row.items()}
+        for key, cell in plain.items():
+            if isinstance(cell, Mapping | list | tuple):
+                self._kept.setdefault(key, []).append(line)
+        return plain
+
+
+def _use_by_name(name: str, cell: Any, alone: bool) -> str:
+    """Return what a list is for by its squeezed name.
+
+    ``rows``: a row for each text; ``pairs with first``: a row for each text but the first, together with the first; ``columns``: a
+    column for each text; ``side by side``: columns of texts; ``ignored``; ``unknown`` if it is not a list of texts.
+    """
+    if name in _IGNORED or not _are_texts(cell):
+        return "ignored" if name in _IGNORED else "unknown"
+    if _is_negative(name) or (name in _POSITIVES and not alone):
+        return "columns" if _is_negative(name) else "rows"
+    if len(cell) < 2 or not (name in _PAIRS or alone):
+        return "unknown"
+    if len(cell) == 2 or (len(cell) == 3 and name not in _PAIRS):
+        return "side by side"
+    return "pairs with first" if name in _PAIRS - _DOCUMENTS else "rows"
+
+
+def _find_list_uses(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return what the lists of some rows are for whose names do not tell, by key; those are absent of which nothing is known.
+
+    ``same meaning``: its texts belong together; ``rows``: each of its texts belongs to the text beside the list; ``parallel``: each
+    element belongs to the one at the same place of other lists; ``turns``: a conversation.
+    """
+    lists = list(dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list | tuple) and cell))
+    uses = {key: "turns" for key in lists if any(_is_conversation(row.get(key)) for row in rows)}
+    texts = [key for key in lists if key not in uses and _holds_texts(key, rows)]
+    values = [key for key in lists if key not in uses and key not in texts and _holds_values(key, rows)]
+    beside_text = sum(any(_is_text(cell) for key, cell in row.items() if key not in lists) for row in rows) > 0.5 * len(rows)
+    for key in texts:
+        others = [other for other in (*texts, *values) if other != key and _have_equal_lengths(key, other, rows)]
+        lengths = {len(row[key]) for row in rows if isinstance(row.get(key), list | tuple)}
+        labelled = any(other in texts or target_standing(other) != "never" for other in others)
+        if labelled and (len(lengths) > 1 or max(lengths) > 2 or beside_text):
+            return {**uses, **dict.fromkeys((key, *others), "parallel")}
+    if len(texts) == 1:
+        (key,) = texts
+        lengths = {len(row[key]) for row in rows if isinstance(row.get(key), list | tuple)}
+        same = _squeeze(key) in WORDS["same_meaning_lists"]
+        alone = len({other for row in rows for other in row}) == 1
+        columns = len(lengths) == 1 and max(lengths) <= _MOST_SIDE_BY_SIDE
+        if beside_text:
+            uses |= {key: "rows"} if same else {}
+        elif _squeeze(key) not in _DOCUMENTS and (same or not alone or not columns):
+            uses[key] = "same meaning"
+    return uses
+
+
+def _find_labelled_objects(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the lists of unknown names that hold objects of a text and a label or score, each with the name of the latter."""
+    found: dict[str, str] = {}
+    for key in dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list | tuple)):
+        parts = [part for row in rows if isinstance(cell := row.get(key), list | tuple) for part in cell]
+        if not parts or not all(isinstance(part, Mapping) and _text_of(part) is not None for part in parts) or not _is_unknown(key):
+            continue
+        names = [name for name, value in parts[0].items() if name not in _TEXT_KEYS and not isinstance(value, Mapping | list | tuple)]
+        targets = [name for name in names if target_standing(name) in ("certain", "likely") and all(name in part for part in parts)]
+        if len(targets) == 1 and not any(targets[0] in row for row in rows):
+            found[key] = targets[0]
+    return found
+
+
+def _unpack(row: Row, labelled: Mapping[str, str]) -> Row:
+    """Return the row with its lists of labelled objects as two lists of one length: texts, and labels or scores."""
+    unpacked = dict(row)
+    for key, name in labelled.items():
+        cell = row.get(key)
+        if isinstance(cell, list | tuple) and all(isinstance(part, Mapping) for part in cell):
+            unpacked[key] = [_text_of(part) or "" for part in cell]
+            unpacked[name] = [part.get(name, "") for part in cell]
+    return unpacked
+
+
+def _answers_of(key: str, annotations: Sequence[Any]) -> dict[str, list[str]] | None:
+    """Return the annotators' answers to each question; None for a list that holds no annotations.
+
+    Argilla lists ``{"value", "user_id"}`` under a question's name, or ``{"values": {question: {"value"}}}``, or plain answers under
+    ``question.responses``; Label Studio lists ``{"result": [{"from_name", "value": …}]}``.
+    """
+    if key.endswith((".responses", ".responses.users", ".responses.status")) and len(annotations) > 1:
+        return {key: [cell_text(one) for one in annotations]} if key.endswith(".responses") else {}
+    if not all(isinstance(one, Mapping) for one in annotations):
+        return None
+    used = [one for one in annotations if one.get("status") not in ("discarded", "draft") and one.get("was_cancelled") is not True]
+    given: list[tuple[str, Any]]
+    if all("value" in one and ("user_id" in one or "status" in one) for one in annotations):
+        given = [(key, one["value"]) for one in used]
+    elif all(isinstance(one.get("values"), Mapping) for one in annotations):
+        given = [item for one in used for item in one["values"].items()]
+    elif all(isinstance(one.get("result"), list) for one in annotations):
+        results = [result for one in used for result in one["result"]]
+        given = [(str(result.get("from_name", key)), result.get("value")) for result in results if isinstance(result, Mapping)]
+    else:
+        return None
+    answers: dict[str, list[str]] = {}
+    for question, value in given:
+        if (answer := _answer_of(value)) is None:
+            return None
+        answers.setdefault(question, []).append(answer)
+    return answers
+
+
+def _answer_of(value: Any) -> str | None:
+    """Return an annotator's answer: a plain value, or the one under a key such as ``rating`` or ``choices``; None for anything else."""
+    if isinstance(value, Mapping):
+        (only,) = value if len(value) == 1 else (None,)
+        return _answer_of(value[only]) if only in _ANSWER_KEYS else None
+    if not isinstance(value, list | tuple):
+        return cell_text(value)
+    answers = [answer for part in value if (answer := _answer_of(part)) is not None]
+    if len(answers) < len(value) or not answers:
+        return None
+    numbers = not any(math.isnan(parse_number(answer)) for answer in answers)
+    return _agree(answers) if numbers else ", ".join(answers)
+
+
+def _agree(answers: Sequence[str]) -> str | None:
+    """Return the mean of numbers, or the answer given most often; None if two answers are given equally often."""
+    if len(set(answers)) == 1:
+        return answers[0]
+    numbers = [parse_number(answer) for answer in answers]
+    if not any(map(math.isnan, numbers)):
+        return f"{sum(numbers) / len(numbers):.6g}"
+    (best, times), (_, next_times) = Counter(answers).most_common(2)
+    return best if times > next_times else None
+
+
+def _parse_annotation(cell: str) -> str | None:
+    if not cell.strip():
+        return ""
+    try:
+        value = json.loads(cell, parse_float=str, parse_int=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return None
+    return _answer_of(value) if isinstance(value, _NESTED) else None
+
+
+def _is_answer(answer: str | None) -> bool:
+    return answer is not None
+
+
+def _as_row(value: Any) -> Row:
+    if isinstance(value, Mapping):
+        return {str(key).strip() or "column_1": cell for key, cell in value.items()} or {"text": ""}
+    if isinstance(value, list | tuple):
+        return {f"column_{at}": cell for at, cell in enumerate(value, start=1)} or {"text": ""}
+    return {"text": value}
+
+
+def _single(cell: Any) -> Any:
+    """Return the only value in a list or object of text, ``""`` for an empty one, and any other value as it is."""
+    if isinstance(cell, Mapping):
+        text = _text_of(cell) if len(cell) <= 3 else None
+        return (cell or "") if text is None else text
+    if isinstance(cell, list | tuple):
+        return "" if not cell else cell[0] if len(cell) == 1 and not isinstance(cell[0], Mapping | list | tuple) else cell
+    return cell
+
+
+def _is_conversation(cell: Any) -> bool:
+    """Return whether a list holds the turns of a conversation."""
+    return (
+        isinstance(cell, list | tuple)
+        and bool(cell)
+        and all(isinstance(part, Mapping) and any(key in part for key in _SPEAKER_KEYS) and len(part) > 1 for part in cell)
+    )
+
+
+def _are_texts(cell: Any) -> bool:
+    """Return whether a list holds texts, or objects that wrap one."""
+    return isinstance(cell, list | tuple) and all(
+        isinstance(part, str) or (isinstance(part, Mapping) and _text_of(part) is not None) for part in cell
+    )
+
+
+def _text_of(cell: Mapping[str, Any]) -> str | None:
+    """Return the text of an object that wraps one, such as a passage with its title and id."""
+    return next((text for key in _TEXT_KEYS if isinstance(text := cell.get(key), str)), None)
+
+
+def _text(part: Any) -> Any:
+    return _text_of(part) if isinstance(part, Mapping) else part
+
+
+def _is_text(cell: Any) -> bool:
+    return isinstance(cell, str) and count_words(cell) >= _WORDS_OF_TEXT
+
+
+def _holds_texts(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a list of an unknown name holds texts: of several words, and mostly different ones."""
+    cells = [cell for row in rows if (cell := row.get(key)) not in (None, "", [], ())]
+    if not _is_unknown(key) or not cells or not all(map(_are_texts, cells)) or max(map(len, cells)) < 2:
+        return False
+    texts = [text for cell in cells for part in cell if (text := _text(part).strip())]
+    if not texts or sum(not math.isnan(parse_number(text)) for text in texts) > 0.5 * len(texts):
+        return False
+    wordy = sum(map(count_words, texts)) >= _WORDS_OF_TEXT * len(texts) or _squeeze(key) in WORDS["same_meaning_lists"]
+    return len(set(texts)) >= 0.5 * len(texts) and wordy
+
+
+def _holds_values(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a list holds plain values, such as a label or a score for each element."""
+    parts = (part for row in rows if isinstance(cell := row.get(key), list | tuple) for part in cell)
+    named = _squeeze(key) in _IGNORED | _POSITIVES | WORDS["negative_lists"] | _PAIRS
+    return not named and not any(isinstance(part, Mapping | list | tuple) for part in parts)
+
+
+def _have_equal_lengths(key: str, other: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    both = [(row.get(key), row.get(other)) for row in rows]
+    return all(isinstance(a, list | tuple) and isinstance(b, list | tuple) and len(a) == len(b) for a, b in both)
+
+
+def _is_unknown(key: str) -> bool:
+    """Return whether the name of a list does not tell what it is for."""
+    name = _squeeze(key)
+    return name not in _POSITIVES | _IGNORED | (_PAIRS - _DOCUMENTS) and not _is_negative(name)
+
+
+def _is_negative(name: str) -> bool:
+    return name in WORDS["negative_lists"] or bool(NEGATIVE.fullmatch(name))
+
+
+_squeeze = lru_cache(maxsize=4096)(squeeze)
+
+
+def _listed(keys: Iterable[str]) -> str:
+    return ", ".join(map(repr, keys))
