@@ -285,6 +285,10 @@ class Reading(Part):
         return table
 
 
+BEIR_CORPUS = "corpus.jsonl"
+"""The file of texts in a folder that is laid out like a dataset of BEIR."""
+
+
 def existing_folder(path: str | Path) -> Path | None:
     """``path`` if a folder stands there, else ``None``."""
     found = existing(path)
@@ -302,6 +306,8 @@ def existing_file(path: str | Path, *, in_full: bool = False) -> Path:
     """
     found = existing(path)
     if found is not None and found.is_dir():
+        if (corpus := found / BEIR_CORPUS).is_file():
+            return corpus
         raise _is_folder(found)
     name = str(path) if in_full else Path(path).name or str(path)
     if found is None:

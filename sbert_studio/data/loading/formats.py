@@ -25,7 +25,6 @@ SUFFIXES = (".csv", ".tsv", ".tab", *_JSON, ".parquet", *_TEXT, ".xlsx", *archiv
 
 _BLANK = b"\xef\xbb\xbf \r\n\t"
 _PUBLISHED_LINES = 20
-_BEIR_CORPUS = "corpus.jsonl"
 
 Reader = Callable[[Source, Progress | None], Content]
 
@@ -52,8 +51,6 @@ def read_content(
     Raises:
         StudioError: the file is missing, empty, binary, damaged, or holds no rows.
     """
-    if path.is_dir() and (path / _BEIR_CORPUS).is_file():
-        path = path / _BEIR_CORPUS
     with archive.unpacked(path, name or path.name, max_bytes) as (inner, inner_name):
         source = Source.open(inner, inner_name, encoding=encoding, delimiter=delimiter, header=header)
         if reader := _choose_reader(source):

@@ -205,6 +205,7 @@ def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, 
     if counts_columns(cells[start:]):
         message = "the first row only counts the columns, as pandas writes it for columns without names; it was read as the header"
         notes.append(Finding("info", message, (rows[start][0],)))
+        names[0] = names[0] or "index"
     if names[0].startswith("#"):
         names[0] = names[0].lstrip("# ")
     while at < len(rows) - 1 and at - start < _MOST_HEADER_ROWS:
