@@ -285,13 +285,9 @@ class Reading(Part):
         return table
 
 
-BEIR_CORPUS = "corpus.jsonl"
-"""The file of texts in a folder that is laid out like a dataset of BEIR."""
-
-
 def existing_folder(path: str | Path) -> Path | None:
     """``path`` if a folder stands there, else ``None``."""
-    found = existing(path)
+    found = _existing(path)
     return found if found is not None and found.is_dir() else None
 
 
@@ -304,10 +300,8 @@ def existing_file(path: str | Path, *, in_full: bool = False) -> Path:
     Raises:
         StudioError: nothing does, or a folder, or what is no file, such as a device.
     """
-    found = existing(path)
+    found = _existing(path)
     if found is not None and found.is_dir():
-        if (corpus := found / BEIR_CORPUS).is_file():
-            return corpus
         raise _is_folder(found)
     name = str(path) if in_full else Path(path).name or str(path)
     if found is None:
@@ -319,3 +313,10 @@ def existing_file(path: str | Path, *, in_full: bool = False) -> Path:
 
 def _is_folder(path: Path) -> StudioError:
     return StudioError(f"{path.name or path} is a folder", "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+
+
+def _existing(path: str | Path) -> Path | None:
+    """Return the file or folder at ``path``; of a folder that is laid out like a dataset of BEIR, the file of its texts."""
+    found = existing(path)
+    corpus = found / "corpus.jsonl" if found is not None else None
+    return corpus if corpus is not None and corpus.is_file() else found
