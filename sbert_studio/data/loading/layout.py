@@ -17,6 +17,7 @@ from ..questions import Option, Question, Shown
 from ..values.cells import LONGEST_CELL, parse_number
 from ..values.forms import of_a_form
 from ..values.scales import NO_LABEL
+from .annotations import read_annotations
 from .content import MOST_COLUMNS, ColumnBuilder, Content, Record, RowLog, check_cell_length, join_split_texts, too_many_columns
 from .headers import (
     COMMENT_MARKS,
@@ -30,7 +31,6 @@ from .headers import (
     mostly_numbers,
     name_columns,
 )
-from .nested import read_annotations
 from .words import WORDS
 
 Row = tuple[int, list[str]]

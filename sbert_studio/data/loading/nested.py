@@ -8,23 +8,22 @@ and Prodigy. A list whose name does not tell is read by what the first rows of t
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
-from itertools import chain, islice, takewhile, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any
 
 from ...errors import StudioError
-from ..findings import Finding, count
+from ..findings import Finding, Severity, count
 from ..lexicon.label_words import squeeze
 from ..lexicon.name_lexicon import NEGATIVE, POSITIVE
 from ..lexicon.vocabulary import target_standing
 from ..values.cells import cell_text, parse_number
 from ..values.forms import count_words
-from .content import ColumnBuilder, Content, RowLog, string_array
+from .annotations import agree, answers_of, is_beir_corpus, rejected_answers
+from .content import ColumnBuilder, Content, RowLog
 from .headers import is_familiar
 from .words import WORDS
 
@@ -36,13 +35,28 @@ _WRAPPER = "row"
 _WRAPPER_KEYS = {_WRAPPER, "row_idx", "truncated_cells"}
 _TEXT_KEYS = ("text", "content", "sentence", "passage", "body", "title")
 _SPEAKER_KEYS = ("role", "from", "speaker", "author")
-_ANSWER_KEYS = ("choices", "rating", "number", "value")
-_BEIR_KEYS, _BEIR_EXTRA = {"_id", "title", "text"}, {"metadata", "url"}
-_PRODIGY_ANSWERS, _PRODIGY_LABELS = ("accept", "reject", "ignore"), ("label", "accept", "spans")
 _POSITIVES = POSITIVE | WORDS["positive_lists"]
 _PAIRS, _DOCUMENTS, _IGNORED = WORDS["pair_lists"], WORDS["document_lists"], WORDS["ignored_lists"]
 _WORDS_OF_TEXT = 2.0
 _MOST_SIDE_BY_SIDE = 3
+
+_SHARED = "({lines}); rows of one line share its number"
+_NOTES: dict[str, tuple[Severity, str, bool]] = {
+    "rows": ("info", f"each text in a list of {{keys}} became a row of its own {_SHARED}", True),
+    "same meaning": (
+        "info",
+        f"the texts in a list of {{keys}} are taken to belong together: each makes a pair with the first of its list {_SHARED}",
+        False,
+    ),
+    "parallel": ("info", f"the elements of {{keys}} at one place make a row {_SHARED}", True),
+    "columns": ("info", "the lists of {keys} became columns", True),
+    "objects": ("info", "the parts of {keys} became columns", True),
+    "ignored": ("info", "{keys} belong to the texts of other lists and were left out", True),
+    "annotated": ("info", "the annotations of {keys} were read: the mean of numbers, and the label that most annotators chose", True),
+    "disagreeing": ("warning", "annotators disagree about {keys}; it was left empty", False),
+    "kept": ("warning", "{keys} holds lists or objects that cannot be spread; they stay as JSON text", False),
+}
+"""Event → severity, message, whether one finding names all keys."""
 
 
 def collect_rows(values: Iterable[tuple[int, Any]], log: RowLog) -> Content:
@@ -65,7 +79,7 @@ def collect_rows(values: Iterable[tuple[int, Any]], log: RowLog) -> Content:
     places: dict[str, int] = {}
     columns = ColumnBuilder(0)
     for line, value in numbered:
-        if spreader.is_rejected(value):
+        if isinstance(value, Mapping) and str(value.get("answer")) in spreader.rejected:
             log.add("rejected", line)
             continue
         named = dict(zip(header, value, strict=False)) if isinstance(value, list) and len(value) <= len(header) else value
@@ -82,20 +96,8 @@ def collect_rows(values: Iterable[tuple[int, Any]], log: RowLog) -> Content:
         raise StudioError("the file holds no rows", 'write one JSON object a line, such as {"text": "…"}')
     names = [cell_text(key) or "column_1" for key in places]
     data, lines = columns.finish(names)
-    return Content(tuple(names), data, lines, spreader.notes())
-
-
-def read_annotations(content: Content) -> Content:
-    """Replace the cells of columns that hold annotations as JSON text, as Label Studio's CSV does, by their values."""
-    data, notes = content.data, content.notes
-    for at, name in enumerate(content.names):
-        if not any(cell[:2] in ("[{", '{"') for cell in data.column(at).slice(0, _SAMPLE).to_pylist()):
-            continue
-        answers = [answer for answer in takewhile(_is_answer, map(_parse_annotation, data.column(at).to_pylist())) if answer is not None]
-        if len(answers) == len(content.lines):
-            data = data.set_column(at, name, string_array(answers))
-            notes = (*notes, Finding("info", f"the cells of {name!r} are annotations in JSON; their values were read"))
-    return replace(content, data=data, notes=notes)
+    notes = (Finding("info", "this is the corpus of a BEIR dataset: each title was put before its text"),) if spreader.is_beir else ()
+    return Content(tuple(names), data, lines, (*spreader.notes(), *notes))
 
 
 class _Spreader:
@@ -106,39 +108,20 @@ class _Spreader:
     """
 
     def __init__(self, sample: Sequence[Any]) -> None:
-        self._to_rows: dict[str, None] = {}
-        self._to_columns: dict[str, None] = {}
-        self._objects: dict[str, None] = {}
-        self._dropped: dict[str, None] = {}
-        self._parallel: dict[str, None] = {}
-        self._annotated: dict[str, None] = {}
-        self._groups: Counter[str] = Counter()
-        self._disagreeing: dict[str, list[int]] = {}
-        self._kept: dict[str, list[int]] = {}
+        self._times: dict[str, Counter[str]] = {event: Counter() for event in _NOTES}
+        self._rows: dict[tuple[str, str], list[int]] = {}
         self._lines_spread = 0
-        self._labelled: dict[str, str] = {}
-        self._uses: dict[str, str] = {}
-        mappings = [value for value in sample if isinstance(value, Mapping)]
-        every = bool(sample) and len(mappings) == len(sample)
-        self._is_beir = every and all(set(value) >= _BEIR_KEYS and set(value) <= _BEIR_KEYS | _BEIR_EXTRA for value in mappings)
-        self._rejections: frozenset[str] = frozenset()
-        if every and all(value.get("answer") in _PRODIGY_ANSWERS and "_task_hash" in value for value in mappings):
-            # With no label, or a single one, "accept" and "reject" are the labels themselves.
-            labelled = any(len({repr(value[key]) for value in mappings if key in value}) > 1 for key in _PRODIGY_LABELS)
-            self._rejections = frozenset({"reject", "ignore"} if labelled else {"ignore"})
+        self.is_beir, self.rejected = bool(sample) and is_beir_corpus(sample), rejected_answers(sample)
         rows = [self._flatten(0, value) for value in sample]
         self._labelled = _find_labelled_objects(rows)
         self._uses = _find_list_uses([_unpack(row, self._labelled) for row in rows])
-        for events in (self._objects, self._annotated, self._disagreeing):
-            events.clear()
-
-    def is_rejected(self, value: Any) -> bool:
-        """Return whether the annotator of a Prodigy file rejected or ignored an example."""
-        return isinstance(value, Mapping) and str(value.get("answer")) in self._rejections
+        self._rows.clear()
+        for times in self._times.values():
+            times.clear()
 
     def spread(self, line: int, value: Any) -> Iterator[Row]:
         """Yield the rows of plain values that a value of the file stands for."""
-        if type(value) is dict and not self._is_beir and not any(type(cell) in _NESTED for cell in value.values()):
+        if type(value) is dict and not self.is_beir and not any(type(cell) in _NESTED for cell in value.values()):
             yield _as_row(value)  # by far most rows are plain
             return
         flat = self._flatten(line, value)
@@ -147,78 +130,67 @@ class _Spreader:
         shared: Row = {}
         parallel = [key for key, cell in row.items() if isinstance(cell, list | tuple) and self._uses.get(key) == "parallel"]
         if parallel:
-            self._parallel.update(dict.fromkeys(parallel))
             elements = zip_longest(*(row[key] for key in parallel), fillvalue="")
             rows = [dict(zip(parallel, map(_text, parts), strict=True)) for parts in elements] or rows
         for key, cell in row.items():
-            use = self._use(key, cell, row) if isinstance(cell, list | tuple) else "plain"
-            texts = [_text(part) for part in cell] if use not in ("plain", "unknown") else []
-            if use == "ignored":
-                self._dropped[key] = None
+            use = self._use(key, cell, row) if isinstance(cell, list | tuple) else "unknown"
+            texts = [_text(part) for part in cell] if use != "unknown" else []
+            if use in ("ignored", "parallel"):
+                self._note(use, key, line)
+                if use == "parallel":
+                    shared[key] = ""
             elif use == "rows" and len(rows) == 1 and texts:
-                self._to_rows[key] = None
+                self._note("rows", key, line)
                 rows, shared[key] = [{key: text} for text in texts], ""
             elif use == "pairs with first":
-                self._to_rows[key] = None
+                self._note("rows", key, line)
                 rows = [{"text1": texts[0], "text2": text} for text in texts[1:]]
                 shared |= {"text1": "", "text2": ""}
             elif use == "same meaning":
-                self._groups[key] += 1
+                self._note(use, key, line)
                 rows = [{key: texts[0], f"{key}_2": text} for text in texts[1:] or [""]]
                 shared |= {key: "", f"{key}_2": ""}
             elif use == "side by side":
-                self._to_columns[key] = None
+                self._note("columns", key, line)
                 shared |= {f"text{at}": text for at, text in enumerate(texts, start=1)}
             elif use in ("rows", "columns"):
-                self._to_columns[key] = None
+                self._note("columns", key, line)
                 shared |= {(key if at == 1 else f"{key}_{at}"): text for at, text in enumerate(texts or [""], start=1)}
             else:
-                shared[key] = "" if use == "parallel" else cell
+                shared[key] = cell
         self._lines_spread += len(rows) > 1
         for part in rows:
             yield self._plain(line, {**shared, **part})
 
     def notes(self) -> tuple[Finding, ...]:
         """Report what was done with nested values."""
-        lines, notes = count(self._lines_spread, "line"), []
-        if self._to_rows and self._lines_spread:
-            message = f"each text in a list of {_listed(self._to_rows)} became a row of its own"
-            notes.append(f"{message} ({lines}); rows of one line share its number")
-        for key, times in self._groups.items():
-            message = f"the texts in a list of {key!r} are taken to belong together: each makes a pair with the first of its list"
-            notes.append(f"{message} ({count(times, 'line')}); rows of one line share its number")
-        if self._parallel:
-            notes.append(f"the elements of {_listed(self._parallel)} at one place make a row ({lines}); rows of one line share its number")
-        if self._to_columns:
-            notes.append(f"the lists of {_listed(self._to_columns)} became columns")
-        if self._objects:
-            notes.append(f"the parts of {_listed(self._objects)} became columns")
-        if self._dropped:
-            notes.append(f"{_listed(self._dropped)} belong to the texts of other lists and were left out")
-        if self._annotated:
-            message = "the mean of numbers, and the label that most annotators chose"
-            notes.append(f"the annotations of {_listed(self._annotated)} were read: {message}")
-        if self._is_beir:
-            notes.append("this is the corpus of a BEIR dataset: each title was put before its text")
-        found = [Finding("info", note) for note in notes]
-        for key, rows in self._disagreeing.items():
-            found.append(Finding("warning", f"annotators disagree about {key!r}; it was left empty", tuple(rows)))
-        for key, rows in self._kept.items():
-            message = f"{key!r} holds lists or objects that cannot be spread; they stay as JSON text"
-            found.append(Finding("warning", message, tuple(dict.fromkeys(rows))))
-        return tuple(found)
+        notes = []
+        for event, (severity, template, together) in _NOTES.items():
+            keys = self._times[event]
+            if event == "rows" and not self._lines_spread:
+                continue  # every list held a single text
+            for group in [list(keys)] if together and keys else [[key] for key in keys]:
+                lines = count(self._lines_spread if together else keys[group[0]], "line")
+                message = template.format(keys=", ".join(map(repr, group)), lines=lines)
+                notes.append(Finding(severity, message, tuple(dict.fromkeys(self._rows.get((event, group[0]), ())))))
+        return tuple(notes)
+
+    def _note(self, event: str, key: str, line: int) -> None:
+        self._times[event][key] += 1
+        if _NOTES[event][0] == "warning":
+            self._rows.setdefault((event, key), []).append(line)
 
     def _flatten(self, line: int, value: Any) -> Row:
         """Take objects apart: ``translation: {en, de}`` → ``en``, ``de``, behind the object's name if two names clash."""
         row = _as_row(value)
         if isinstance(row.get(_WRAPPER), Mapping) and set(row) <= _WRAPPER_KEYS:
             return self._flatten(line, row[_WRAPPER])
-        if self._is_beir:
+        if self.is_beir:
             row["text"] = f"{row.pop('title') or ''} {row['text'] or ''}".strip()
         flat: Row = {}
         for key, cell in row.items():
             if isinstance(cell, Mapping) and cell:
-                self._objects[key] = None
+                self._note("objects", key, line)
                 text = _text_of(cell) if len(cell) <= 3 else None
                 for name, part in cell.items() if text is None else {key: text}.items():
                     clash = name != key and (name in row or name in flat)
@@ -226,12 +198,11 @@ class _Spreader:
             else:
                 flat[key] = "" if isinstance(cell, Mapping) else cell
         for key in [key for key, cell in flat.items() if isinstance(cell, list) and cell]:
-            if (answers := _answers_of(key, flat[key])) is not None:
+            if (answers := answers_of(key, flat[key])) is not None:
                 del flat[key]
                 for name, given in answers.items():
-                    self._annotated[name] = None
-                    if (agreed := _agree(given)) is None:
-                        self._disagreeing.setdefault(name, []).append(line)
+                    agreed = agree(given)
+                    self._note("annotated" if agreed is not None else "disagreeing", name, line)
                     flat[name] = agreed or ""
         return flat
 
@@ -251,7 +222,7 @@ class _Spreader:
         plain = {key: _single(cell) for key, cell in row.items()}
         for key, cell in plain.items():
             if isinstance(cell, Mapping | list | tuple):
-                self._kept.setdefault(key, []).append(line)
+                self._note("kept", key, line)
         return plain
 
 
@@ -325,74 +296,6 @@ def _unpack(row: Row, labelled: Mapping[str, str]) -> Row:
             unpacked[key] = [_text_of(part) or "" for part in cell]
             unpacked[name] = [part.get(name, "") for part in cell]
     return unpacked
-
-
-def _answers_of(key: str, annotations: Sequence[Any]) -> dict[str, list[str]] | None:
-    """Return the annotators' answers to each question; None for a list that holds no annotations.
-
-    Argilla lists ``{"value", "user_id"}`` under a question's name, or ``{"values": {question: {"value"}}}``, or plain answers under
-    ``question.responses``; Label Studio lists ``{"result": [{"from_name", "value": …}]}``.
-    """
-    if key.endswith((".responses", ".responses.users", ".responses.status")) and len(annotations) > 1:
-        return {key: [cell_text(one) for one in annotations]} if key.endswith(".responses") else {}
-    if not all(isinstance(one, Mapping) for one in annotations):
-        return None
-    used = [one for one in annotations if one.get("status") not in ("discarded", "draft") and one.get("was_cancelled") is not True]
-    given: list[tuple[str, Any]]
-    if all("value" in one and ("user_id" in one or "status" in one) for one in annotations):
-        given = [(key, one["value"]) for one in used]
-    elif all(isinstance(one.get("values"), Mapping) for one in annotations):
-        given = [item for one in used for item in one["values"].items()]
-    elif all(isinstance(one.get("result"), list) for one in annotations):
-        results = [result for one in used for result in one["result"]]
-        given = [(str(result.get("from_name", key)), result.get("value")) for result in results if isinstance(result, Mapping)]
-    else:
-        return None
-    answers: dict[str, list[str]] = {}
-    for question, value in given:
-        if (answer := _answer_of(value)) is None:
-            return None
-        answers.setdefault(question, []).append(answer)
-    return answers
-
-
-def _answer_of(value: Any) -> str | None:
-    """Return an annotator's answer: a plain value, or the one under a key such as ``rating`` or ``choices``; None for anything else."""
-    if isinstance(value, Mapping):
-        (only,) = value if len(value) == 1 else (None,)
-        return _answer_of(value[only]) if only in _ANSWER_KEYS else None
-    if not isinstance(value, list | tuple):
-        return cell_text(value)
-    answers = [answer for part in value if (answer := _answer_of(part)) is not None]
-    if len(answers) < len(value) or not answers:
-        return None
-    numbers = not any(math.isnan(parse_number(answer)) for answer in answers)
-    return _agree(answers) if numbers else ", ".join(answers)
-
-
-def _agree(answers: Sequence[str]) -> str | None:
-    """Return the mean of numbers, or the answer given most often; None if two answers are given equally often."""
-    if len(set(answers)) == 1:
-        return answers[0]
-    numbers = [parse_number(answer) for answer in answers]
-    if not any(map(math.isnan, numbers)):
-        return f"{sum(numbers) / len(numbers):.6g}"
-    (best, times), (_, next_times) = Counter(answers).most_common(2)
-    return best if times > next_times else None
-
-
-def _parse_annotation(cell: str) -> str | None:
-    if not cell.strip():
-        return ""
-    try:
-        value = json.loads(cell, parse_float=str, parse_int=str, parse_constant=str)
-    except (ValueError, RecursionError):
-        return None
-    return _answer_of(value) if isinstance(value, _NESTED) else None
-
-
-def _is_answer(answer: str | None) -> bool:
-    return answer is not None
 
 
 def _as_row(value: Any) -> Row:
@@ -477,7 +380,3 @@ def _is_negative(name: str) -> bool:
 
 
 _squeeze = lru_cache(maxsize=4096)(squeeze)
-
-
-def _listed(keys: Iterable[str]) -> str:
-    return ", ".join(map(repr, keys))
