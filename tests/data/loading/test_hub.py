@@ -1,4 +1,4 @@
-"""Public sets by their id: fetched from any file system, within a bound, and told in words where they cannot be."""
+"""Datasets on the Hub are fetched from any file system, within a limit; failures are explained."""
 
 from __future__ import annotations
 
@@ -45,17 +45,18 @@ def hub(tmp_path: Path) -> Any:
         ("hf://datasets/a/latest", "a/latest/contest/validation.parquet"),
     ],
 )
-def test_the_file_that_is_named_or_the_test_split_is_fetched(hub: Any, address: str, file: str) -> None:
-    told: list[tuple[int, int]] = []
-    with fetch_hub_file(address, MOST, lambda done, total: told.append((done, total)), filesystem=hub) as (path, name):
+def test_the_named_file_or_the_test_split_is_fetched(hub: Any, address: str, file: str) -> None:
+    calls: list[tuple[int, int]] = []
+    with fetch_hub_file(address, MOST, lambda done, total: calls.append((done, total)), filesystem=hub) as (path, name):
         table = read_table(path, name=name)
         assert (table.name, table.columns, len(table)) == (file, ("sentence1", "sentence2", "score"), 2)
-        assert told[-1] == (path.stat().st_size,) * 2
+        assert calls[-1] == (path.stat().st_size,) * 2
     assert not path.exists()
 
 
-def test_what_cannot_be_chosen_or_found_says_what_to_do(hub: Any) -> None:
-    for address, what, how in (
+@pytest.mark.parametrize(
+    ("address", "message", "hint"),
+    [
         ("hf://datasets/a/two", "2 files to judge by: de/test.parquet, en/test.parquet", "hf://datasets/a/two/de/test.parquet"),
         ("hf://datasets/a/text", "holds no Parquet file", "download it"),
         ("hf://datasets/a/one/other.parquet", "no file 'other.parquet'", "spelling"),
@@ -63,30 +64,27 @@ def test_what_cannot_be_chosen_or_found_says_what_to_do(hub: Any) -> None:
         ("hf://datasets/a/../b", "no address", "OWNER/NAME"),
         ("hf://datasets/a/one/pairs.csv", "no address", "parquet"),
         ("hf://models/a/one", "no address", "OWNER/NAME"),
-    ):
-        with pytest.raises(StudioError, match=what) as caught, fetch_hub_file(address, MOST, filesystem=hub):
-            pass
-        assert how in caught.value.hint
+    ],
+)
+def test_an_address_without_a_single_file_is_refused(hub: Any, address: str, message: str, hint: str) -> None:
+    assert hint in _refusal(address, message, hub).hint
+
+
+def _refusal(address: str, message: str, files: Any, most: int = MOST) -> StudioError:
+    with pytest.raises(StudioError, match=message) as caught, fetch_hub_file(address, most, filesystem=files):
+        pass
+    return caught.value
 
 
 def test_a_file_that_is_too_large_is_refused_before_and_while_it_comes(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StudioError, match="as many as are accepted"), fetch_hub_file("hf://datasets/a/alone", 100, filesystem=hub):
-        pass
+    _refusal("hf://datasets/a/alone", "as many as are accepted", hub, most=100)
     monkeypatch.setattr(type(hub), "info", lambda self, path: {"size": None, "name": path, "type": "file"})
-    with pytest.raises(StudioError, match="as many as are accepted"), fetch_hub_file("hf://datasets/a/alone", 100, filesystem=hub):
-        pass
+    _refusal("hf://datasets/a/alone", "as many as are accepted", hub, most=100)
 
 
-def test_a_machine_that_is_set_to_be_offline_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_offline_machine_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(StudioError, match="set to be offline") as caught, fetch_hub_file("hf://datasets/a/one", MOST):
-        pass
-    assert "HF_HUB_OFFLINE" in caught.value.hint
-
-
-class _Answer:
-    def __init__(self, status: int) -> None:
-        self.status_code = status
+    assert "HF_HUB_OFFLINE" in _refusal("hf://datasets/a/one", "set to be offline", None).hint
 
 
 class _Refusing:
@@ -99,44 +97,34 @@ class _Refusing:
         raise self.error
 
 
-def _answered(status: int) -> Exception:
-    """What the client raises over an answer of the Hub."""
+def _answer(status: int) -> Exception:
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
     return HfHubHTTPError("no", response=httpx2.Response(status, request=httpx2.Request("GET", "http://hub")))
 
 
-def test_errors_of_the_hub_are_told_in_words() -> None:
+def test_errors_of_the_hub_are_explained() -> None:
     import httpx2
 
-    class Refused(Exception):
-        response = _Answer(403)
-
     hidden = FileNotFoundError("datasets/a/one")
-    hidden.__cause__ = Refused()
-    for error, words in (
+    hidden.__cause__ = _answer(403)
+    for error, message in (
         (httpx2.ConnectError("no name"), "cannot be reached"),
         (ConnectionResetError("gone"), "cannot be reached"),
         (FileNotFoundError("datasets/a/one"), "no set 'a/one'"),
         (hidden, "asks for a licence"),
-        (_answered(429), "too many requests"),
-        (_answered(503), "a problem of its own"),
-        (_answered(404), "no set 'a/one'"),
+        (_answer(429), "too many requests"),
+        (_answer(503), "a problem of its own"),
+        (_answer(404), "no set 'a/one'"),
     ):
-        with pytest.raises(StudioError, match=words) as caught, fetch_hub_file("hf://datasets/a/one", MOST, filesystem=_Refusing(error)):
+        assert _refusal("hf://datasets/a/one", message, _Refusing(error)).hint
+    for other in (OSError(errno.ENOSPC, "full"), ZeroDivisionError("zero")):
+        with pytest.raises(type(other)), fetch_hub_file("hf://datasets/a/one", MOST, filesystem=_Refusing(other)):
             pass
-        assert caught.value.hint
-    with (
-        pytest.raises(OSError, match="full"),
-        fetch_hub_file("hf://datasets/a/one", MOST, filesystem=_Refusing(OSError(errno.ENOSPC, "full"))),
-    ):
-        pass
-    with pytest.raises(ZeroDivisionError), fetch_hub_file("hf://datasets/a/one", MOST, filesystem=_Refusing(ZeroDivisionError())):
-        pass
 
 
-def test_addresses_are_told_from_files(hub: Any) -> None:
+def test_addresses_are_told_from_files() -> None:
     assert is_hub_address("hf://datasets/a/b") and is_hub_address(Path("hf://datasets/a/b"))
     assert not is_hub_address("pairs.csv") and not is_hub_address(None)
     assert parse_hub_address(Path("hf://datasets/a/b@main/x.parquet")) == ("a/b@main", "x.parquet")
