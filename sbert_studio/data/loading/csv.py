@@ -77,8 +77,7 @@ def _dialect_notes(dialect: Dialect, suffix: str, width: int) -> Iterator[Findin
 
 
 def _declared_delimiter(line: str) -> str | None:
-    """Return the delimiter of Excel's own first line, ``sep=;``."""
-    text = line.strip().strip('"')
+    text = line.strip().strip('"')  # such as sep=; in the first line of a file for Excel
     return text[4] if len(text) == 5 and text.lower().startswith("sep=") and text[4] in DELIMITER_NAMES else None
 
 
@@ -118,18 +117,15 @@ class _RecordShape:
                 return all(not whole[at].strip() or not math.isnan(parse_number(whole[at])) for at in self.numeric)
         return False
 
-    def fits_most(self, lines: Sequence[str]) -> bool:
-        """Return whether the lines of one record are surely records themselves, swallowed by a stray quotation mark.
-
-        A column of numbers makes this sure; without one, nearly all of at least four lines have to fit (of six, where records have
-        two cells, as many sentences with a comma do).
-        """
+    def are_records(self, lines: Sequence[str]) -> bool:
+        """Return whether the lines of one record are records themselves, swallowed by a stray quotation mark."""
         fitting = sum(map(self.fits, lines))
         if self.numeric:
             return fitting >= max(2, 0.6 * len(lines))
+        # Without numbers the evidence is weaker, most of all for two cells, as any sentence with a comma has.
         return len(lines) >= (4 if self.width > 2 else 6) and fitting >= 0.8 * len(lines)
 
-    def fits_some(self, lines: Sequence[str]) -> bool:
+    def may_be_records(self, lines: Sequence[str]) -> bool:
         """Return whether some of the lines of one record could be records themselves."""
         return sum(map(self.fits, lines)) >= (3 if self.width == 2 else 2)
 
@@ -161,7 +157,7 @@ def _records(lines: Lines, dialect: Dialect, log: RowLog, shape: _RecordShape, s
                 cells = literal
                 lines.put_back(pending[1:])
                 reader = dialect.reader(iter(lines))
-            elif len(pending) > 1 and shape.fits_some(pending):
+            elif len(pending) > 1 and shape.may_be_records(pending):
                 log.spans[number] = len(pending)
         width = width or len(cells)
         lines.end_record(number, log)
@@ -176,7 +172,7 @@ def _cut_literally(pending: Sequence[str], dialect: Dialect, width: int, unclose
     tabbed record is whole.
     """
     cells = dialect.split(pending[0])
-    if unclosed or (len(pending) > 1 and shape.fits_most(pending)):
+    if unclosed or (len(pending) > 1 and shape.are_records(pending)):
         return cells
     if len(cells) != width or width < 2:
         return None

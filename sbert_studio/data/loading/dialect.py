@@ -68,7 +68,7 @@ class Dialect:
 
     @property
     def character(self) -> str:
-        """The character between the cells of a prepared line."""
+        """Character between the cells of a prepared line."""
         return NO_DELIMITER if self.delimiter in _LONG_DELIMITERS else self.delimiter
 
     def reader(self, lines: Iterable[str], **options: Any) -> Iterator[list[str]]:
@@ -119,14 +119,18 @@ class Candidate:
     score: float
 
     @property
-    def option_name(self) -> str:
-        """The delimiter as the command line takes it."""
-        return _OPTION_NAMES.get(self.dialect.delimiter, self.dialect.delimiter)
-
-    @property
     def plural(self) -> str:
         """The delimiter in words."""
         return DELIMITER_NAMES.get(self.dialect.delimiter, self.dialect.delimiter)
+
+    def option(self, answer: str) -> Option:
+        """Return the answer that chooses this delimiter."""
+        name = _OPTION_NAMES.get(self.dialect.delimiter, self.dialect.delimiter)
+        return Option(answer, f"--delimiter {name}", {"delimiter": name})
+
+    def records(self, start: Sequence[str], most: int) -> list[list[str]]:
+        """Return at most ``most`` of the first records."""
+        return _records(start[:50], self.dialect)[:most]
 
 
 def detect_dialect(start: Sequence[str], suffix: str, delimiter: str | None = None) -> tuple[Dialect, tuple[Question, ...]]:
@@ -191,28 +195,25 @@ def expected_delimiter(suffix: str) -> str | None:
 
 def ask_columns(start: Sequence[str], candidate: Candidate) -> Question:
     """Ask whether a sign that stands in every line separates two columns, or belongs to the texts."""
-    options = (
-        Option("one text a line", "--delimiter none", {"delimiter": "none"}),
-        Option(f"{candidate.width} columns", f"--delimiter {candidate.option_name}", {"delimiter": candidate.option_name}),
-    )
-    shown = tuple(Shown(place + 1, tuple(row)) for place, row in enumerate(_records(start[:50], candidate.dialect)[:_SHOWN_ROWS]))
+    options = (Option("one text a line", "--delimiter none", {"delimiter": "none"}), candidate.option(f"{candidate.width} columns"))
+    shown = tuple(Shown(number, tuple(row)) for number, row in enumerate(candidate.records(start, _SHOWN_ROWS), start=1))
     why = f"every line has as many {candidate.plural}, but sentences have them too"
     return Question("delimiter", f"Do the {candidate.plural} separate columns?", options, why, shown)
 
 
 def _ask_delimiter(start: Sequence[str], candidates: Sequence[Candidate]) -> Question:
-    options = tuple(Option(f"by {one.plural}", f"--delimiter {one.option_name}", {"delimiter": one.option_name}) for one in candidates)
+    options = tuple(one.option(f"by {one.plural}") for one in candidates)
     shown = tuple(
-        Shown(place, tuple(cell[:_LONGEST_SHOWN] for cell in row), read_as=f"by {one.plural}")
+        Shown(number, tuple(cell[:_LONGEST_SHOWN] for cell in row), read_as=f"by {one.plural}")
         for one in candidates
-        for place, row in enumerate(_records(start[:50], one.dialect)[:_SHOWN_ROWS], start=1)
+        for number, row in enumerate(one.records(start, _SHOWN_ROWS), start=1)
     )
     why = "more than one sign cuts every line into the same number of cells"
     return Question("delimiter", "By which sign are the columns separated?", options, why, shown)
 
 
 def _first_block(start: Sequence[str]) -> Sequence[str]:
-    """Return the lines up to the first blank one, if they are at least four: another table may follow."""
+    # Below the first blank line another table may follow.
     filled = marks = 0
     for place, line in enumerate(start):
         if not line.strip() and filled >= 4 and marks % 2 == 0:
@@ -304,6 +305,5 @@ def _refine(start: Sequence[str], found: Candidate, suffix: str) -> Candidate:
 
 
 def _are_decimal_commas(start: Sequence[str]) -> bool:
-    """Return whether nearly all commas below the first line stand between two digits."""
-    commas = [(line[at - 1 : at], line[at + 1 : at + 2]) for line in start[1:] for at, mark in enumerate(line) if mark == ","]
-    return bool(commas) and sum(left.isdigit() and right.isdigit() for left, right in commas) >= 0.8 * len(commas)
+    body = "".join(start[1:])
+    return "," in body and len(re.findall(r"(?<=\d),(?=\d)", body)) >= 0.8 * body.count(",")

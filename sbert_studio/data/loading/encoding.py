@@ -15,6 +15,7 @@ _BLOCK = 1 << 20
 _SAMPLE = 1 << 18
 _MOST_EVIDENCE = 1 << 16  # bytes of lines that tell code pages apart
 _BEYOND_ASCII = re.compile(rb"[A-Za-z]*[\x80-\xff][A-Za-z\x80-\xff]*")
+_COMMON_CHARACTER = re.compile("[\t\n\r\x20-\x7e\xa0-\u05ff\u2010-\u203b\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]")
 _HOST_NAME_CODECS = ("idna", "punycode")
 _CONTROL_IN_TEXT = (0, 9, 10, 11, 12, 13, 26, 27)
 
@@ -135,11 +136,10 @@ def decodes(path: Path, codec: str) -> bool:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Yield the blocks of a file; the last one is empty."""
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
             yield block
-        yield b""
+    yield b""  # for decoders, which it tells that the file ends
 
 
 def _refuse_binary_format(start: bytes, name: str) -> None:
@@ -181,10 +181,9 @@ def _utf16_without_mark(sample: bytes) -> Encoding | None:
         if pairs and high_nul > 0.3 * pairs and low_nul < 0.05 * pairs:
             return encoding
         # Pairs of ASCII characters look Chinese, but they are UTF-8 as well; Chinese in UTF-16 is not.
-        if high_nul > 0 and _decode(sample, "utf-8") is None and (text := _decode(sample, codec)):
-            plausible = sum(_is_plausible(ord(character)) for character in text)
-            if plausible > 0.97 * len(text) and any(mark in text for mark in "\n,\t;"):
-                return encoding
+        text = _decode(sample, codec) if high_nul > 0 and _decode(sample, "utf-8") is None else ""
+        if text and len(_COMMON_CHARACTER.findall(text)) > 0.97 * len(text) and any(mark in text for mark in "\n,\t;"):
+            return encoding
     return None
 
 
@@ -194,18 +193,6 @@ def _decode(sample: bytes, codec: str) -> str | None:
         return codecs.getincrementaldecoder(codec)().decode(sample)
     except UnicodeDecodeError:
         return None
-
-
-def _is_plausible(code: int) -> bool:
-    return (
-        0x20 <= code < 0x7F
-        or code in (9, 10, 13)
-        or 0xA0 <= code < 0x600
-        or 0x2010 <= code <= 0x203B
-        or 0x3000 <= code <= 0x30FF
-        or 0x4E00 <= code <= 0x9FFF
-        or 0xFF00 <= code <= 0xFFEF
-    )
 
 
 def _count_utf8(path: Path) -> tuple[int, int, int]:

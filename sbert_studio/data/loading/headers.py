@@ -204,7 +204,6 @@ def _is_short_above_long(named: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _is_above_forms(pairs: Pairs) -> bool:
-    """Return whether a word stands above a column of dates, codes, addresses and the like."""
     return any(cell and len(texts) >= 3 and of_a_form(texts) and not of_a_form([cell]) for cell, texts in pairs)
 
 

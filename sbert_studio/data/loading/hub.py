@@ -16,8 +16,6 @@ from ...errors import StudioError, is_of_machine
 from ...identity import OWNER, Identity
 from ..progress import Progress, checkpoint
 
-SCHEME = "hf://"
-
 _NAME = r"[A-Za-z0-9][\w.-]{0,95}"
 _ADDRESS = re.compile(rf"hf:/{{1,2}}datasets/({_NAME}/{_NAME}(?:@[\w.-]{{1,100}})?)((?:/[\w=. -]{{1,200}}){{1,12}})?/?", re.ASCII)
 _SPLITS = ("test", "validation", "dev", "train")
@@ -152,16 +150,17 @@ def _explain(error: BaseException, repository: str, file: str) -> StudioError | 
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled
 
     status, causes = http_status(error), _causes(error)
-    subject = f"the set {repository}"
     explained: tuple[str, str] | None = describe_hub_failure(status)
     if status == _FORBIDDEN or any(isinstance(one, GatedRepoError) for one in causes):
-        explained = f"{subject} asks for a licence to be accepted first", "accept it on huggingface.co, and log in with `hf auth login`"
+        gated = f"the set {repository} asks for a licence to be accepted first"
+        explained = gated, "accept it on huggingface.co, and log in with `hf auth login`"
     elif any(isinstance(one, OfflineModeIsEnabled) for one in causes):
-        explained = f"{subject} cannot be fetched: this machine is set to be offline", "unset HF_HUB_OFFLINE, or give a file of your own"
+        offline = f"the set {repository} cannot be fetched: this machine is set to be offline"
+        explained = offline, "unset HF_HUB_OFFLINE, or give a file of your own"
     elif isinstance(error, FileNotFoundError) or status in (_UNAUTHORIZED, _NOT_FOUND):
         no_set = f"there is no set {repository!r} that is open to all"
         explained = f"{repository} holds no file {file!r}, or there is no such set" if file else no_set, _CHECK_SPELLING
     elif explained is None and (isinstance(error, OSError | HfHubHTTPError) or type(error).__module__.startswith("httpx")):
-        reason = "the Hugging Face Hub cannot be reached"
-        explained = f"{subject} cannot be fetched: {reason}", "go online and try again, or give a file of your own"
+        unreachable = f"the set {repository} cannot be fetched: the Hugging Face Hub cannot be reached"
+        explained = unreachable, "go online and try again, or give a file of your own"
     return StudioError(*explained) if explained else None

@@ -300,7 +300,6 @@ def _align(
 
 
 def _counts_rows(body: Sequence[Row]) -> bool:
-    """Return whether the first cells count the rows, from 0 or 1."""
     first = [row[0].strip() for _, row in body if row]
     return len(first) > 1 and first[0] in ("0", "1") and all(cell == str(int(first[0]) + place) for place, cell in enumerate(first))
 
@@ -416,8 +415,7 @@ def _begins_table(cells: Sequence[str], layout: Layout) -> bool:
 
 
 def _is_short_for_column(cell: str, texts: Sequence[str]) -> bool:
-    """Return whether a cell has at most half the usual letters or words of its column's texts."""
-    sizes = (len, lambda text: len(text.split()))
+    sizes = (len, lambda text: len(text.split()))  # half the usual letters or words
     return bool(texts) and any(2 * size(cell) <= sorted(map(size, texts))[len(texts) // 2] for size in sizes)
 
 

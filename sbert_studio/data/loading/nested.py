@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice, zip_longest
 from typing import Any
@@ -40,23 +40,27 @@ _PAIRS, _DOCUMENTS, _IGNORED = WORDS["pair_lists"], WORDS["document_lists"], WOR
 _WORDS_OF_TEXT = 2.0
 _MOST_SIDE_BY_SIDE = 3
 
-_SHARED = "({lines}); rows of one line share its number"
-_NOTES: dict[str, tuple[Severity, str, bool]] = {
-    "rows": ("info", f"each text in a list of {{keys}} became a row of its own {_SHARED}", True),
-    "same meaning": (
+_NOTES: dict[str, tuple[Severity, Callable[[str, str], str], bool]] = {
+    "rows": (
+        "info", lambda keys, n: f"each text in a list of {keys} became a row of its own ({n}); rows of one line share its number", True,
+    ),
+    "same_meaning": (
         "info",
-        f"the texts in a list of {{keys}} are taken to belong together: each makes a pair with the first of its list {_SHARED}",
+        lambda keys, n: f"the texts in a list of {keys} are taken to belong together: each makes a pair with the first of its list ({n}); "
+        "rows of one line share its number",
         False,
     ),
-    "parallel": ("info", f"the elements of {{keys}} at one place make a row {_SHARED}", True),
-    "columns": ("info", "the lists of {keys} became columns", True),
-    "objects": ("info", "the parts of {keys} became columns", True),
-    "ignored": ("info", "{keys} belong to the texts of other lists and were left out", True),
-    "annotated": ("info", "the annotations of {keys} were read: the mean of numbers, and the label that most annotators chose", True),
-    "disagreeing": ("warning", "annotators disagree about {keys}; it was left empty", False),
-    "kept": ("warning", "{keys} holds lists or objects that cannot be spread; they stay as JSON text", False),
-}
-"""Event → severity, message, whether one finding names all keys."""
+    "parallel": (
+        "info", lambda keys, n: f"the elements of {keys} at one place make a row ({n}); rows of one line share its number", True,
+    ),
+    "columns": ("info", lambda keys, _: f"the lists of {keys} became columns", True),
+    "objects": ("info", lambda keys, _: f"the parts of {keys} became columns", True),
+    "ignored": ("info", lambda keys, _: f"{keys} belong to the texts of other lists and were left out", True),
+    "annotated": ("info", lambda keys, _: f"annotations read: {keys} (the mean of numbers, or the label that most annotators chose)", True),
+    "disagreeing": ("warning", lambda keys, _: f"annotators disagree about {keys}; it was left empty", False),
+    "kept": ("warning", lambda keys, _: f"{keys} holds lists or objects that cannot be spread; they stay as JSON text", False),
+}  # fmt: skip
+"""Event → severity, message from the keys and the number of lines, whether one finding names all keys."""
 
 
 def collect_rows(values: Iterable[tuple[int, Any]], log: RowLog) -> Content:
@@ -142,15 +146,15 @@ class _Spreader:
             elif use == "rows" and len(rows) == 1 and texts:
                 self._note("rows", key, line)
                 rows, shared[key] = [{key: text} for text in texts], ""
-            elif use == "pairs with first":
+            elif use == "pairs_with_first":
                 self._note("rows", key, line)
                 rows = [{"text1": texts[0], "text2": text} for text in texts[1:]]
                 shared |= {"text1": "", "text2": ""}
-            elif use == "same meaning":
+            elif use == "same_meaning":
                 self._note(use, key, line)
                 rows = [{key: texts[0], f"{key}_2": text} for text in texts[1:] or [""]]
                 shared |= {key: "", f"{key}_2": ""}
-            elif use == "side by side":
+            elif use == "side_by_side":
                 self._note("columns", key, line)
                 shared |= {f"text{at}": text for at, text in enumerate(texts, start=1)}
             elif use in ("rows", "columns"):
@@ -165,13 +169,13 @@ class _Spreader:
     def notes(self) -> tuple[Finding, ...]:
         """Report what was done with nested values."""
         notes = []
-        for event, (severity, template, together) in _NOTES.items():
+        for event, (severity, message_of, together) in _NOTES.items():
             keys = self._times[event]
             if event == "rows" and not self._lines_spread:
                 continue  # every list held a single text
             for group in [list(keys)] if together and keys else [[key] for key in keys]:
                 lines = count(self._lines_spread if together else keys[group[0]], "line")
-                message = template.format(keys=", ".join(map(repr, group)), lines=lines)
+                message = message_of(", ".join(map(repr, group)), lines)
                 notes.append(Finding(severity, message, tuple(dict.fromkeys(self._rows.get((event, group[0]), ())))))
         return tuple(notes)
 
@@ -213,7 +217,7 @@ class _Spreader:
             return use
         if _is_conversation(cell) or (use and not _are_texts(cell)):
             return "unknown"
-        if use == "same meaning" and cell:
+        if use == "same_meaning" and cell:
             return use
         return "rows" if use == "rows" else _use_by_name(_squeeze(key), cell, len(row) == 1)
 
@@ -229,8 +233,8 @@ class _Spreader:
 def _use_by_name(name: str, cell: Any, alone: bool) -> str:
     """Return what a list is for by its squeezed name.
 
-    ``rows``: a row for each text; ``pairs with first``: a row for each text but the first, together with the first; ``columns``: a
-    column for each text; ``side by side``: columns of texts; ``ignored``; ``unknown`` if it is not a list of texts.
+    ``rows``: a row for each text; ``pairs_with_first``: a row for each text but the first, together with the first; ``columns``: a
+    column for each text; ``side_by_side``: columns of texts; ``ignored``; ``unknown`` if it is not a list of texts.
     """
     if name in _IGNORED or not _are_texts(cell):
         return "ignored" if name in _IGNORED else "unknown"
@@ -239,14 +243,14 @@ def _use_by_name(name: str, cell: Any, alone: bool) -> str:
     if len(cell) < 2 or not (name in _PAIRS or alone):
         return "unknown"
     if len(cell) == 2 or (len(cell) == 3 and name not in _PAIRS):
-        return "side by side"
-    return "pairs with first" if name in _PAIRS - _DOCUMENTS else "rows"
+        return "side_by_side"
+    return "pairs_with_first" if name in _PAIRS - _DOCUMENTS else "rows"
 
 
 def _find_list_uses(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return what the lists of some rows are for whose names do not tell, by key; those are absent of which nothing is known.
 
-    ``same meaning``: its texts belong together; ``rows``: each of its texts belongs to the text beside the list; ``parallel``: each
+    ``same_meaning``: its texts belong together; ``rows``: each of its texts belongs to the text beside the list; ``parallel``: each
     element belongs to the one at the same place of other lists; ``turns``: a conversation.
     """
     lists = list(dict.fromkeys(key for row in rows for key, cell in row.items() if isinstance(cell, list | tuple) and cell))
@@ -269,7 +273,7 @@ def _find_list_uses(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         if beside_text:
             uses |= {key: "rows"} if same else {}
         elif _squeeze(key) not in _DOCUMENTS and (same or not alone or not columns):
-            uses[key] = "same meaning"
+            uses[key] = "same_meaning"
     return uses
 
 
@@ -317,7 +321,6 @@ def _single(cell: Any) -> Any:
 
 
 def _is_conversation(cell: Any) -> bool:
-    """Return whether a list holds the turns of a conversation."""
     return (
         isinstance(cell, list | tuple)
         and bool(cell)
@@ -326,14 +329,12 @@ def _is_conversation(cell: Any) -> bool:
 
 
 def _are_texts(cell: Any) -> bool:
-    """Return whether a list holds texts, or objects that wrap one."""
     return isinstance(cell, list | tuple) and all(
         isinstance(part, str) or (isinstance(part, Mapping) and _text_of(part) is not None) for part in cell
     )
 
 
 def _text_of(cell: Mapping[str, Any]) -> str | None:
-    """Return the text of an object that wraps one, such as a passage with its title and id."""
     return next((text for key in _TEXT_KEYS if isinstance(text := cell.get(key), str)), None)
 
 
@@ -358,7 +359,6 @@ def _holds_texts(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _holds_values(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a list holds plain values, such as a label or a score for each element."""
     parts = (part for row in rows if isinstance(cell := row.get(key), list | tuple) for part in cell)
     named = _squeeze(key) in _IGNORED | _POSITIVES | WORDS["negative_lists"] | _PAIRS
     return not named and not any(isinstance(part, Mapping | list | tuple) for part in parts)
@@ -370,7 +370,6 @@ def _have_equal_lengths(key: str, other: str, rows: Sequence[Mapping[str, Any]])
 
 
 def _is_unknown(key: str) -> bool:
-    """Return whether the name of a list does not tell what it is for."""
     name = _squeeze(key)
     return name not in _POSITIVES | _IGNORED | (_PAIRS - _DOCUMENTS) and not _is_negative(name)
 

@@ -86,7 +86,6 @@ def _rows_at_once(sizes: Iterable[int], rows: int) -> int:
 
 
 def _rows(file: Any, progress: Progress | None, batch_rows: int, dates: _DateConverter) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """Yield (row number, values) of each row."""
     line, characters = 2, 0
     for batch in file.iter_batches(batch_size=batch_rows):
         characters += sum(map(_count_characters, batch.columns))
@@ -100,7 +99,6 @@ def _rows(file: Any, progress: Progress | None, batch_rows: int, dates: _DateCon
 
 
 def _values(column: Any, name: str, line: int, dates: _DateConverter) -> list[Any]:
-    """Return the Python values of a column of a batch whose first row is ``line``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -140,7 +138,6 @@ def _lengths(column: Any) -> Any:
 
 
 def _count_characters(column: Any) -> int:
-    """Count the characters of all texts of a column, including those in lists and structs."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -180,9 +177,13 @@ class _DateConverter:
 
     def notes(self) -> tuple[Finding, ...]:
         """Report the columns with such values."""
-        why = "outside the years 1 to 9999, or of an unknown time zone; it stays as text, in UTC"
         return tuple(
-            Finding("warning", f"{count(len(rows), 'row')} with a date or time in {name!r} {why}", tuple(rows))
+            Finding(
+                "warning",
+                f"{count(len(rows), 'row')} with a date or time in {name!r} outside the years 1 to 9999, or of an unknown time zone; "
+                "it stays as text, in UTC",
+                tuple(rows),
+            )
             for name, rows in self._rows.items()
         )
 

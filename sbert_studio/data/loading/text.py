@@ -69,7 +69,7 @@ def _have_labels_at_end(lines: Sequence[str]) -> bool:
 
 
 def _split_fasttext(line: str) -> tuple[str, str]:
-    """``__label__a __label__b some words`` → ``("a, b", "some words")``."""
+    # __label__a __label__b some words → a, b | some words
     found = _FASTTEXT_LABELS.match(line)
     if not found:
         return "", line

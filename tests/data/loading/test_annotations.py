@@ -43,7 +43,7 @@ def test_the_answers_of_annotators_become_one_value(tmp_path: Path, rows: list[A
     column = next(name for name in table.columns if name.startswith("similarity"))
     assert table.column(column) == answers
     assert table.column("text1") == [_TEXTS["text1"]] * 2
-    assert any("annotations of" in note.message for note in table.notes)
+    assert any("annotations read" in note.message for note in table.notes)
     assert [note.rows for note in table.notes if "disagree" in note.message] == ([(1,)] if "" in answers else [])
 
 
