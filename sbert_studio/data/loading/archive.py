@@ -17,8 +17,8 @@ from ...errors import StudioError, is_of_machine
 from ..progress import checkpoint
 
 _OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-SUFFIXES = (".gz", ".bz2", ".xz", ".zip")
-"""The extensions of compressed files."""
+SUFFIXES = (".gz", ".bz2", ".xz")
+"""The extensions of compressed files, without ``.zip``: among the tables of a folder, a zip archive is rarely one of them."""
 
 _ZIP = b"PK\x03\x04"
 _BLOCK = 1 << 20

@@ -96,7 +96,6 @@ _EVENTS: dict[str, tuple[Severity, str, bool, str]] = {
     "joined": ("warning", "with unquoted separators inside texts; those before a blank were read as part of the text", True, ""),
     "blank": ("info", "without any cell, left out", False, "blank"),
     "header": ("info", "that repeat the header, left out", False, "repeats the header"),
-    "rejected": ("info", "that the annotator rejected or ignored, left out", False, "rejected or ignored by the annotator"),
     "nul": ("warning", "that held NUL characters, which were taken out", True, ""),
     "broken": ("warning", "that held bytes which do not fit the file's encoding; they read as \ufffd", True, ""),
     "quote": ("warning", "with a quotation mark that is never closed; it was read as part of the text", True, ""),

@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import StudioError
 from ..lexicon.vocabulary import known
 from ..questions import Option, Question, Shown
-from .headers import COMMENT_MARKS, looks_like_names
+from .headers import COMMENT_MARKS, looks_like_names, names_one_column
 
 NO_DELIMITER = "\x1f"
 """The delimiter of a file with one column: a control character that no text contains."""
@@ -254,6 +254,7 @@ def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Candid
     lead = next((at for at, row in enumerate(rows) if len(row) > 1 and filled[at] > 1), None)
     if lead is None:
         return None
+    lead = 0 if names_one_column(rows) else lead
     widths = Counter(len(row) for row in rows if len(row) > 1)
     width, times = max(widths.items(), key=lambda item: (item[1], item[0]))
     remark = rows[0][0].startswith(COMMENT_MARKS)

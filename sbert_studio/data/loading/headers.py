@@ -25,6 +25,7 @@ _ABBREVIATION = re.compile(
     r"|[^\W\d]{2,14}(?:nr|no|num|str|bez)\.",
     re.IGNORECASE,
 )
+_INDEX_NAME = re.compile("(Unnamed: 0|index)?")  # above the row numbers that pandas writes
 _QUALTRICS_ID = '{"ImportId"'
 
 
@@ -39,7 +40,7 @@ def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     named = [cell for cell in first if cell]
-    if has_import_ids(rows[1:3]) or not named or any(map(_is_number, named)):
+    if has_import_ids(rows[1:3]) or not named or any(map(_is_number, named)) or counts_columns(rows):
         return bool(named) and (has_import_ids(rows[1:3]) or counts_columns(rows))
     below = filled_cells(rest, len(first))
     pairs = list(zip(first, below, strict=True))
@@ -80,9 +81,14 @@ def is_uncertain_header(rows: Sequence[Sequence[str]]) -> bool:
 def counts_columns(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row is 0, 1, 2, … (behind a blank cell above row numbers, if any) and texts stand below it."""
     first = [cell.strip() for cell in rows[0]]
-    counted = first[1:] if len(first) > 1 and not first[0] else first
+    counted = first[1:] if len(first) > 1 and _INDEX_NAME.fullmatch(first[0]) else first
     texts = filled_cells(rows[1:], len(first))[len(first) - len(counted) :]
     return counted == [str(place) for place in range(len(counted))] and any(cells and not mostly_numbers(cells) for cells in texts)
+
+
+def names_one_column(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row names a single column beside the row numbers that pandas writes, whose own name is blank."""
+    return len(rows) > 2 and len(rows[0]) == 2 and [row[:1] for row in rows] == [[""], *([str(number)] for number in range(len(rows) - 1))]
 
 
 def has_import_ids(rows: Iterable[Sequence[str]]) -> bool:

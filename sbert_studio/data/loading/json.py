@@ -42,10 +42,10 @@ def read_json(source: Source, progress: Progress | None = None) -> Content:
         raise StudioError(f"{source.path.name} holds no text", _HINT)
     log = RowLog()
     if _is_one_document(start, source.suffix == ".json"):
-        content = collect_rows(enumerate(_read_document(source, start[0] == "[", progress), start=1), log)
+        content = collect_rows(enumerate(_read_document(source, start[0] == "[", progress), start=1))
     else:
         with Lines(source, progress) as lines:
-            content = collect_rows(_read_lines(lines, log), log)
+            content = collect_rows(_read_lines(lines, log))
     return replace(content, notes=(*source.encoding_notes(), *content.notes, *log.findings()), doubts=source.ask_encoding())
 
 

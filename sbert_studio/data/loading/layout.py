@@ -17,7 +17,7 @@ from ..questions import Option, Question, Shown
 from ..values.cells import LONGEST_CELL, parse_number
 from ..values.forms import of_a_form
 from ..values.scales import NO_LABEL
-from .annotations import read_annotations
+from .annotations import read_conventions
 from .content import MOST_COLUMNS, ColumnBuilder, Content, Record, RowLog, check_cell_length, join_split_texts, too_many_columns
 from .headers import (
     COMMENT_MARKS,
@@ -30,6 +30,7 @@ from .headers import (
     looks_like_names,
     mostly_numbers,
     name_columns,
+    names_one_column,
 )
 from .words import WORDS
 
@@ -98,7 +99,7 @@ def build_content(
     data, lines = columns.finish(layout.names)
     if not len(lines):
         raise no_rows
-    return read_annotations(Content(layout.names, data, lines, (*layout.notes, *log.findings()), layout.doubts))
+    return read_conventions(Content(layout.names, data, lines, (*layout.notes, *log.findings()), layout.doubts))
 
 
 def take_sample(source: Iterator[Record]) -> tuple[list[Record], list[Row]]:
@@ -173,7 +174,7 @@ def _skip_preamble(rows: Sequence[Row], header: bool | None) -> int:
         return 0
     start = _count_remarks(cells, width)
     for index in range(start, min(len(rows), _MOST_PREAMBLE)):
-        if _count_filled(cells[index]) > width / 2 or header is False:
+        if _count_filled(cells[index]) > width / 2 or header is False or names_one_column(cells[index:]):
             break
     else:
         return start

@@ -22,8 +22,8 @@ from ..lexicon.name_lexicon import NEGATIVE, POSITIVE
 from ..lexicon.vocabulary import target_standing
 from ..values.cells import cell_text, parse_number
 from ..values.forms import count_words
-from .annotations import agree, answers_of, is_beir_corpus, rejected_answers
-from .content import ColumnBuilder, Content, RowLog
+from .annotations import agree, answer_of, answers_of, is_beir_corpus, read_conventions
+from .content import ColumnBuilder, Content
 from .headers import is_familiar
 from .words import WORDS
 
@@ -63,7 +63,7 @@ _NOTES: dict[str, tuple[Severity, Callable[[str, str], str], bool]] = {
 """Event → severity, message from the keys and the number of lines, whether one finding names all keys."""
 
 
-def collect_rows(values: Iterable[tuple[int, Any]], log: RowLog) -> Content:
+def collect_rows(values: Iterable[tuple[int, Any]]) -> Content:
     """Return the content of (row number, value) pairs, with columns in the order in which keys first occur.
 
     If the rows are lists, a first one of well-known names is their header.
@@ -83,9 +83,6 @@ def collect_rows(values: Iterable[tuple[int, Any]], log: RowLog) -> Content:
     places: dict[str, int] = {}
     columns = ColumnBuilder(0)
     for line, value in numbered:
-        if isinstance(value, Mapping) and str(value.get("answer")) in spreader.rejected:
-            log.add("rejected", line)
-            continue
         named = dict(zip(header, value, strict=False)) if isinstance(value, list) and len(value) <= len(header) else value
         for row in spreader.spread(line, named):
             if new := [key for key in row if key not in places]:
@@ -101,7 +98,7 @@ def collect_rows(values: Iterable[tuple[int, Any]], log: RowLog) -> Content:
     names = [cell_text(key) or "column_1" for key in places]
     data, lines = columns.finish(names)
     notes = (Finding("info", "this is the corpus of a BEIR dataset: each title was put before its text"),) if spreader.is_beir else ()
-    return Content(tuple(names), data, lines, (*spreader.notes(), *notes))
+    return read_conventions(Content(tuple(names), data, lines, (*spreader.notes(), *notes)))
 
 
 class _Spreader:
@@ -115,7 +112,7 @@ class _Spreader:
         self._times: dict[str, Counter[str]] = {event: Counter() for event in _NOTES}
         self._rows: dict[tuple[str, str], list[int]] = {}
         self._lines_spread = 0
-        self.is_beir, self.rejected = bool(sample) and is_beir_corpus(sample), rejected_answers(sample)
+        self.is_beir = bool(sample) and is_beir_corpus(sample)
         rows = [self._flatten(0, value) for value in sample]
         self._labelled = _find_labelled_objects(rows)
         self._uses = _find_list_uses([_unpack(row, self._labelled) for row in rows])
@@ -193,7 +190,10 @@ class _Spreader:
             row["text"] = f"{row.pop('title') or ''} {row['text'] or ''}".strip()
         flat: Row = {}
         for key, cell in row.items():
-            if isinstance(cell, Mapping) and cell:
+            if isinstance(cell, Mapping) and len(cell) == 1 and "choices" in cell and (answer := answer_of(cell)) is not None:
+                self._note("annotated", key, line)
+                flat[key] = answer
+            elif isinstance(cell, Mapping) and cell:
                 self._note("objects", key, line)
                 text = _text_of(cell) if len(cell) <= 3 else None
                 for name, part in cell.items() if text is None else {key: text}.items():
@@ -202,8 +202,10 @@ class _Spreader:
             else:
                 flat[key] = "" if isinstance(cell, Mapping) else cell
         for key in [key for key, cell in flat.items() if isinstance(cell, list) and cell]:
-            if (answers := answers_of(key, flat[key])) is not None:
-                del flat[key]
+            if (found := answers_of(key, flat[key])) is not None and (found[0] or found[1]):
+                answers, complete = found
+                if complete:
+                    del flat[key]
                 for name, given in answers.items():
                     agreed = agree(given)
                     self._note("annotated" if agreed is not None else "disagreeing", name, line)

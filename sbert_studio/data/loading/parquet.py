@@ -11,7 +11,8 @@ from ...errors import StudioError
 from ..findings import Finding, count
 from ..progress import Progress
 from ..values.cells import LONGEST_CELL, cell_text, clean
-from .content import MOST_COLUMNS, MOST_ROWS, ColumnBuilder, Content, RowLog, check_cell_length, check_total_length
+from .annotations import read_conventions
+from .content import MOST_COLUMNS, MOST_ROWS, ColumnBuilder, Content, check_cell_length, check_total_length
 from .nested import collect_rows
 from .source import Source
 
@@ -48,16 +49,15 @@ def read_parquet(source: Source, progress: Progress | None = None) -> Content:
         with pq.ParquetFile(path, read_dictionary=dictionaries, metadata=metadata) as file:
             rows = _rows(file, progress, batch_rows, dates)
             if nested:
-                log = RowLog()
-                content = collect_rows(((line, dict(zip(names, row, strict=True))) for line, row in rows), log)
-                return replace(content, notes=(*content.notes, *dates.notes(), *log.findings()))
+                content = collect_rows((line, dict(zip(names, row, strict=True))) for line, row in rows)
+                return replace(content, notes=(*content.notes, *dates.notes()))
             columns = ColumnBuilder(len(names))
             for line, row in rows:
                 columns.append(line, [cell_text(value) for value in row])
     except (pa.ArrowException, OSError, ValueError) as error:
         raise StudioError(f"{path.name} is not a Parquet file that can be read", "write it again, or save it as CSV") from error
     data, lines = columns.finish(names)
-    return Content(names, data, lines, dates.notes())
+    return read_conventions(Content(names, data, lines, dates.notes()))
 
 
 def _check_shape(file: str, names: tuple[str, ...], rows: int) -> None:

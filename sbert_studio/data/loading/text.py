@@ -14,7 +14,7 @@ from .dialect import NAMED_HEADER, PLAIN_HEADER, Candidate, ask_columns, find_ca
 from .source import Lines, Source
 
 _FASTTEXT_LABELS = re.compile(r"(?:__label__\S+\s+)+")
-_LABEL_AT_END = re.compile(r"(.*\S)\s*@(\w[\w-]{0,30})", re.DOTALL)
+_LABEL_AT_END = re.compile(r"(.*\S)@(\w[\w-]{0,30})", re.DOTALL)  # behind a blank, it is a mention
 _MOST_LABELS = 20
 
 

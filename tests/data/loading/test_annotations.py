@@ -10,6 +10,7 @@ import pytest
 from sbert_studio.data.accounts import account_of
 from tests.data.loading.files import contents, read
 
+_SPAN = {"start": 0, "end": 1, "text": "a", "labels": ["X"]}
 _TEXTS = {"text1": "a cat sleeps here", "text2": "here sleeps a cat"}
 
 
@@ -34,9 +35,10 @@ _CANCELLED = {"result": [{"from_name": "similarity", "value": {"rating": 1}}], "
         ([{**_TEXTS, "similarity.responses": [5, 4], "similarity.responses.users": ["a", "b"]}] * 2, ["4.5", "4.5"]),
         ([{"fields": _TEXTS, "responses": [{"values": {"similarity": {"value": 3}}, "status": "submitted"}]}] * 2, ["3", "3"]),
         ([_label_studio({"choices": ["same"]}), _label_studio({"choices": ["other"]})], ["same", "other"]),
+        ([_label_studio({"text": ["a text"]}), _label_studio({"text": ["another"]})], ["a text", "another"]),
         ([_label_studio({"rating": 4}, {"rating": 5}), _label_studio({"rating": 2}, others=[_CANCELLED])], ["4.5", "2"]),
     ],
-    ids=["mean", "majority", "disagreement", "Hub", "records", "choices", "ratings"],
+    ids=["mean", "majority", "disagreement", "Hub", "records", "choices", "texts", "ratings"],
 )
 def test_the_answers_of_annotators_become_one_value(tmp_path: Path, rows: list[Any], answers: list[str]) -> None:
     table = read(tmp_path, rows, "rows.jsonl")
@@ -47,25 +49,33 @@ def test_the_answers_of_annotators_become_one_value(tmp_path: Path, rows: list[A
     assert [note.rows for note in table.notes if "disagree" in note.message] == ([(1,)] if "" in answers else [])
 
 
+def test_annotations_that_cannot_be_read_stay_as_json(tmp_path: Path) -> None:
+    table = read(tmp_path, [_label_studio(_SPAN, {"rating": 4}), _label_studio(_SPAN)], "rows.jsonl")
+    assert table.column("similarity") == ["4", ""]
+    assert all('"labels": ["X"]' in cell for cell in table.column("annotations"))
+    assert any(note.severity == "warning" and "'annotations'" in note.message and note.rows == (1, 2) for note in table.notes)
+
+
 def test_annotations_in_the_cells_of_a_csv_file_are_read(tmp_path: Path) -> None:
     table = read(tmp_path, 'text,rating,tags\na cat,"[{""rating"": 5}]",x\na dog,"[{""rating"": 2}]",y\nno rating,,z\n')
     assert table.column("rating") == ["5", "2", ""]
+    assert read(tmp_path, [{"text": "a cat", "kind": {"choices": ["x", "y"]}}], "min.json").column("kind") == ["x, y"]
     both = read(tmp_path, 'text,kind\na cat,"{""choices"": [""x"", ""y""]}"\na dog,x\n')
     assert both.column("kind") == ['{"choices": ["x", "y"]}', "x"], "one cell is no annotation"
 
 
-def _prodigy(label: str, answer: str) -> dict[str, Any]:
-    return {"text": f"a text about {label}", "label": label, "answer": answer, "_input_hash": 1, "_task_hash": 2}
-
-
-def test_rows_that_a_prodigy_annotator_rejected_or_ignored_are_left_out(tmp_path: Path) -> None:
-    rows = [_prodigy("cards", "accept"), _prodigy("fees", "reject"), _prodigy("fees", "accept"), _prodigy("cards", "ignore")]
-    table = read(tmp_path, rows, "rows.jsonl")
-    assert table.lines.tolist() == [1, 3]
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
+def test_rows_that_a_prodigy_annotator_rejected_or_ignored_are_left_out(tmp_path: Path, name: str) -> None:
+    rows = [("cards", "accept"), ("fees", "reject"), ("fees", "accept"), ("cards", "ignore")]
+    objects = [{"text": f"about {label}", "label": label, "answer": answer, "_task_hash": 1} for label, answer in rows]
+    lines = ["text,label,answer,_task_hash", *(f"about {label},{label},{answer},1" for label, answer in rows)]
+    table = read(tmp_path, objects if name == "rows.jsonl" else "\n".join(lines), name)
+    first = int(table.lines[0])
+    assert table.column("answer") == ["accept", "accept"]
     account = account_of(table, table.notes, table.lines)
-    assert (account.read, account.used, [reason.rows for reason in account.reasons]) == (4, 2, [(2, 4)])
-    one_label = read(tmp_path, [_prodigy("same", "accept"), _prodigy("same", "reject"), _prodigy("same", "ignore")], "rows.jsonl")
-    assert one_label.column("answer") == ["accept", "reject"], "the answers are the labels"
+    assert (account.read, account.used, [reason.rows for reason in account.reasons]) == (4, 2, [(first + 1, first + 3)])
+    one_label = read(tmp_path, [{**one, "label": "same"} for one in objects], "rows.jsonl")
+    assert one_label.column("answer") == ["accept", "reject", "accept"], "the answers are the labels"
 
 
 def test_the_titles_of_a_beir_corpus_are_put_before_its_texts(tmp_path: Path) -> None:

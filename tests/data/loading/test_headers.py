@@ -101,10 +101,19 @@ def test_a_file_without_header_counts_from_row_one(tmp_path: Path) -> None:
     assert read(tmp_path, text, header=True).lines.tolist() == [2]
 
 
-def test_the_numbers_that_pandas_writes_above_columns_are_a_header(tmp_path: Path) -> None:
-    table = read(tmp_path, ",0,1\n0,Where is my card?,1\n1,A new card.,0\n")
-    assert (table.columns, table.lines.tolist()) == (("index", "0", "1"), [2, 3])
-    assert any("only counts the columns" in note.message for note in table.notes)
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        (",0,1\n0,Where is my card?,1\n1,A new card.,0\n", ("index", "0", "1")),
+        ("Unnamed: 0,0,1\n0,Where is my card?,1\n1,A new card.,0\n", ("Unnamed: 0", "0", "1")),
+        (",0\n0,Where is my card?\n1,A new card.\n", ("index", "0")),
+        (',sentence\n0,Where is my card?\n1,"A card, new."\n', ("column_1", "sentence")),
+    ],
+)
+def test_the_row_numbers_and_column_numbers_of_pandas_are_understood(tmp_path: Path, text: str, columns: tuple[str, ...]) -> None:
+    table = read(tmp_path, text)
+    assert (table.columns, table.lines.tolist()) == (columns, [2, 3])
+    assert "0" not in columns or any("only counts the columns" in note.message for note in table.notes)
 
 
 _SURVEY = """Respondent ID,Start Date,Which one?,,What could we improve?
