@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice, zip_longest
 from typing import Any
 
@@ -182,26 +182,17 @@ class _Spreader:
             self._rows.setdefault((event, key), []).append(line)
 
     def _flatten(self, line: int, value: Any) -> Row:
-        """Take objects apart: ``translation: {en, de}`` → ``en``, ``de``, behind the object's name if two names clash."""
+        """Return the row of a value with its objects taken apart and its annotations read."""
         row = _as_row(value)
         if isinstance(row.get(_WRAPPER), Mapping) and set(row) <= _WRAPPER_KEYS:
             return self._flatten(line, row[_WRAPPER])
         if self.is_beir:
             row["text"] = f"{row.pop('title') or ''} {row['text'] or ''}".strip()
-        flat: Row = {}
-        for key, cell in row.items():
-            if isinstance(cell, Mapping) and len(cell) == 1 and "choices" in cell and (answer := answer_of(cell)) is not None:
-                self._note("annotated", key, line)
-                flat[key] = answer
-            elif isinstance(cell, Mapping) and cell:
-                self._note("objects", key, line)
-                text = _text_of(cell) if len(cell) <= 3 else None
-                for name, part in cell.items() if text is None else {key: text}.items():
-                    clash = name != key and (name in row or name in flat)
-                    flat[f"{key}_{name}" if clash else str(name)] = part
-            else:
-                flat[key] = "" if isinstance(cell, Mapping) else cell
-        for key in [key for key, cell in flat.items() if isinstance(cell, list) and cell]:
+        flat = _without_objects(row, partial(self._note, line=line)) if any(isinstance(cell, Mapping) for cell in row.values()) else row
+        nested = [
+            key for key, cell in flat.items() if type(cell) is list and cell and (isinstance(cell[0], Mapping) or ".responses" in key)
+        ]
+        for key in nested:
             if (found := answers_of(key, flat[key])) is not None and (found[0] or found[1]):
                 answers, complete = found
                 if complete:
@@ -230,6 +221,24 @@ class _Spreader:
             if isinstance(cell, Mapping | list | tuple):
                 self._note("kept", key, line)
         return plain
+
+
+def _without_objects(row: Row, note: Callable[[str, str], None]) -> Row:
+    """Take objects apart: ``translation: {en, de}`` → ``en``, ``de``, behind the object's name if two names clash."""
+    flat: Row = {}
+    for key, cell in row.items():
+        if not isinstance(cell, Mapping) or not cell:
+            flat[key] = "" if isinstance(cell, Mapping) else cell
+        elif len(cell) == 1 and "choices" in cell and (answer := answer_of(cell)) is not None:
+            note("annotated", key)
+            flat[key] = answer
+        else:
+            note("objects", key)
+            text = _text_of(cell) if len(cell) <= 3 else None
+            for name, part in cell.items() if text is None else {key: text}.items():
+                clash = name != key and (name in row or name in flat)
+                flat[f"{key}_{name}" if clash else str(name)] = part
+    return flat
 
 
 def _use_by_name(name: str, cell: Any, alone: bool) -> str:
