@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from sbert_studio.data.loading.table import read_table
-from sbert_studio.evaluation.measures.sts import spearman
-from sbert_studio.evaluation.similarity import measures
-from sbert_studio.studio.services import Services
+from sbert_studio.evaluation.encoding import pairwise_measures
+from sbert_studio.evaluation.tasks.sts import spearman
+from sbert_studio.services.base import Services
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "PERFORMANCE.md"
 _PRECISIONS, _BEGIN, _END = ("float32", "bfloat16", "int8"), "<!-- meaning -->", "<!-- /meaning -->"
@@ -28,7 +28,7 @@ def scores(data: Path, precision: str) -> tuple[float, float]:
         for name in ("dev", "test"):
             table = read_table(data / "stsb" / f"{name}.csv")
             left, right = (encoder.encode(list(table.column(column))) for column in ("sentence1", "sentence2"))
-            found.append(spearman(measures(left, right)["cosine"], np.array([float(cell) for cell in table.column("score")])))
+            found.append(spearman(pairwise_measures(left, right)["cosine"], np.array([float(cell) for cell in table.column("score")])))
     return found[0], found[1]
 
 

@@ -1,19 +1,174 @@
-"""The products of every pair of rows, a block at a time."""
+"""Blocked similarity products of all rows, in float32 and int8 with an error bound."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from ..data.progress import checkpoint
+from ..models.similarity import unit
+
+if TYPE_CHECKING:
+    import torch
+
+
+_BLOCK = 8192  # rows turned into eight bits at once
+_STEPS = 127
+_MAX_SPREAD = 9.0  # the largest component of a unit vector, times √d, from which a rotation pays
+_SEED = 12
+
+At = slice | np.ndarray
+"""Which rows: a slice, or their numbers (m,)."""
+
+
+class RowSource(Protocol):
+    """(n, d) float32 rows, requested in parts; arrays qualify."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n, d)."""
+        ...
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, at: At, /) -> np.ndarray: ...
+
+
+class UnitRows:
+    """Normalised rows of ``vectors``, (n, d), computed in parts."""
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        self._vectors = vectors
+        self.shape = vectors.shape
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def __getitem__(self, at: At) -> np.ndarray:
+        return unit(np.asarray(self._vectors[at]))
+
+
+class Float32Products:
+    """Products in float32.
+
+    Args:
+        rows, others: row i of the first is multiplied by row j of the second.
+        margin: upper bound of the rounding error.
+    """
+
+    def __init__(self, rows: RowSource, others: RowSource, margin: float) -> None:
+        self._rows, self._others = rows, others
+        self._margin = margin
+
+    def of(self, left: At, right: At) -> torch.Tensor:
+        """Return (l, r) products, owned by the caller."""
+        import torch
+
+        # By torch rather than NumPy, whose threads would stand in the way of those that look at the products.
+        return torch.from_numpy(self._rows[left]) @ torch.from_numpy(self._others[right]).T
+
+    def least(self, product: float) -> float:
+        """Return the smallest cell of a pair whose product is at least ``product``."""
+        return product - self._margin
+
+    def surely(self, cell: float) -> float:
+        """Return a lower bound of the product of a pair with such a cell."""
+        return cell - self._margin
+
+
+class Int8Products:
+    """Products in int8, about nine times as fast with VNNI.
+
+    If few components are much larger than all others, both sides are rotated randomly first, which keeps all products and evens out the
+    components.
+
+    Args:
+        rows, others: as for :class:`Float32Products`; may be the same object.
+        margin: upper bound of the float32 rounding error.
+    """
+
+    def __init__(self, rows: RowSource, others: RowSource, margin: float) -> None:
+        self._turn: np.ndarray | None = None
+        sides = [rows] if others is rows else [rows, others]
+        largest = [_largest(side) for side in sides]
+        if any(most * np.sqrt(side.shape[1]) > _MAX_SPREAD * longest for (most, longest), side in zip(largest, sides, strict=True)):
+            self._turn = _rotation(rows.shape[1])
+            largest = [_largest(side, self._turn) for side in sides]
+        found = [self._small(side, most / _STEPS or 1.0) for (most, _), side in zip(largest, sides, strict=True)]
+        (self._q, self._s, lost, length), (self._r, self._t, gone, _) = found[0], found[-1]
+        longest = largest[-1][1]
+        self._error = lost * longest + length * gone + margin
+
+    def _small(self, rows: RowSource, step: float) -> tuple[torch.Tensor, float, float, float]:
+        import torch
+
+        whole, lost, kept = torch.empty(rows.shape, dtype=torch.int8), 0.0, 0.0
+        for start in range(0, len(rows), _BLOCK):
+            checkpoint()
+            part = _rotate(rows[start : start + _BLOCK], self._turn)
+            near = torch.from_numpy(part).mul(1 / step).round_().clamp_(-_STEPS, _STEPS)
+            whole[start : start + _BLOCK] = near
+            near.mul_(step)
+            kept = max(kept, float(torch.linalg.vector_norm(near, dim=1).max()))
+            lost = max(lost, float(torch.linalg.vector_norm(near.sub_(torch.from_numpy(part)), dim=1).max()))
+        return whole, step, lost * (1 + 1e-5), kept * (1 + 1e-5)
+
+    def of(self, left: At, right: At) -> torch.Tensor:
+        """Return (l, r) int32 cells, owned by the caller."""
+        import torch
+
+        return torch._int_mm(self._q[left], self._r[right].T)
+
+    def least(self, product: float) -> float:
+        """Return the smallest cell of a pair whose product is at least ``product``."""
+        return math.floor((product - self._error) / (self._s * self._t))
+
+    def surely(self, cell: float) -> float:
+        """Return a lower bound of the product of a pair with such a cell."""
+        return cell * self._s * self._t - self._error
+
+
+def _rotate(rows: np.ndarray, turn: np.ndarray | None) -> np.ndarray:
+    return np.ascontiguousarray(rows if turn is None else rows @ turn, np.float32)
+
+
+def _largest(rows: RowSource, turn: np.ndarray | None = None) -> tuple[float, float]:
+    import torch
+
+    most = longest = 0.0
+    for start in range(0, len(rows), _BLOCK):
+        checkpoint()
+        part = torch.from_numpy(_rotate(rows[start : start + _BLOCK], turn))
+        most = max(most, float(torch.linalg.vector_norm(part, torch.inf)))
+        longest = max(longest, float(torch.linalg.vector_norm(part, dim=1).max()))
+    return most, longest
+
+
+@lru_cache(maxsize=2)
+def _rotation(width: int) -> np.ndarray:
+    turn = np.linalg.qr(np.random.default_rng(_SEED).standard_normal((width, width)))[0]
+    return np.ascontiguousarray(turn, np.float32)
+
+
+@lru_cache(maxsize=1)
+def int8_is_fast() -> bool:
+    """Return True if the processor multiplies int8 without overflow (VNNI)."""
+    import torch
+
+    return hasattr(torch, "_int_mm") and bool(torch.cpu._is_vnni_supported())
+
 
 _CELLS = 4_000_000  # of a block of products: 16 MB
 
 
 def upper_blocks(rows: np.ndarray, others: np.ndarray | None = None) -> Iterator[tuple[int, np.ndarray]]:
-    """The products of row i with row j for all i < j, as blocks of whole rows.
+    """Yield the products of row i with row j for all i < j, as blocks of whole rows.
 
     Args:
-        others: (n, d) too: those that the rows are multiplied by, where they are not the rows themselves.
+        others: (n, d), multiplied with the rows instead of themselves.
 
     Yields:
         (start, products): ``products[i, j]`` is that of rows ``start + i`` and ``start + j``; cells with j ≤ i are -inf.
@@ -31,12 +186,12 @@ def upper_blocks(rows: np.ndarray, others: np.ndarray | None = None) -> Iterator
 def exact_products(
     vectors: np.ndarray, left: np.ndarray, right: np.ndarray, at_once: int = 16_384, others: np.ndarray | None = None
 ) -> np.ndarray:
-    """Cosines of vectors ``left[i]`` and ``right[i]`` in double precision, (m,), rounded so that equal texts tie exactly.
+    """Return float64 cosines of vectors ``left[i]`` and ``right[i]``, (m,), rounded so that equal texts tie exactly.
+
+    Float32 products of the same two vectors differ in the last digit with their position in a block.
 
     Args:
-        others: (n, d): those that ``right`` counts, where they are not the same vectors.
-
-    Single-precision products of the same two vectors differ in the last digit with their place in a block.
+        others: (n, d) vectors that ``right`` indexes, if different.
     """
     found, others = np.empty(len(left)), vectors if others is None else others
     for start in range(0, len(left), at_once):

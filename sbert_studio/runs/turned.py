@@ -9,7 +9,7 @@ from typing import Any
 from ..data.choices.column_choices import in_one_line, scale_in_words
 from ..data.columns.roles import Roles
 from ..data.questions import Option
-from ..training.judging.alarm import OPPOSITE
+from ..training.alarms import OPPOSITE
 
 
 def with_turns(question: Mapping[str, Any], roles: Roles, *, of_held_out_file: bool = False) -> dict[str, Any]:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..encoders.scorers.pair_scorer import PairScorer
 from ..errors import StudioError
-from ..evaluation.similarity import alike
+from ..evaluation.encoding import pair_similarities
+from ..models.pair_scorer import PairScorer
 from .events import Pinned
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
-    from ..encoders.base import Encoder
-    from ..encoders.trainable import Trainable
+    from ..models.base import Encoder
+    from ..models.trainable import Trainable
 
 MOST_PAIRS, LONGEST, NEAREST = 5, 1_000, 5
 _MOST_AMONG = 512  # texts, so that a look at them takes a second or two on two busy cores, at every evaluation of every fold
@@ -90,8 +90,8 @@ class Pins:
         left = [*(one for one, _ in self.pairs), *([self.query] * len(self.among))]
         right = [*(two for _, two in self.pairs), *self.among]
         many = len(self.pairs)
-        of_pairs = alike(model, left[:many], right[:many]) if many else np.array([])
-        of_texts = alike(model, left[many:], right[many:], ("query", "document")) if self.among else np.array([])
+        of_pairs = pair_similarities(model, left[:many], right[:many]) if many else np.array([])
+        of_texts = pair_similarities(model, left[many:], right[many:], ("query", "document")) if self.among else np.array([])
         order = np.argsort(-of_texts, kind="stable")
         nearest = tuple(of_texts[order[:NEAREST]].tolist())
         return Pinned(step, tuple(of_pairs.tolist()), tuple(order.tolist()), nearest, kept)

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.encoders.unit import unit
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.hits import Hit, fuse
+from sbert_studio.explore.exact_search import Hit, reciprocal_rank_fusion
 from sbert_studio.explore.search import SemanticIndex
+from sbert_studio.models.similarity import unit
 
 
 @pytest.mark.parametrize("k", [1, 10, 200])
@@ -43,12 +43,12 @@ def test_an_empty_index_finds_nothing_and_k_must_be_positive() -> None:
 def test_fusion_adds_reciprocal_ranks_and_breaks_ties_by_row() -> None:
     left = [Hit(4, 0.9), Hit(1, 0.8), Hit(7, 0.1)]
     right = [Hit(1, 12.0), Hit(9, 3.0), Hit(4, 2.0)]
-    fused = fuse([left, right])
+    fused = reciprocal_rank_fusion([left, right])
     expected = {4: 1 / 61 + 1 / 63, 1: 1 / 62 + 1 / 61, 7: 1 / 63, 9: 1 / 62}
     assert {hit.row: hit.score for hit in fused} == pytest.approx(expected)
     assert [hit.row for hit in fused] == [1, 4, 9, 7]
-    assert [hit.row for hit in fuse([[Hit(5, 1.0)], [Hit(2, 1.0)]])] == [2, 5]
-    assert fuse([]) == fuse([[], []]) == []
+    assert [hit.row for hit in reciprocal_rank_fusion([[Hit(5, 1.0)], [Hit(2, 1.0)]])] == [2, 5]
+    assert reciprocal_rank_fusion([]) == reciprocal_rank_fusion([[], []]) == []
 
 
 def test_a_search_among_some_rows_is_the_search_of_these_alone() -> None:
@@ -75,8 +75,8 @@ def brute_force(vectors: np.ndarray, query: np.ndarray, k: int, among: np.ndarra
 def test_many_blocks_of_rows_with_ties_are_searched_as_brute_force_does(
     lengths: str, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sbert_studio.explore.nearest.exact._BLOCK", 1000)
-    monkeypatch.setattr("sbert_studio.explore.nearest.exact._CELLS", 4000)
+    monkeypatch.setattr("sbert_studio.explore.exact_search._BLOCK", 1000)
+    monkeypatch.setattr("sbert_studio.explore.exact_search._CELLS", 4000)
     rng = np.random.default_rng(5)
     vectors = unit(rng.normal(size=(300, 16)).astype(np.float32))[rng.integers(300, size=9000)]  # each thirty times
     vectors[17] = 0

@@ -65,7 +65,7 @@ class Match:
 
     def ours(self, precision: str) -> Round:
         """Our trainer in one precision."""
-        from ...evaluation.evaluate import evaluate_examples, primary
+        from ...evaluation.evaluate import evaluate_examples, main_score
         from ...training.spec import TrainSpec
         from ...training.trainer import train
 
@@ -91,7 +91,7 @@ class Match:
                     lambda: train(seeded, self.examples, lambda _event: None, lambda: False, encoder=encoder, folder=Path(scratch))
                 )
             if self.test is not None:
-                self.scores.setdefault(precision, []).append(primary(evaluate_examples(encoder, self.test))[1])
+                self.scores.setdefault(precision, []).append(main_score(evaluate_examples(encoder, self.test))[1])
             return speed
 
         return once
@@ -157,7 +157,7 @@ def pairs_of(bench: Bench, path: Path | None, limit: int | None) -> Examples:
 
 def _judge(model: Any, test: Examples) -> float:
     """The peer's model by our own measure."""
-    from ...evaluation.measures.sts import evaluate_sts
+    from ...evaluation.tasks.sts import evaluate_sts
 
     left, right = (model.encode(list(column), show_progress_bar=False) for column in test.texts)
     assert test.targets is not None

@@ -1,59 +1,214 @@
-"""Texts with a category, judged by their neighbours."""
+"""Categories: do a text's nearest neighbour and nearest class centroid have its category?"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from .base import REGISTRY, Rows, Shape
-from .of_texts import OfTexts, categories_of
+import numpy as np
+
+from ...data.progress import checkpoint
+from ...data.splits.splitting import plain
+from ...models.similarity import unit
+from ..answers import predictions_from_class_ids
+from ..bootstrap import bootstrap_mean, share_interval
+from ..encoding import TIE
+from ..report import Report
+from .base import TASK_REGISTRY, DataShape, TaskData, TextTask, category_names
+from .clustering import evaluate_clustering
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...data.examples import Examples, Roles
     from ...data.loading.table import Table
-    from ..classes import ClassRoles
-    from ..measures.categories import Known
-    from ..report import Report
+    from .base import ClassRoles
+
+
+_BLOCK = 4_000_000  # cells of a block of cosines: 16 MB
+_MAX_PAIRS = 5
+_EXAMPLE_TEXTS = 2
+_MAX_CHARACTERS = 200  # letters of a text that is shown
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceTexts:
+    """Labelled texts that new texts are compared with.
+
+    Attributes:
+        vectors: (n, d).
+        labels, texts: their categories and the texts.
+    """
+
+    vectors: np.ndarray
+    labels: Sequence[str]
+    texts: Sequence[str]
+
+
+def evaluate_categories(
+    vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str], reference: ReferenceTexts | None = None
+) -> Report:
+    """Compute nearest-neighbour and nearest-centroid accuracy by cosine, and the V-measure of a clustering.
+
+    The nearest neighbour is searched in ``reference``, or among all other evaluated texts without it; texts equal up to case and spaces are
+    skipped. Ties count as errors, so that collapsed vectors score 0, as do texts that are alone in their category. A centroid is the mean
+    of the normalised vectors of a category without the text itself. The V-measure (Rosenberg and Hirschberg 2007) is that of k-means on
+    the evaluated texts.
+
+    Args:
+        vectors: (n, d) of the evaluated texts.
+        labels, texts: their n categories, and the texts.
+
+    Returns:
+        A ``categories`` report: ``nearest_neighbour_accuracy`` with its 95 % ``interval`` (Wilson), ``centroid_accuracy``, ``v_measure``
+        (with two or more categories), ``classes``, ``majority`` (accuracy of always predicting the largest category), ``known_rows``, and
+        ``confused``: the most often confused pairs of categories, ``{categories, count, texts}``, with two example texts each.
+    """
+    alone = reference is None
+    beside = ReferenceTexts(vectors, labels, texts) if reference is None else reference
+    names = sorted({*labels, *beside.labels})
+    places = {name: place for place, name in enumerate(names)}
+    truth, theirs = (np.fromiter((places[label] for label in column), np.int64, len(column)) for column in (labels, beside.labels))
+    new, old = unit(vectors), unit(beside.vectors)
+    found = _nearest(new, truth, [plain(text) for text in texts], old, theirs, [plain(text) for text in beside.texts])
+    right = found == truth
+    drawn = bootstrap_mean(right.astype(np.float64))
+    scores: dict[str, Any] = {
+        "nearest_neighbour_accuracy": float(right.mean()),
+        "centroid_accuracy": float((_nearest_centroid(new, truth, old, theirs, len(names), alone) == truth).mean()),
+        "classes": len(set(labels)),
+        "majority": Counter(labels).most_common(1)[0][1] / len(labels),
+        "known_rows": 0 if alone else len(theirs),
+        "interval": share_interval(drawn, right),
+        "confused": _confusions(truth, found, names, texts),
+    }
+    if scores["classes"] > 1:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Number of distinct clusters")  # vectors that coincide
+            scores["v_measure"] = evaluate_clustering(vectors, labels).scores["v_measure"]
+    return Report("categories", len(truth), scores, resampled=drawn, answers=predictions_from_class_ids(found, truth, names))
+
+
+def nearest_categories(vectors: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return each text's category and that of its nearest neighbour, by the rules of :func:`evaluate_categories`.
+
+    Returns:
+        Both as (n,) int64 ids (-1: no category or no neighbour), and the category names.
+    """
+    names = sorted({label for label in labels if label.strip()})
+    places = {name: place for place, name in enumerate(names)}
+    truth = np.fromiter((places.get(label, -1) for label in labels), np.int64, len(labels))
+    told, found = np.flatnonzero(truth >= 0), np.full(len(truth), -1, np.int64)
+    rows, same = unit(vectors)[told], [plain(texts[row]) for row in told.tolist()]
+    found[told] = _nearest(rows, truth[told], same, rows, truth[told], same)
+    return truth, found, names
+
+
+def _nearest(
+    new: np.ndarray, truth: np.ndarray, texts: Sequence[str], old: np.ndarray, theirs: np.ndarray, reference: Sequence[str]
+) -> np.ndarray:
+    same: dict[str, list[int]] = defaultdict(list)
+    for place, text in enumerate(reference):
+        same[text].append(place)
+    found = np.full(len(new), -1, np.int64)
+    at_once = max(1, _BLOCK // max(1, len(old)))
+    for start in range(0, len(new), at_once):
+        checkpoint()
+        cosines = new[start : start + at_once] @ old.T
+        for offset, row in enumerate(cosines):
+            place = start + offset
+            row[same.get(texts[place], [])] = -np.inf
+            sibling = theirs == truth[place]
+            nearest_sibling = row[sibling].max(initial=-np.inf)
+            row[sibling] = -np.inf
+            other = int(row.argmax()) if len(row) else -1
+            if other >= 0 and row[other] > -np.inf and row[other] >= nearest_sibling - TIE:
+                found[place] = theirs[other]
+            elif nearest_sibling > -np.inf:
+                found[place] = truth[place]
+    return found
+
+
+def _nearest_centroid(new: np.ndarray, truth: np.ndarray, old: np.ndarray, theirs: np.ndarray, classes: int, alone: bool) -> np.ndarray:
+    sums = np.zeros((classes, new.shape[1]), np.float32)
+    np.add.at(sums, theirs, old)
+    sizes = np.bincount(theirs, minlength=classes)
+    cosines = new @ unit(sums).T
+    own_sums, own_sizes = (sums[truth] - new, sizes[truth] - 1) if alone else (sums[truth], sizes[truth])
+    own = np.einsum("nd,nd->n", new, unit(own_sums))
+    cosines[:, sizes == 0] = -np.inf
+    cosines[np.arange(len(new)), truth] = -np.inf
+    other = cosines.argmax(axis=1)
+    right = (own_sizes > 0) & (own > cosines[np.arange(len(new)), other] + TIE)
+    return np.where(right, truth, other)
+
+
+def _confusions(truth: np.ndarray, found: np.ndarray, names: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
+    missed = np.flatnonzero((found != truth) & (found >= 0))
+    pairs: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for place in missed.tolist():
+        one, two = sorted((int(truth[place]), int(found[place])))
+        pairs[one, two].append(place)
+    most = sorted(pairs.items(), key=lambda item: (-len(item[1]), item[0]))[:_MAX_PAIRS]
+    return [
+        {
+            "categories": [names[one], names[two]],
+            "count": len(places),
+            "texts": [
+                {"text": texts[place][:_MAX_CHARACTERS], "category": names[truth[place]], "found": names[found[place]]}
+                for place in places[:_EXAMPLE_TEXTS]
+            ],
+        }
+        for (one, two), places in most
+    ]
+
+
+def merge_confusions(parts: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Merge the ``confused`` lists of reports on different texts, adding counts."""
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    for pair in (pair for part in parts for pair in part):
+        reference = found.setdefault(tuple(pair["categories"]), {"categories": list(pair["categories"]), "count": 0, "texts": []})
+        reference["count"] += pair["count"]
+        reference["texts"] = [*reference["texts"], *pair["texts"]][:_EXAMPLE_TEXTS]
+    return sorted(found.values(), key=lambda pair: (-pair["count"], pair["categories"]))[:_MAX_PAIRS]
+
 
 # Texts that are laid beside each other: more of them change no figure that is shown.
-_MOST_ALONE = 20_000
+_MAX_TEXTS = 20_000
 
 
-@REGISTRY.register("categories")
-class Categories(OfTexts):
-    """The nearest neighbour's category."""
+@TASK_REGISTRY.register("categories")
+class CategoryTask(TextTask):
+    """Category of the nearest neighbour."""
 
     order = 6
     title = "Texts with a category: the nearest neighbour's"
     help = "The share of texts whose nearest neighbour, or nearest centre of a category, is of their own category."
     main = ("nearest_neighbour_accuracy",)
-    beside_known = True
-    known_use = "The nearest neighbour of a text is sought among them. Without them the texts above are laid beside each other."
+    uses_reference = True
+    reference_help = "The nearest neighbour of a text is sought among them. Without them the texts above are laid beside each other."
 
-    def fits(self, shape: Shape) -> bool:
-        """Texts whose categories are meant to lie together."""
+    def fits(self, shape: DataShape) -> bool:
         return shape.kind == "labelled_texts"
 
-    def read(self, table: Table, known: Roles | ClassRoles | None = None) -> Rows:
-        """Each text beside all others of its table, or of a sample of a very large one."""
+    def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
+        """Read the labelled texts, or a sample of a very large table."""
         import numpy as np
 
-        rows = super().read(table, known)
+        rows = super().read(table, known_roles)
         examples, notes = rows.examples, rows.notes
-        if len(examples) > _MOST_ALONE:
-            notes = (*notes, f"judged on a sample of {_MOST_ALONE:,} of the {len(examples):,} texts")
-            examples = examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:_MOST_ALONE]))
-        single = sum(count == 1 for count in Counter(categories_of(examples)).values())
+        if len(examples) > _MAX_TEXTS:
+            notes = (*notes, f"judged on a sample of {_MAX_TEXTS:,} of the {len(examples):,} texts")
+            examples = examples.take(np.sort(np.random.default_rng(len(examples)).permutation(len(examples))[:_MAX_TEXTS]))
+        single = sum(count == 1 for count in Counter(category_names(examples)).values())
         if single:
             notes = (*notes, f"the only text of its category counts as wrong: {single:,} of {len(examples):,}")
         return replace(rows, examples=examples, notes=notes)
 
-    def judge_vectors(self, examples: Examples, vectors: Sequence[np.ndarray], known: Known | None = None, by: str = "cosine") -> Report:
-        """See :func:`~sbert_studio.evaluation.measures.categories.evaluate_categories`."""
-        from ..measures.categories import evaluate_categories
-
-        return evaluate_categories(vectors[0], categories_of(examples), examples.texts[0], known)
+    def evaluate_vectors(
+        self, examples: Examples, vectors: Sequence[np.ndarray], reference: ReferenceTexts | None = None, by: str = "cosine"
+    ) -> Report:
+        return evaluate_categories(vectors[0], category_names(examples), examples.texts[0], reference)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...data.choices.asking import NO_ORDER, in_one_line, scale_in_words
 from ...data.columns.roles import Roles
-from ...encoders.storage.card import plain_text
+from ...models.card import plain_text
 from ...training.artifacts import HELD_OUT
 from ...training.spec import SHAPE, TrainSpec
 from ..run_files import RunFiles

@@ -21,8 +21,8 @@ from ..basket.pairs import Pair
 if TYPE_CHECKING:
     from ....data.loading.table import Table
     from ....data.samples import Sample
-    from ....studio import Studio
-    from ....studio.results import PairScores
+    from ....services import Studio
+    from ....services.results import PairScores
     from ...places import Place
 
 _SHOWN = 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ....explore.groups.edits import MOST_STEPS, Edits
+from ....explore.map_edits import MAX_EDITS, EditHistory
 from ...page import Page
 from ...pieces.handlers import told
 from ...visitors.arranged import begun, drawable, without_labels
@@ -13,9 +13,9 @@ from ...visitors.session import Drawn
 
 if TYPE_CHECKING:
     from ....data.progress import Progress
-    from ....explore.groups.clustering import ClusterParams
-    from ....explore.maps.projection import ProjectionParams
-    from ....studio.exploring import Phase
+    from ....explore.clusters import ClusterParams
+    from ....explore.projection import ProjectionParams
+    from ....services.search import Phase
 
 _PHASES = {
     "encode": "1 of 3 · Reading the texts with the model",
@@ -26,7 +26,7 @@ _PHASES = {
 
 def projection_params(dimensions: str, neighbours: int, distance: float, layout: str = "studio") -> ProjectionParams:
     """The settings of UMAP from the controls; the seed is fixed, so that a map looks the same tomorrow."""
-    from ....explore.maps.projection import ProjectionParams
+    from ....explore.projection import ProjectionParams
 
     return ProjectionParams(
         n_neighbors=int(neighbours), min_dist=float(distance), dimensions=3 if dimensions == "3-D" else 2, seed=12, layout=layout
@@ -35,7 +35,7 @@ def projection_params(dimensions: str, neighbours: int, distance: float, layout:
 
 def cluster_params(method: str, count: int, threshold: float) -> ClusterParams:
     """The settings of the clustering from the controls; those of other methods are left alone."""
-    from ....explore.groups.clustering import ClusterParams
+    from ....explore.clusters import ClusterParams
 
     if method == "kmeans":
         return ClusterParams(method=method, count=int(count))
@@ -73,7 +73,7 @@ def draw(
         view = page.studio.explore.grown(corpus, earlier.corpus, earlier.view, projection, model, phases)
     view = view or page.studio.explore.map(corpus, projection, clusters, model, phase=phases)
     given = labels if rows is None or not labels else tuple(labels[row] for row in rows)
-    edits, notes = begun(Edits.of(view.ids, {info.id: info.label for info in view.clusters}, given), chosen.earlier)
+    edits, notes = begun(EditHistory.create(view.ids, {info.id: info.label for info in view.clusters}, given), chosen.earlier)
     made = page.made(model, chosen, "map-draw")
     return key, page.maps.put(Drawn(corpus, view, model, edits, replace(start, earlier=None), rows, colour, made, notes))
 
@@ -84,7 +84,7 @@ def settled(page: Page, key: str | None, map_key: str | None) -> str | None:
         return key
     drawn, chosen = page.maps.get(map_key), page.corpora.get(key)
     now, steps = drawn.edits.now, drawn.edits.steps
-    if drawn.made["corpus"] != chosen.corpus.digest or not (now.removed.any() or len(steps) >= MOST_STEPS):
+    if drawn.made["corpus"] != chosen.corpus.digest or not (now.removed.any() or len(steps) >= MAX_EDITS):
         return key
     return page.corpora.put(replace(chosen, earlier=None))
 

@@ -14,8 +14,8 @@ from ...visitors.session import Drawn
 from .values import CLUSTERS, by_column, map_value
 
 if TYPE_CHECKING:
-    from ....explore.groups.edits import Edits
-    from ....studio.results import MapView
+    from ....explore.map_edits import EditHistory
+    from ....services.results import MapView
     from ...page import Page
 
 _EXPORTED_COLUMNS = 8
@@ -28,7 +28,7 @@ def map_html(
     path: Path,
     *,
     title: str = "Map of sentences",
-    edits: Edits | None = None,
+    edits: EditHistory | None = None,
     lines: Sequence[int] = (),
 ) -> Path:
     """Write the map as one file that needs no network: the drawing code and the texts are inside.

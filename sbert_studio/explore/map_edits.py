@@ -1,0 +1,331 @@
+"""Edits of a map (labels, renamed, merged and split clusters, removed texts) with undo, and their JSON form."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import StudioError
+
+MAX_EDITS = 1000
+MAX_NAME_LENGTH = 80
+NO_CLUSTER = "no cluster"
+"""What texts of no cluster are called: the one name that is neither a visitor's nor made of texts."""
+# Control characters (C0, C1), embeddings, overrides and isolates of the direction of writing, and halves of surrogate pairs.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class MapState:
+    """State of the n texts of a map.
+
+    Attributes:
+        ids: (n,) int64 cluster ids, -1 for none.
+        names: cluster names by id.
+        labels: label of each text, empty if none.
+        removed: (n,) bool.
+    """
+
+    ids: np.ndarray
+    names: Mapping[int, str]
+    labels: tuple[str, ...]
+    removed: np.ndarray
+
+    def clusters(self) -> list[tuple[int, str, int]]:
+        """Return (id, name, remaining texts) of each nonempty cluster, the largest first, no cluster (-1) last."""
+        sizes = Counter(self.ids[~self.removed].tolist())
+        return sorted(((one, self.names[one], size) for one, size in sizes.items()), key=lambda item: (item[0] < 0, -item[2], item[0]))
+
+    def labelled(self) -> list[tuple[str, np.ndarray]]:
+        """Return (label, remaining rows) of each label in order of first occurrence."""
+        left = [row for row in np.flatnonzero(~self.removed).tolist() if self.labels[row]]
+        found: dict[str, list[int]] = {}
+        for row in left:
+            found.setdefault(self.labels[row], []).append(row)
+        return [(label, np.asarray(rows)) for label, rows in found.items()]
+
+    def rows_of(self, cluster: int) -> np.ndarray:
+        """Return the remaining rows of a cluster.
+
+        Raises:
+            StudioError: there is no such cluster.
+        """
+        rows = np.flatnonzero((self.ids == cluster) & ~self.removed)
+        if cluster < 0 or not len(rows):
+            raise StudioError("there is no such cluster any more", "choose one of the legend")
+        return rows
+
+
+class MapEdit(Protocol):
+    """One edit of a map."""
+
+    def apply(self, now: MapState) -> MapState:
+        """Return the state after the edit."""
+        ...
+
+    def describe(self) -> str:
+        """Describe the edit."""
+        ...
+
+
+@dataclass(frozen=True)
+class LabelEdit:
+    """Give texts a label, replacing earlier ones."""
+
+    rows: tuple[int, ...]
+    name: str
+
+    def __post_init__(self) -> None:
+        _require_rows(self.rows)
+        object.__setattr__(self, "name", clean_name(self.name))
+
+    def apply(self, now: MapState) -> MapState:
+        labels = list(now.labels)
+        for row in self.rows:
+            labels[row] = self.name
+        return replace(now, labels=tuple(labels))
+
+    def describe(self) -> str:
+        return f"{_texts(self.rows)} labelled “{self.name}”"
+
+
+@dataclass(frozen=True)
+class RenameEdit:
+    """Rename a cluster to an unused name."""
+
+    cluster: int
+    name: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", clean_name(self.name))
+
+    def apply(self, now: MapState) -> MapState:
+        now.rows_of(self.cluster)
+        if any(name == self.name and one != self.cluster for one, name, _ in now.clusters()):
+            raise StudioError(f"another cluster is called {self.name!r}", "choose another name, or merge the two")
+        return replace(now, names={**now.names, self.cluster: self.name})
+
+    def describe(self) -> str:
+        return f"A cluster renamed to “{self.name}”"
+
+
+@dataclass(frozen=True)
+class MergeEdit:
+    """Merge clusters under the id and name of the first."""
+
+    clusters: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.clusters)) < 2:
+            raise StudioError("a cluster is merged with another one", "choose two")
+
+    def apply(self, now: MapState) -> MapState:
+        for cluster in self.clusters:
+            now.rows_of(cluster)
+        return replace(now, ids=np.where(np.isin(now.ids, self.clusters), self.clusters[0], now.ids))
+
+    def describe(self) -> str:
+        return f"{len(self.clusters)} clusters merged"
+
+
+@dataclass(frozen=True)
+class SplitEdit:
+    """Split a cluster.
+
+    Attributes:
+        parts: rows of each part; the first keeps the cluster's id.
+        names: names of the parts, made unique.
+    """
+
+    cluster: int
+    parts: tuple[tuple[int, ...], ...]
+    names: tuple[str, ...]
+
+    def apply(self, now: MapState) -> MapState:
+        """Return the state with the parts; removed texts stay in the first."""
+        whole, parts = set(now.rows_of(self.cluster).tolist()), [set(part) for part in self.parts]
+        if len(parts) < 2 or not all(parts) or sum(map(len, parts)) != len(whole) or set().union(*parts) != whole:
+            raise StudioError("these are not the parts of this cluster", "split it again")
+        ids, names = now.ids.copy(), dict(now.names)
+        taken = {name for one, name, _ in now.clusters() if one != self.cluster}
+        for place, (part, name) in enumerate(zip(self.parts, self.names, strict=True)):
+            number = self.cluster if place == 0 else max(names) + 1
+            ids[list(part)] = number
+            names[number] = _unique_name(name, taken)
+            taken.add(names[number])
+        return replace(now, ids=ids, names=names)
+
+    def describe(self) -> str:
+        return f"A cluster split in {len(self.parts)}"
+
+
+@dataclass(frozen=True)
+class RemoveEdit:
+    """Remove texts."""
+
+    rows: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _require_rows(self.rows)
+
+    def apply(self, now: MapState) -> MapState:
+        removed = now.removed.copy()
+        removed[list(self.rows)] = True
+        if removed.all():
+            raise StudioError("no text would be left", "choose fewer to remove")
+        return replace(now, removed=removed)
+
+    def describe(self) -> str:
+        return f"{_texts(self.rows)} removed"
+
+
+@dataclass(frozen=True)
+class EditHistory:
+    """Initial state and edits of a map; immutable."""
+
+    start: MapState
+    steps: tuple[MapEdit, ...] = ()
+    now: MapState = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        now = self.start
+        for step in self.steps:
+            now = step.apply(now)
+        object.__setattr__(self, "now", now)
+
+    @classmethod
+    def create(cls, ids: np.ndarray, names: Mapping[int, str], labels: Sequence[str] = ()) -> EditHistory:
+        """Return a history without edits: cluster ids (n,), their names, and existing labels."""
+        whole = tuple(labels) or ("",) * len(ids)
+        return cls(MapState(np.asarray(ids, np.int64), {-1: NO_CLUSTER, **names}, whole, np.zeros(len(ids), bool)))
+
+    def then(self, step: MapEdit) -> EditHistory:
+        """Return the history with one more edit.
+
+        Raises:
+            StudioError: the edit does not apply, or there are too many.
+        """
+        if len(self.steps) >= MAX_EDITS:
+            raise StudioError(f"{MAX_EDITS:,} steps were done on this map", "draw it again; labels and removed texts stay")
+        made = object.__new__(EditHistory)
+        for name, value in (("start", self.start), ("steps", (*self.steps, step)), ("now", step.apply(self.now))):
+            object.__setattr__(made, name, value)
+        return made
+
+    def undo(self) -> EditHistory:
+        """Return the history without the last edit.
+
+        Raises:
+            StudioError: there is none.
+        """
+        if not self.steps:
+            raise StudioError("there is nothing to undo", "label or remove something first")
+        return EditHistory(self.start, self.steps[:-1])
+
+
+def clean_name(name: str) -> str:
+    """Return a name on one line, stripped, without control and bidirectional formatting characters.
+
+    Raises:
+        StudioError: the name is empty or too long.
+    """
+    short = " ".join(_CONTROLS.sub("", " ".join(name.split())).split())
+    seen = any(letter.isprintable() and letter != " " for letter in short)
+    if not seen or len(short) > MAX_NAME_LENGTH:
+        raise StudioError("a name has a letter at least, and 80 at most", "type a shorter one" if seen else "type one")
+    return short
+
+
+def _require_rows(rows: tuple[int, ...]) -> None:
+    if not rows:
+        raise StudioError("no text was chosen", "draw a lasso around some, or click a name of the legend")
+
+
+def _texts(rows: Sequence[int]) -> str:
+    return "1 text" if len(rows) == 1 else f"{len(rows):,} texts"
+
+
+def _unique_name(name: str, used: set[str]) -> str:
+    number, other = 2, name
+    while other in used:
+        other, number = f"{name} ({number})", number + 1
+    return other
+
+
+CLUSTER_EDITS = (RenameEdit, MergeEdit, SplitEdit)
+
+
+def edits_to_json(steps: Sequence[MapEdit]) -> list[dict[str, Any]]:
+    """Return edits as JSON values.
+
+    Raises:
+        TypeError: an edit of unknown type.
+    """
+    return [_to_json(step) for step in steps]
+
+
+def edits_from_json(value: Any, total: int) -> tuple[MapEdit, ...]:
+    """Read edits written by :func:`edits_to_json`; rows must be below ``total``.
+
+    Raises:
+        StudioError: the values are invalid.
+    """
+    if not isinstance(value, list) or len(value) > MAX_EDITS:
+        raise _invalid()
+    return tuple(_from_json(one, total) for one in value)
+
+
+def _to_json(step: MapEdit) -> dict[str, Any]:
+    if isinstance(step, LabelEdit):
+        return {"do": "label", "rows": list(step.rows), "name": step.name}
+    if isinstance(step, RemoveEdit):
+        return {"do": "remove", "rows": list(step.rows)}
+    if isinstance(step, RenameEdit):
+        return {"do": "rename", "cluster": step.cluster, "name": step.name}
+    if isinstance(step, MergeEdit):
+        return {"do": "merge", "clusters": list(step.clusters)}
+    if isinstance(step, SplitEdit):
+        return {"do": "split", "cluster": step.cluster, "parts": [list(part) for part in step.parts], "names": list(step.names)}
+    raise TypeError(type(step).__name__)
+
+
+def _from_json(value: Any, total: int) -> MapEdit:
+    given = value if isinstance(value, Mapping) else {}
+    what = given.get("do")
+    if what == "label":
+        return LabelEdit(_numbers(given.get("rows"), total), _name(given.get("name")))
+    if what == "remove":
+        return RemoveEdit(_numbers(given.get("rows"), total))
+    if what == "rename":
+        return RenameEdit(_numbers([given.get("cluster")])[0], _name(given.get("name")))
+    if what == "merge":
+        return MergeEdit(_numbers(given.get("clusters")))
+    if what == "split":
+        parts, names = given.get("parts"), given.get("names")
+        if isinstance(parts, list) and isinstance(names, list) and len(parts) == len(names):
+            rows = tuple(_numbers(part, total) for part in parts)
+            return SplitEdit(_numbers([given.get("cluster")])[0], rows, tuple(_name(name) for name in names))
+    raise _invalid()
+
+
+def _numbers(value: Any, below: int | None = None) -> tuple[int, ...]:
+    if not isinstance(value, list) or any(isinstance(one, bool) or not isinstance(one, int) or one < 0 for one in value):
+        raise _invalid()
+    if below is not None and any(one >= below for one in value):
+        raise _invalid()
+    return tuple(value)
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _invalid()
+    return value
+
+
+def _invalid() -> StudioError:
+    return StudioError("this is no list of steps", "draw the map again")

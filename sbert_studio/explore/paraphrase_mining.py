@@ -1,0 +1,356 @@
+"""Paraphrase mining: the most similar pairs of a corpus, exact, in bounded memory (SBERT paper, section 1)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from ..data.progress import checkpoint
+from ..errors import StudioError
+from ..models.similarity import NAMES, similarity, unit
+from .products import At, Float32Products, Int8Products, RowSource, UnitRows, exact_products, int8_is_fast
+
+if TYPE_CHECKING:
+    import torch
+
+    from ..data.progress import Progress
+
+
+@dataclass(frozen=True)
+class ScoredPair:
+    """Two rows, ``a < b``, and their cosine."""
+
+    a: int
+    b: int
+    score: float
+
+
+class TopPairs:
+    """The ``count`` best pairs so far, by score, then rows.
+
+    Args:
+        highest: upper bound of all scores.
+        once: pairs may be added repeatedly and count once.
+    """
+
+    def __init__(self, count: int, highest: float, *, once: bool = False) -> None:
+        self.count = count
+        self._highest, self._once = highest, once
+        self._a = self._b = np.empty(0, np.int64)
+        self._scores = np.empty(0)
+
+    @property
+    def full(self) -> bool:
+        """True if there are ``count`` pairs."""
+        return len(self._scores) == self.count
+
+    @property
+    def floor(self) -> float:
+        """Score below which no pair can enter."""
+        return float(self._scores[-1]) if self.full else -np.inf
+
+    @property
+    def last(self) -> int | None:
+        """Row limit: if all scores have reached the upper bound, pairs whose smaller row is greater cannot enter."""
+        return int(self._a[-1]) if self.full and self._scores[-1] >= self._highest else None
+
+    def add(self, a: np.ndarray, b: np.ndarray, scores: np.ndarray) -> None:
+        """Add pairs a < b, (m,) each."""
+        enough = scores >= self.floor
+        if not enough.any():
+            return
+        a, b, scores = a[enough], b[enough], scores[enough]
+        a, b, scores = np.concatenate([self._a, a]), np.concatenate([self._b, b]), np.concatenate([self._scores, scores])
+        order = np.lexsort((b, a, -scores))
+        if self._once and len(order):
+            again = (np.diff(a[order]) == 0) & (np.diff(b[order]) == 0)
+            order = order[np.concatenate([[True], ~again])]
+        order = order[: self.count]
+        self._a, self._b, self._scores = a[order], b[order], scores[order]
+
+    def pairs(self) -> list[ScoredPair]:
+        """Return all pairs, best first."""
+        return [ScoredPair(int(a), int(b), float(score)) for a, b, score in zip(*self.columns(), strict=True)]
+
+    def columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return rows a < b and scores, best first."""
+        return self._a, self._b, self._scores
+
+
+ExactScores = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Rows a and b, (m,) each → what ranks them, (m,) in double precision."""
+
+T = TypeVar("T", bound=At)
+_Candidates = tuple[tuple[np.ndarray, np.ndarray], bool]
+"""Places in a tile, (m,) each, and whether they are many."""
+
+MARGIN = 2e-5  # more than single precision loses on a product of unit vectors
+TILE = 1024  # rows and columns of a tile: what the processor's caches hold
+_AT_ONCE = 65_536  # candidates scored in double precision at once
+_MANY = 256  # where more than one cell in so many is a candidate, single precision is asked before double
+_FEW = 2048  # rows below which eight bits do not pay
+
+
+def top_pairs(
+    rows: RowSource,
+    others: RowSource | None,
+    exact: ExactScores,
+    top: int,
+    progress: Progress | None = None,
+    *,
+    margin: float = MARGIN,
+    highest: float = 1.0,
+    use_int8: bool | None = None,
+) -> list[ScoredPair]:
+    """Return the ``top`` pairs i < j with the largest product of row i with row j of ``others``, best first, ties by row.
+
+    Int8 or float32 products find candidates, float64 ranks them.
+
+    Args:
+        rows, others: (n, d) float32; ``None``: the rows themselves.
+        progress: called with the number of pairs.
+        margin: upper bound of the float32 rounding error.
+        highest: upper bound of all scores.
+        use_int8: find candidates in int8; by default if it is faster. The result is the same.
+    """
+    scan = PairScan(rows, others, exact, TopPairs(top, highest), margin=margin, eight=use_int8)
+    total, done = len(rows) * (len(rows) - 1) // 2, 0
+    with closing(scan.over(triangle_tiles(len(rows)))) as looked:
+        for left, right in looked:
+            if right.stop < len(rows):
+                continue
+            done += (left.stop - left.start) * (2 * len(rows) - left.start - left.stop - 1) // 2
+            if progress is not None:
+                progress(done, total)
+            last = scan.best.last
+            if last is not None and last < left.stop:
+                break
+    if progress is not None and done < total:
+        progress(total, total)
+    return scan.best.pairs()
+
+
+def triangle_tiles(count: int) -> Iterator[tuple[slice, slice]]:
+    """Yield the tiles on and above the diagonal of ``count`` rows, by rows."""
+    parts = _parts(slice(0, count))
+    for place, left in enumerate(parts):
+        for right in parts[place:]:
+            yield left, right
+
+
+def rectangle_tiles(rows: slice, others: slice) -> Iterator[tuple[slice, slice]]:
+    """Yield the tiles of some rows with later rows."""
+    later = _parts(others)
+    for left in _parts(rows):
+        for right in later:
+            yield left, right
+
+
+def _parts(rows: slice) -> list[slice]:
+    return [slice(start, min(start + TILE, rows.stop)) for start in range(rows.start, rows.stop, TILE)]
+
+
+class PairScan:
+    """Scan of tiles that collects the best pairs; see :func:`top_pairs`."""
+
+    def __init__(
+        self,
+        rows: RowSource,
+        others: RowSource | None,
+        exact: ExactScores,
+        best: TopPairs,
+        *,
+        margin: float = MARGIN,
+        eight: bool | None = None,
+    ) -> None:
+        self.best = best
+        self._exact, self._count = exact, len(rows)
+        others = rows if others is None else others
+        self._single = Float32Products(rows, others, margin)
+        pays = len(rows) >= _FEW and int8_is_fast() if eight is None else eight
+        self._coarse: Float32Products | Int8Products = Int8Products(rows, others, margin) if pays and len(rows) else self._single
+
+    def over(self, tiles: Iterable[tuple[T, T]]) -> Generator[tuple[T, T], None, None]:
+        """Compare the rows ``left`` with the rows ``right`` of each tile; on diagonal tiles only earlier with later rows.
+
+        Each tile is multiplied by one thread: threads that share a product wait for each other, which took forty times as long with another
+        program on one of two cores.
+
+        Args:
+            tiles: slices or ascending row numbers, equal or all of ``left`` before all of ``right``.
+
+        Yields:
+            Each tile in order, once its pairs are added.
+
+        Raises:
+            StoppedError: the work was stopped.
+        """
+        import torch
+
+        waiting: deque[tuple[tuple[T, T], Future[_Candidates]]] = deque()
+        threads = torch.get_num_threads()
+        with ThreadPoolExecutor(threads, "tiles", _use_one_thread) if len(self) >= _FEW else nullcontext() as pool:
+            try:
+                for tile in tiles:
+                    checkpoint()
+                    if pool is None or not self.best.full:
+                        self._take(tile, self._candidates(self._coarse, *tile))
+                        yield tile
+                        continue
+                    waiting.append((tile, pool.submit(self._candidates, self._coarse, *tile)))
+                    if len(waiting) > 2 * threads:
+                        yield self._next(waiting)
+                while waiting:
+                    checkpoint()
+                    yield self._next(waiting)
+            finally:
+                for _, work in waiting:
+                    work.cancel()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _next(self, waiting: deque[tuple[tuple[T, T], Future[_Candidates]]]) -> tuple[T, T]:
+        tile, work = waiting.popleft()
+        self._take(tile, work.result())
+        return tile
+
+    def _take(self, tile: tuple[At, At], candidates: _Candidates) -> None:
+        left, right = tile
+        first, second = _numbers(left), _numbers(right)
+        found, many = candidates
+        if many and self._coarse is not self._single:
+            found, _ = self._candidates(self._single, left, right)
+        for part in range(0, len(found[0]), _AT_ONCE):
+            a, b = first[found[0][part : part + _AT_ONCE]], second[found[1][part : part + _AT_ONCE]]
+            if self.best.last is not None:
+                if a[0] > self.best.last:
+                    break
+                a, b = a[a <= self.best.last], b[a <= self.best.last]
+            self.best.add(a, b, self._exact(a, b))
+
+    def _candidates(self, products: Float32Products | Int8Products, left: At, right: At) -> _Candidates:
+        import torch
+
+        cells, same = products.of(left, right), _numbers(left)[0] == _numbers(right)[0]
+        lowest = torch.iinfo(cells.dtype).min if cells.dtype == torch.int32 else -torch.inf
+        if same:
+            cells.masked_fill_(_lower_triangle(len(cells)), lowest)
+        pairs = cells.shape[0] * (cells.shape[0] - 1) // 2 if same else cells.numel()
+        floor = self.best.floor
+        if not self.best.full and pairs > self.best.count:
+            floor = products.surely(float(torch.topk(cells.view(-1), self.best.count, sorted=False).values.min()))
+        least = products.least(floor) if np.isfinite(floor) else lowest
+        rows = (cells.amax(1) >= least).nonzero()[:, 0]
+        if not len(rows):
+            return (np.empty(0, np.int64), np.empty(0, np.int64)), False
+        last = self.best.last
+        if last is not None:
+            rows = rows[torch.from_numpy(_numbers(left)[rows.numpy()] <= last)]
+        reached = cells[rows] >= least
+        if same:
+            reached &= ~_lower_triangle(len(cells))[rows]
+        places = reached.nonzero().numpy()
+        return (rows.numpy()[places[:, 0]], places[:, 1]), len(places) * _MANY > cells.numel()
+
+
+@lru_cache(maxsize=1)
+def _lower_triangle(size: int) -> torch.Tensor:
+    import torch
+
+    return torch.ones((size, size), dtype=torch.bool).tril_()
+
+
+def _use_one_thread() -> None:
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    torch.get_num_threads()  # sets its own number in a thread that is new to it
+    threadpool_limits(1, user_api="openmp")
+
+
+def _numbers(at: At) -> np.ndarray:
+    return np.arange(at.start, at.stop) if isinstance(at, slice) else at
+
+
+_MAX_TOP = 100_000
+_WHOLE = 1 << 28  # bytes of rows that may stand in memory a second time, at length one
+
+
+def paraphrase_mining(
+    vectors: np.ndarray, top: int = 10, progress: Progress | None = None, *, use_int8: bool | None = None
+) -> list[ScoredPair]:
+    """Return the ``top`` pairs of different rows with the largest cosine, best first, ties by row. Every pair is compared.
+
+    Args:
+        vectors: (n, d), of any length.
+        top: number of pairs.
+        progress: called with the number of pairs.
+        use_int8: see :func:`top_pairs`.
+
+    Raises:
+        StudioError: ``top`` is not between 1 and 100,000.
+    """
+    require_top(top)
+    return top_pairs(unit_rows(vectors), None, lambda a, b: exact_products(vectors, a, b), top, progress, use_int8=use_int8)
+
+
+def unit_rows(vectors: np.ndarray) -> RowSource:
+    """Return ``vectors`` normalised, or normalised lazily if they are large."""
+    return UnitRows(vectors) if vectors.shape[0] * vectors.shape[1] * 4 > _WHOLE else unit(vectors)
+
+
+def require_top(top: int) -> None:
+    """Check the number of pairs.
+
+    Raises:
+        StudioError: ``top`` is not between 1 and 100,000.
+    """
+    if not 1 <= top <= _MAX_TOP:
+        raise StudioError(f"top is {top}", f"choose a number between 1 and {_MAX_TOP:,}")
+
+
+MAX_ROWS_BY_SIMILARITY = 50_000
+"""Rows of which all pairs are compared: by the Manhattan distance of 384 components that takes some ten minutes."""
+_HEIGHT, _WIDTH = 256, 4_096
+
+
+def paraphrase_mining_by(vectors: np.ndarray, name: str, top: int = 10, progress: Progress | None = None) -> list[ScoredPair]:
+    """Return the ``top`` most similar pairs by a similarity function other than cosine, best first, ties by row.
+
+    Args:
+        vectors: (n, d).
+        name: one of :data:`~sbert_studio.models.similarity.SIMILARITIES`.
+        progress: called with the number of pairs.
+
+    Raises:
+        StudioError: ``top`` is not between 1 and 100,000, or there are more than :data:`MAX_ROWS_BY_SIMILARITY` rows.
+    """
+    require_top(top)
+    if len(vectors) > MAX_ROWS_BY_SIMILARITY:
+        raise StudioError(
+            f"the model compares by {NAMES[name]}, by which pairs of {len(vectors):,} texts cannot be found in reasonable time",
+            f"give at most {MAX_ROWS_BY_SIMILARITY:,} texts, or choose a model that compares by the cosine",
+        )
+    best, count = TopPairs(top, np.inf), len(vectors)
+    done, total = 0, count * (count - 1) // 2
+    for top_row in range(0, count, _HEIGHT):
+        rows = np.asarray(vectors[top_row : top_row + _HEIGHT])
+        for first in range(top_row, count, _WIDTH):
+            checkpoint()
+            scores = similarity(rows, np.asarray(vectors[first : first + _WIDTH]), name)
+            a, b = np.nonzero(scores >= best.floor)
+            a, b = a + top_row, b + first
+            later = a < b
+            best.add(a[later], b[later], scores[a[later] - top_row, b[later] - first])
+        done += len(rows) * (count - top_row) - len(rows) * (len(rows) + 1) // 2
+        if progress is not None:
+            progress(done, total)
+    return best.pairs()

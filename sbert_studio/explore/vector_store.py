@@ -1,0 +1,313 @@
+"""Cache of embeddings on disk, memory-mapped, keyed by text digest and model fingerprint."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ..caches import note_mapped
+from ..data.progress import KeyLocks
+from ..models.base import finite
+from ..workspace import Workspace, atomic_file
+
+if TYPE_CHECKING:
+    from ..data.progress import Progress, ShouldStop
+    from ..models.base import Encoder
+
+
+log = logging.getLogger(__name__)
+_MARK = b"sha256::"
+_TRAILER = len(_MARK) + 32
+_BLOCK = 1 << 20
+_verified: dict[Path, tuple[int, int, int]] = {}  # files whose digest was right, by size, time and inode
+_STALE = 24 * 3600  # seconds after which a half-written file belongs to a process that died
+
+
+def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.float32, *, mapped: bool = False) -> np.ndarray | None:
+    """Return the array in ``path``, read-only, or ``None`` if it is missing, damaged, or of another shape or type.
+
+    The digest is verified once per process and file version.
+
+    Args:
+        shape: expected shape; None accepts any one-dimensional array.
+        mapped: memory-map the file.
+    """
+    try:
+        if not is_intact(path):
+            return None
+        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.c_contiguous:
+        return None
+    if array.ndim != 1 if shape is None else array.shape != shape:
+        return None
+    mark_used(path)
+    if isinstance(array, np.memmap):
+        note_mapped(array)
+    else:
+        array.flags.writeable = False
+    return array
+
+
+def store_array(path: Path, array: np.ndarray) -> bool:
+    """Write ``array`` atomically with its digest.
+
+    Returns:
+        True if it was written; a full disk only means that it is computed again.
+    """
+    try:
+        with atomic_file(path) as part, part.open("w+b") as target:
+            np.save(target, np.ascontiguousarray(array), allow_pickle=False)
+            append_digest(target)
+    except OSError as error:
+        log.warning("%s could not be kept, and is computed again when it is needed: %s", path.name, error.strerror or error)
+        return False
+    return True
+
+
+def append_digest(target: BinaryIO) -> None:
+    """Append to an open file the digest of its content."""
+    target.flush()
+    target.seek(0)
+    digest = _digest(target).digest()
+    target.write(_MARK + digest)
+
+
+def content_length(path: Path) -> int:
+    """Return the number of bytes before the digest."""
+    return path.stat().st_size - _TRAILER
+
+
+def is_intact(path: Path) -> bool:
+    """Return True if the digest at the end of the file matches its content.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    state = path.stat()
+    known = (state.st_size, state.st_mtime_ns, state.st_ino)
+    if _verified.get(path) == known:
+        return True
+    with path.open("rb") as source:
+        source.seek(-min(state.st_size, _TRAILER), os.SEEK_END)
+        trailer = source.read()
+        source.seek(0)
+        if len(trailer) < _TRAILER or not trailer.startswith(_MARK):
+            return False
+        whole = _digest(source, state.st_size - _TRAILER).digest() == trailer[len(_MARK) :]
+    if whole:
+        _verified[path] = known
+    return whole
+
+
+def _digest(source: BinaryIO, length: int = -1) -> hashlib._Hash:
+    found = hashlib.sha256()
+    while block := source.read(_BLOCK if length < 0 else min(_BLOCK, length)):
+        found.update(block)
+        length -= len(block) if length > 0 else 0
+    return found
+
+
+def mark_used(path: Path) -> None:
+    """Update the file's time, by which the least recently used are evicted."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
+        state = path.stat()
+        _verified[path] = (state.st_size, state.st_mtime_ns, state.st_ino)
+
+
+def evict_files(folder: Path, max_bytes: int, keep: Path, pattern: str = "*.npy") -> list[Path]:
+    """Delete the least recently used files of ``folder`` until they fit, except ``keep``.
+
+    Returns:
+        The deleted files; files open elsewhere (Windows) are skipped.
+    """
+    files = []
+    now = time.time()
+    for path in folder.glob(pattern):
+        try:
+            state = path.stat()
+        except OSError:
+            continue
+        if not path.name.startswith(".part-"):
+            files.append((state.st_mtime, state.st_size, path))
+        elif now - state.st_mtime > _STALE:
+            with contextlib.suppress(OSError):
+                path.unlink()
+    total = sum(size for _, size, _ in files)
+    gone = []
+    for _, size, path in sorted(files):
+        if total <= max_bytes:
+            break
+        if path == keep:
+            continue
+        try:
+            path.unlink(missing_ok=True)
+        except OSError:
+            continue
+        total -= size
+        gone.append(path)
+    return gone
+
+
+KEY = np.dtype("S16")
+_KEY_BYTES = 256 << 20
+
+
+def text_keys(texts: Sequence[str]) -> np.ndarray:
+    """Return 16-byte BLAKE2 keys of (n,) texts."""
+    found = b"".join(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY.itemsize).digest() for text in texts)
+    return np.frombuffer(found, KEY)
+
+
+def find_keys(wanted: np.ndarray, have: np.ndarray) -> np.ndarray:
+    """Return the first position of each of (n,) keys among (m,) others, (n,) int64; -1 if absent."""
+    if not len(have):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(have, kind="stable")
+    place = np.minimum(np.searchsorted(have, wanted, sorter=order), len(have) - 1)
+    return np.where(have[order[place]] == wanted, order[place], -1)
+
+
+class TextKeys:
+    """Text keys of corpora on disk, by corpus digest.
+
+    Args:
+        workspace: location of the files.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def get(self, texts: Sequence[str], digest: str) -> np.ndarray:
+        """Return the (n,) keys of the texts with this digest, computing them if needed."""
+        path = self._path(digest)
+        found = load_array(path, (len(texts),), KEY, mapped=True)
+        if found is None:
+            found = text_keys(texts)
+            if store_array(path, found):
+                evict_files(path.parent, _KEY_BYTES, path)
+        return found
+
+    def repair(self, texts: Sequence[str], digest: str) -> None:
+        """Rewrite the keys of the texts with this digest if their file is damaged."""
+        if self._path(digest).is_file():
+            self.get(texts, digest)
+
+    def load(self, digest: str) -> np.ndarray | None:
+        """Return the keys of a known corpus if they are still on disk."""
+        with contextlib.suppress(ValueError):
+            return load_array(self._path(digest), None, KEY, mapped=True)
+        return None
+
+    def _path(self, digest: str) -> Path:
+        return self._workspace.cache("texts") / f"{digest}.npy"
+
+
+_VECTOR_BYTES = 8 << 30
+_MAX_OTHER_FILES = 8  # other corpora whose texts are looked through, those used last
+
+
+class VectorStore:
+    """Embeddings on disk, shared by all tabs, processes and restarts.
+
+    Args:
+        workspace: location of the files.
+        max_bytes: disk budget; least recently used files are evicted.
+    """
+
+    def __init__(self, workspace: Workspace, max_bytes: int = _VECTOR_BYTES) -> None:
+        self._workspace = workspace
+        self._max_bytes = max_bytes
+        self._locks = KeyLocks()
+        self._keys = TextKeys(workspace)
+
+    def get(
+        self,
+        texts: Sequence[str],
+        digest: str,
+        encoder: Encoder,
+        progress: Progress | None = None,
+        should_stop: ShouldStop | None = None,
+    ) -> np.ndarray:
+        """Return the vectors of ``texts``: (n, dim) float32, read-only.
+
+        Concurrent callers share one encoding. Damaged files are encoded again; texts known from other corpora are reused.
+
+        Args:
+            texts: n texts.
+            digest: their :func:`~sbert_studio.workspace.digest_texts`.
+
+        Raises:
+            StudioError: the model returns vectors that are not finite.
+        """
+        shape = (len(texts), encoder.dim)
+        if not texts:
+            return np.zeros(shape, np.float32)
+        path = self._workspace.vectors(digest, encoder.fingerprint)
+        with self._locks[path.name]:
+            found = load_array(path, shape, mapped=True)
+            if found is not None:
+                self._keys.repair(texts, digest)
+                return found
+            vectors = self._compute(texts, digest, encoder, progress, should_stop)
+            stored = None
+            if store_array(path, vectors):
+                evict_files(path.parent, self._max_bytes, path)
+                stored = load_array(path, shape, mapped=True)
+        if stored is None:
+            vectors.flags.writeable = False
+        return vectors if stored is None else stored
+
+    def _compute(
+        self, texts: Sequence[str], digest: str, encoder: Encoder, progress: Progress | None, should_stop: ShouldStop | None
+    ) -> np.ndarray:
+        vectors = self._find_known(texts, digest, encoder)
+        if vectors is None:
+            return finite(encoder.encode(texts, progress=progress, should_stop=should_stop)).astype(np.float32, copy=False)
+        known, found = vectors
+        new = np.flatnonzero(~known)
+        if len(new):
+            found[new] = finite(encoder.encode([texts[row] for row in new.tolist()], progress=progress, should_stop=should_stop))
+        return found
+
+    def _find_known(self, texts: Sequence[str], digest: str, encoder: Encoder) -> tuple[np.ndarray, np.ndarray] | None:
+        keys = self._keys.get(texts, digest)
+        found: np.ndarray | None = None
+        known = np.zeros(len(texts), bool)
+        for path in self._others(encoder.fingerprint):
+            if known.all():
+                break
+            have = self._keys.load(path.name.split("-")[0])
+            if have is None:
+                continue
+            left = np.flatnonzero(~known)
+            places = find_keys(keys[left], have)
+            if not (places >= 0).any():
+                continue
+            others = load_array(path, (len(have), encoder.dim), mapped=True)
+            if others is None:
+                continue
+            found = np.empty((len(texts), encoder.dim), np.float32) if found is None else found
+            rows = left[places >= 0]
+            found[rows] = others[places[places >= 0]]
+            known[rows] = True
+        return None if found is None else (known, found)
+
+    def _others(self, fingerprint: str) -> list[Path]:
+        ages = []
+        for path in self._workspace.vectors("0", fingerprint).parent.glob(f"*-{fingerprint}.npy"):
+            with contextlib.suppress(OSError):
+                if not path.name.startswith("."):
+                    ages.append((-path.stat().st_mtime, path))
+        return [path for _, path in sorted(ages)][:_MAX_OTHER_FILES]
