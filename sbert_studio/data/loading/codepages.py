@@ -115,7 +115,7 @@ _LATIN_WORD = re.compile(rb"[A-Za-z]*(?![A-Za-z])" + _LATIN_LETTER + rb"+")
 
 
 def _among_latin(sample: bytes, supposed: str) -> tuple[str, list[str]]:
-    """Choose among the Latin code pages; ``supposed`` stays where the words tell nothing."""
+    """Choose among the Latin code pages; keep ``supposed`` if the words give no evidence."""
     found = list(dict.fromkeys(word for word in _LATIN_WORD.findall(sample) if _is_latin_word(word, supposed)))
     if any(word.startswith(b"\xab") for word in found) and any(word.endswith(b"\xbb") for word in found):
         found = [word.strip(b"\xab\xbb") for word in found]  # angled quotation marks, whose bytes are letters elsewhere

@@ -1,4 +1,4 @@
-"""What every reader produces: columns of text, the numbers of their rows, and a log of what happened to rows."""
+"""The product of every reader: columns of text, row numbers, and a log of the rows that needed repair."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Content:
         names: the column names, all different.
         data: a pyarrow table of strings.
         lines: (n,) int64, the number of each row.
-        notes: what reading the file brought up.
-        doubts: questions about the file that its owner has to answer.
+        notes: observations about the file.
+        doubts: questions that its owner has to answer.
     """
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Content:
 
 @dataclass
 class RowLog:
-    """Row numbers by what happened to the row while it was read.
+    """Row numbers by the event that happened while the row was read.
 
     Attributes:
         rows: the row numbers of each event of ``_EVENTS``.
@@ -194,7 +194,7 @@ def too_many_columns() -> StudioError:
 
 
 def join_split_texts(cells: Sequence[str], separator: str) -> list[str]:
-    """Rejoin the cells of a row that were cut inside a text: a separator before a blank, or before ``" `` (``"I will," she said``)."""
+    """Rejoin cells that were cut inside a text: at a separator before a blank, or before ``" `` as in ``"I will," she said``."""
     joined = [cells[0]]
     for cell in cells[1:]:
         if cell.startswith((" ", '" ')):

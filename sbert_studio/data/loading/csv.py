@@ -20,14 +20,14 @@ from .content import Content, Record, RowLog, check_cell_length, join_split_text
 from .dialect import DELIMITER_NAMES, NO_DELIMITER, Dialect, detect_dialect, expected_delimiter
 from .headers import mostly_numbers
 from .layout import Layout, build_content, find_layout, take_sample
-from .source import Lines, Source
+from .source import InputFile, Lines
 
 _MOST_DECIMAL_COLUMNS = 3
 _INTEGER_PART = re.compile(r"[+-]?\d{1,3}")
 _DECIMAL_PART = re.compile(r"\d{1,8}")
 
 
-def read_csv(source: Source, progress: Progress | None = None) -> Content:
+def read_csv(source: InputFile, progress: Progress | None = None) -> Content:
     """Read a delimited text file in one pass, in bounded memory.
 
     Rows are numbered by record, as a spreadsheet counts: line breaks inside quotes do not count, blank lines do.
@@ -50,15 +50,15 @@ def read_csv(source: Source, progress: Progress | None = None) -> Content:
             sample, filled = take_sample(records)
             records = chain(sample, records)
             layout = find_layout(filled, source.header) if filled else None
-            places = _decimal_columns(layout, dialect.decimals) if layout else ()
+            halved = _decimal_columns(layout, dialect.decimals) if layout else ()
             if layout and dialect.decimals is None:
-                questions = (*questions, *_ask_decimals(layout, places))
-            if layout and places:
-                width = len(layout.header) or max(len(cells) for _, cells in layout.body) - len(places)
-                names = ", ".join(repr(layout.names[place]) for place in places)
+                questions = (*questions, *_ask_decimals(layout, halved))
+            if layout and halved:
+                width = len(layout.header) or max(len(cells) for _, cells in layout.body) - len(halved)
+                names = ", ".join(repr(layout.names[column]) for column in halved)
                 message = f"decimal commas are not in quotation marks; the two halves of each number in {names} were joined"
                 notes.append(Finding("info", message))
-                records = _join_decimals(records, width, places)
+                records = _join_decimals(records, width, halved)
         separator = " " if dialect.character == NO_DELIMITER else dialect.character
         content = build_content(records, log, header=source.header, separator=separator)
     notes = [*source.encoding_notes(), *_dialect_notes(dialect, source.suffix, len(content.names)), *notes, *content.notes]
@@ -86,7 +86,7 @@ def _declared_delimiter(line: str) -> str | None:
 
 @dataclass(frozen=True)
 class _RecordShape:
-    """What a line looks like that is a whole record.
+    """The shape of a line that is a whole record.
 
     Attributes:
         dialect: the rules that cut it.
@@ -213,9 +213,9 @@ def _decimal_columns(layout: Layout, chosen: bool | None) -> tuple[int, ...]:
     most = max(surplus)
     if not 0 < most <= _MOST_DECIMAL_COLUMNS or min(surplus) < 0 or width < 1 or sum(more > 0 for more in surplus) < 0.3 * len(rows):
         return ()
-    fitting = [places for places in combinations(range(width), most) if all(_join_halves(row, width, places) for row in rows)]
+    fitting = [columns for columns in combinations(range(width), most) if all(_join_halves(row, width, columns) for row in rows)]
     if len(fitting) > 1:
-        fitting = [places for places in fitting if _are_scores(layout, places)] or fitting
+        fitting = [columns for columns in fitting if _are_scores(layout, columns)] or fitting
     if len(fitting) > 1 and not layout.header:
         return fitting[-1]
     if len(fitting) > 1:
@@ -227,25 +227,25 @@ def _decimal_columns(layout: Layout, chosen: bool | None) -> tuple[int, ...]:
     return fitting[0] if fitting else ()
 
 
-def _join_decimals(records: Iterator[Record], width: int, places: tuple[int, ...]) -> Iterator[Record]:
+def _join_decimals(records: Iterator[Record], width: int, columns: tuple[int, ...]) -> Iterator[Record]:
     for line, cells in records:
-        yield line, (_join_halves(cells, width, places) or cells) if len(cells) > width else cells
+        yield line, (_join_halves(cells, width, columns) or cells) if len(cells) > width else cells
 
 
-def _join_halves(row: Sequence[str], width: int, places: tuple[int, ...]) -> list[str] | None:
-    """Return the row with as many of ``places`` joined as it has surplus cells, or None if that is not possible."""
+def _join_halves(row: Sequence[str], width: int, columns: tuple[int, ...]) -> list[str] | None:
+    """Return the row with as many of ``columns`` joined as it has surplus cells, or None if that is not possible."""
     surplus = len(row) - width
-    if not 0 <= surplus <= len(places):
+    if not 0 <= surplus <= len(columns):
         return None
-    for cut in combinations(places, surplus):
+    for cut in combinations(columns, surplus):
         cells: list[str] = []
         at = 0
-        for place in range(width):
+        for column in range(width):
             whole = row[at].strip()
-            if place in cut and _INTEGER_PART.fullmatch(whole) and _DECIMAL_PART.fullmatch(row[at + 1]):
+            if column in cut and _INTEGER_PART.fullmatch(whole) and _DECIMAL_PART.fullmatch(row[at + 1]):
                 cells.append(f"{whole},{row[at + 1]}")
                 at += 2
-            elif place in cut or (place in places and whole and not re.fullmatch(r"[+-]?\d+", whole)):
+            elif column in cut or (column in columns and whole and not re.fullmatch(r"[+-]?\d+", whole)):
                 break
             else:
                 cells.append(row[at])
@@ -255,31 +255,31 @@ def _join_halves(row: Sequence[str], width: int, places: tuple[int, ...]) -> lis
     return None
 
 
-def _ask_decimals(layout: Layout, places: tuple[int, ...]) -> tuple[Question, ...]:
-    """Ask whether two whole numbers side by side are one number if only the length of the header says so."""
+def _ask_decimals(layout: Layout, columns: tuple[int, ...]) -> tuple[Question, ...]:
+    """Ask whether two neighbouring whole numbers are one number, unless the file makes it certain."""
     rows = layout.body
     width = len(layout.names)
-    if places:
-        decimals = [cells[-1].strip() for _, cells in rows] if places == (len(layout.header) - 1,) else []
+    if columns:
+        decimals = [cells[-1].strip() for _, cells in rows] if columns == (len(layout.header) - 1,) else []
         uneven = len({len(cells) for _, cells in rows}) > 1 or len(set(map(len, decimals))) > 1
         leading_zeros = any(len(part) > 1 and part.startswith("0") for part in decimals)
-        if uneven or leading_zeros or _are_scores(layout, places):
+        if uneven or leading_zeros or _are_scores(layout, columns):
             return ()
     elif layout.header or width < 3 or len(rows) < 2 or not all(_ends_in_two_numbers(cells, width) for _, cells in rows):
         return ()
     decimal = Option("one number with a decimal comma", "--delimiter decimal-comma", {"delimiter": "decimal-comma"})
     two = Option("two columns", "--delimiter ,", {"delimiter": ","})
     first = rows[0][1]
-    at = places[0] if places else len(first) - 2
+    at = columns[0] if columns else len(first) - 2
     text = f"Are {first[at]},{first[at + 1]} and the like one number, or two columns?"
     why = "each row has a number cut in two by a comma, or two whole numbers side by side"
     shown = tuple(Shown(line, tuple(cells)) for line, cells in rows[:3])
-    return (Question("delimiter", text, (decimal, two) if places else (two, decimal), why, shown),)
+    return (Question("delimiter", text, (decimal, two) if columns else (two, decimal), why, shown),)
 
 
 def _ends_in_two_numbers(cells: Sequence[str], width: int) -> bool:
     return len(cells) == width and bool(_INTEGER_PART.fullmatch(cells[-2]) and re.fullmatch(r"\d{1,2}", cells[-1]))
 
 
-def _are_scores(layout: Layout, places: tuple[int, ...]) -> bool:
-    return all(place < len(layout.header) and squeeze(layout.header[place]) in SCORE for place in places)
+def _are_scores(layout: Layout, columns: tuple[int, ...]) -> bool:
+    return all(column < len(layout.header) and squeeze(layout.header[column]) in SCORE for column in columns)

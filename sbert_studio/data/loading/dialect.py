@@ -46,7 +46,7 @@ _LONGEST_SHOWN = 120
 
 @dataclass(frozen=True)
 class Dialect:
-    """The rules that turn a line into cells.
+    """The rules for cutting a line into cells.
 
     Attributes:
         delimiter: one character, or ``"  "`` (two blanks or more), ``|||``, ``||`` or ``::``.
@@ -103,8 +103,8 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """How well the first lines of a file fit a dialect.
+class DialectCandidate:
+    """The fit of a dialect to the first lines of a file.
 
     Attributes:
         dialect: the rules.
@@ -172,7 +172,7 @@ def named_dialect(name: str) -> Dialect:
     return Dialect(delimiter, strip=delimiter == "|", decimals=word == "decimal-comma")
 
 
-def find_candidates(start: Sequence[str], suffix: str = ".csv") -> list[Candidate]:
+def find_candidates(start: Sequence[str], suffix: str = ".csv") -> list[DialectCandidate]:
     """Return the dialects under which the first lines of a file are a table, best first; none for one text a line."""
     start = _first_block(start)
     joined = "".join(start[:50])
@@ -193,15 +193,15 @@ def expected_delimiter(suffix: str) -> str | None:
     return _BY_SUFFIX.get(suffix)
 
 
-def ask_columns(start: Sequence[str], candidate: Candidate) -> Question:
-    """Ask whether a sign that stands in every line separates two columns, or belongs to the texts."""
+def ask_columns(start: Sequence[str], candidate: DialectCandidate) -> Question:
+    """Ask whether a sign in every line separates two columns or is part of the texts."""
     options = (Option("one text a line", "--delimiter none", {"delimiter": "none"}), candidate.option(f"{candidate.width} columns"))
     shown = tuple(Shown(number, tuple(row)) for number, row in enumerate(candidate.records(start, _SHOWN_ROWS), start=1))
     why = f"every line has as many {candidate.plural}, but sentences have them too"
     return Question("delimiter", f"Do the {candidate.plural} separate columns?", options, why, shown)
 
 
-def _ask_delimiter(start: Sequence[str], candidates: Sequence[Candidate]) -> Question:
+def _ask_delimiter(start: Sequence[str], candidates: Sequence[DialectCandidate]) -> Question:
     options = tuple(one.option(f"by {one.plural}") for one in candidates)
     shown = tuple(
         Shown(number, tuple(cell[:_LONGEST_SHOWN] for cell in row), read_as=f"by {one.plural}")
@@ -238,7 +238,7 @@ def _records(lines: Sequence[str], dialect: Dialect) -> list[list[str]]:
     return found
 
 
-def _try(start: Sequence[str], dialect: Dialect, suffix: str) -> Candidate | None:
+def _try(start: Sequence[str], dialect: Dialect, suffix: str) -> DialectCandidate | None:
     """Measure a dialect, with its quotes or, if they do not pair up, with quotes as plain characters."""
     found = _measure(_records(start, dialect), dialect, suffix)
     if (found is None or found.share < 0.9) and dialect.quote in "".join(start):
@@ -249,7 +249,7 @@ def _try(start: Sequence[str], dialect: Dialect, suffix: str) -> Candidate | Non
     return found
 
 
-def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Candidate | None:
+def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> DialectCandidate | None:
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
     lead = next((at for at, row in enumerate(rows) if len(row) > 1 and filled[at] > 1), None)
     if lead is None:
@@ -275,16 +275,16 @@ def _measure(rows: Sequence[list[str]], dialect: Dialect, suffix: str) -> Candid
         return None
     score = share + (_FAMILIAR_SCORE if familiar else _NAMED_SCORE if named and len(first) == width else 0.0)
     score += (_PREAMBLE_SCORE if lead else 0.0) + _DELIMITER_SCORE.get(dialect.delimiter, 0.0)
-    return Candidate(dialect, width, share, score + 0.05 * (dialect.delimiter == _BY_SUFFIX.get(suffix)))
+    return DialectCandidate(dialect, width, share, score + 0.05 * (dialect.delimiter == _BY_SUFFIX.get(suffix)))
 
 
-def _refine(start: Sequence[str], found: Candidate, suffix: str) -> Candidate:
+def _refine(start: Sequence[str], candidate: DialectCandidate, suffix: str) -> DialectCandidate:
     """Return the candidate with the quotes, blanks and frames that its lines show."""
-    dialect, mark = found.dialect, re.escape(found.dialect.delimiter)
+    dialect, mark = candidate.dialect, re.escape(candidate.dialect.delimiter)
     lines = [line.strip() for line in start if line.strip()]
     if dialect.delimiter == "|":
         framed = all(line.startswith("|") and line.endswith("|") for line in lines)
-        return _try(start, replace(dialect, strip=True, framed=framed), suffix) or found
+        return _try(start, replace(dialect, strip=True, framed=framed), suffix) or candidate
     if "'" in "".join(lines[:5]):
         opened = re.compile(rf"(?:^|{mark} ?)'(?!')|(?:^|{mark} ?)''(?={mark}|$)")
         closed = re.compile(rf"'(?= ?{mark}|$)")
@@ -294,7 +294,7 @@ def _refine(start: Sequence[str], found: Candidate, suffix: str) -> Candidate:
     if any("\\" + dialect.quote in line for line in lines):
         escaped = _try(start, replace(dialect, escaped=True), suffix)
         ends_cell = f"\\{dialect.quote}{dialect.delimiter}{dialect.quote}"  # a backslash as the last character of a cell
-        if escaped and escaped.share >= found.share and not any(ends_cell in line for line in lines):
+        if escaped and escaped.share >= candidate.share and not any(ends_cell in line for line in lines):
             dialect = escaped.dialect
     if sum(line[:1] in _CURLY_QUOTES and line[-1:] in _CURLY_QUOTES.values() for line in lines) >= 0.8 * len(lines):
         dialect = replace(dialect, curly=True)
@@ -302,7 +302,7 @@ def _refine(start: Sequence[str], found: Candidate, suffix: str) -> Candidate:
         cells = [cell for row in _records(start, dialect) for cell in row[1:] if cell]
         if cells and sum(cell.startswith(" ") for cell in cells) >= 0.95 * len(cells):
             dialect = replace(dialect, strip=True)
-    return (_try(start, dialect, suffix) or found) if dialect != found.dialect else found
+    return (_try(start, dialect, suffix) or candidate) if dialect != candidate.dialect else candidate
 
 
 def _are_decimal_commas(start: Sequence[str]) -> bool:

@@ -43,7 +43,7 @@ _BINARY_FORMATS: tuple[tuple[bytes, str, str], ...] = (
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the bytes of a text file become characters.
+    """The encoding of a text file.
 
     Attributes:
         codec: Python's name of the codec; it removes a byte order mark.

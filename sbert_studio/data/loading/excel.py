@@ -19,7 +19,7 @@ from ..values.cells import LONGEST_CELL, cell_text
 from .content import MOST_COLUMNS, Content, Record, RowLog, check_cell_length
 from .headers import is_familiar
 from .layout import build_content, find_layout, take_sample
-from .source import Source
+from .source import InputFile
 
 _MOST_ROWS = 1 << 20  # of a sheet; no spreadsheet has more
 _MOST_CELLS = 1 << 14
@@ -46,7 +46,7 @@ Merges = Mapping[int, Sequence[tuple[int, int]]]
 
 @dataclass
 class SheetShape:
-    """What a scan of a workbook's part found.
+    """Findings of the scan of a workbook part.
 
     Attributes:
         disordered: the number of the first row whose number does not rise, which readers would skip silently; 0 for none.
@@ -66,7 +66,7 @@ def is_workbook(path: Path) -> bool:
         return path.suffix.lower() in {".xlsx", ".xlsm"}
 
 
-def read_workbook(source: Source, progress: Progress | None = None) -> Content:
+def read_workbook(source: InputFile, progress: Progress | None = None) -> Content:
     """Read the first sheet that holds a table; row numbers are the sheet's own, formulas have the value last calculated.
 
     That is the first sheet with something in it, unless it holds no table (remarks, a legend) and a later one does.

@@ -14,7 +14,7 @@ from .csv import read_csv
 from .excel import is_workbook, read_workbook
 from .json import are_json_lines, read_json
 from .parquet import read_parquet
-from .source import Source
+from .source import InputFile
 from .text import read_text
 
 _JSON = (".jsonl", ".ndjson", ".json")
@@ -26,7 +26,7 @@ SUFFIXES = (".csv", ".tsv", ".tab", *_JSON, ".parquet", *_TEXT, ".xlsx", *archiv
 _BLANK = b"\xef\xbb\xbf \r\n\t"
 _PUBLISHED_LINES = 20
 
-Reader = Callable[[Source, Progress | None], Content]
+Reader = Callable[[InputFile, Progress | None], Content]
 
 
 def read_content(
@@ -52,14 +52,14 @@ def read_content(
         StudioError: the file is missing, empty, binary, damaged, or holds no rows.
     """
     with archive.unpacked(path, name or path.name, max_bytes) as (inner, inner_name):
-        source = Source.open(inner, inner_name, encoding=encoding, delimiter=delimiter, header=header)
+        source = InputFile.open(inner, inner_name, encoding=encoding, delimiter=delimiter, header=header)
         if reader := _choose_reader(source):
             return reader(source, progress)
         return _read_published(source) or _choose_text_reader(source)(source, progress)
 
 
-def _choose_reader(source: Source) -> Reader | None:
-    """Return the reader of a format that the first bytes or the extension tell."""
+def _choose_reader(source: InputFile) -> Reader | None:
+    """Return the reader of a format that is recognised by its first bytes or extension."""
     if source.head.startswith(b"PAR1"):
         return read_parquet
     if source.head.startswith(b"PK\x03\x04") and is_workbook(source.path):
@@ -70,7 +70,7 @@ def _choose_reader(source: Source) -> Reader | None:
     return read_json if source.suffix in _JSON else None
 
 
-def _choose_text_reader(source: Source) -> Reader:
+def _choose_text_reader(source: InputFile) -> Reader:
     if source.delimiter is not None:
         return read_csv
     if source.suffix in _TEXT:
@@ -78,7 +78,7 @@ def _choose_text_reader(source: Source) -> Reader:
     return read_json if source.head.lstrip(_BLANK).startswith(b"{") and are_json_lines(source.first_lines(3)) else read_csv
 
 
-def _read_published(source: Source) -> Content | None:
+def _read_published(source: InputFile) -> Content | None:
     """Read a file of a published dataset whose quotes and commas do not mean what they mean elsewhere; None for any other file."""
     if source.delimiter is not None or source.header is not None:
         return None

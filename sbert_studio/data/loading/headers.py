@@ -196,7 +196,7 @@ def _is_named_after_label(pairs: Pairs) -> bool:
 
 
 def _is_short_above(cell: str, texts: Sequence[str]) -> bool:
-    """Return whether a name of a few words stands above texts of which 90 % are longer, and half are twice as long."""
+    """Return whether a few words are above texts, of which 90 % are longer and half are twice as long."""
     short = len(cell) <= _LONGEST_SHORT_NAME and len(cell.split()) <= 3 and not is_sentence(cell)
     return short and sorted(map(len, texts))[len(texts) // 10] > len(cell) and _median_length(texts) > 2 * len(cell)
 

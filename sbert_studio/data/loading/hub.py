@@ -1,4 +1,4 @@
-"""Datasets on the Hugging Face Hub: ``hf://datasets/OWNER/NAME``, of which one Parquet file is fetched.
+"""Datasets on the Hugging Face Hub: fetch one Parquet file of ``hf://datasets/OWNER/NAME``.
 
 The file comes over :class:`huggingface_hub.HfFileSystem`; any other file system of fsspec works as well.
 """
@@ -85,7 +85,7 @@ def http_status(error: BaseException) -> int:
 
 
 def describe_hub_failure(status: int) -> tuple[str, str] | None:
-    """Return what is wrong at the Hub and what to do if an HTTP status says so."""
+    """Return message and hint for an HTTP status that means a problem of the Hub itself; None for any other."""
     if status == _TOO_MANY_REQUESTS:
         return "the Hugging Face Hub gets too many requests from here", "try again in a few minutes"
     if status >= _SERVER_ERROR:

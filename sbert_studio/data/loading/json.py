@@ -13,12 +13,12 @@ from ..progress import Progress
 from ..values.cells import LONGEST_CELL
 from .content import Content, RowLog
 from .nested import collect_rows
-from .source import Lines, Source
+from .source import InputFile, Lines
 
 _HINT = 'write one JSON object a line, such as {"text": "…"}'
 _LARGEST_OBJECT = 1 << 26
 _LONGEST_ELEMENT = 32 * LONGEST_CELL
-_FIRST_PIECES = 16
+_FIRST_CHUNKS = 16
 _BLANK = " \t\r\n\ufeff"
 _ROW_KEYS = ("rows", "data", "examples", "records", "items", "instances", "pairs", "train")
 # Numbers are kept as written: 5.000 stays 5.000, and an id of 30 digits loses none.
@@ -28,7 +28,7 @@ Refuse = Callable[[str, int], StudioError]
 """Return the error for a reason and the number of the element at fault."""
 
 
-def read_json(source: Source, progress: Progress | None = None) -> Content:
+def read_json(source: InputFile, progress: Progress | None = None) -> Content:
     """Read JSON lines (rows have the numbers of their lines), or an array or object of rows (numbered from 1).
 
     An object has a cell for each key, an array a cell for each element, a text one cell. Lists and objects are spread over rows and
@@ -37,7 +37,7 @@ def read_json(source: Source, progress: Progress | None = None) -> Content:
     Raises:
         StudioError: a line is not JSON (the row is named), there are no rows, or a value is too long.
     """
-    start = "".join(islice(source.pieces(), _FIRST_PIECES)).lstrip()
+    start = "".join(islice(source.chunks(), _FIRST_CHUNKS)).lstrip()
     if not start:
         raise StudioError(f"{source.path.name} holds no text", _HINT)
     log = RowLog()
@@ -58,18 +58,18 @@ def are_json_lines(lines: Sequence[str]) -> bool:
         return False
 
 
-def parse_elements(pieces: Iterable[str], decoder: json.JSONDecoder, refuse: Refuse) -> Iterator[Any]:
-    """Yield the elements of a JSON array one at a time, so that memory holds no more than one of them.
+def parse_elements(chunks: Iterable[str], decoder: json.JSONDecoder, refuse: Refuse) -> Iterator[Any]:
+    """Yield the elements of a JSON array one at a time, holding a single one in memory.
 
     Args:
-        pieces: parts of the text, in order.
+        chunks: parts of the text, in order.
         decoder: reads an element.
         refuse: returns the error to raise.
 
     Raises:
         StudioError: the text is not an array, an element is not JSON, or one is too long.
     """
-    text = _ArrayText(iter(pieces), refuse)
+    text = _ArrayText(iter(chunks), refuse)
     text.expect("[", "it is no array")
     if text.peek() != "]":
         while True:
@@ -84,7 +84,7 @@ def parse_elements(pieces: Iterable[str], decoder: json.JSONDecoder, refuse: Ref
 
 
 class _ArrayText:
-    """The text of an array from the place up to which it was read; more pieces are added as they are needed."""
+    """The text of an array from the place up to which it was read; more chunks are added as they are needed."""
 
     def __init__(self, source: Iterator[str], refuse: Refuse) -> None:
         self.source, self.refuse = source, refuse
@@ -106,7 +106,7 @@ class _ArrayText:
         self.at += 1
 
     def parse_value(self, decoder: json.JSONDecoder) -> Any:
-        """Return the next value. While it may go on in the next piece, the text grows to twice its length and is parsed again."""
+        """Return the next value. While it may go on in the next chunk, the text grows to twice its length and is parsed again."""
         self.peek()
         while True:
             reason, end = "the array is not closed", len(self.buffer)
@@ -126,11 +126,11 @@ class _ArrayText:
                 raise self.refuse(reason, self.number)
 
     def _grow(self, by: int) -> bool:
-        """Add pieces of at least ``by`` characters to what is left. Return False at the end of the text."""
+        """Add chunks of at least ``by`` characters to what is left. Return False at the end of the text."""
         parts, size = [self.buffer[self.at :]], 0
-        while size < by and (piece := next(self.source, None)) is not None:
-            parts.append(piece)
-            size += len(piece)
+        while size < by and (chunk := next(self.source, None)) is not None:
+            parts.append(chunk)
+            size += len(chunk)
         self.buffer, self.at = "".join(parts), 0
         return size > 0
 
@@ -148,21 +148,21 @@ def _is_one_document(start: str, named_json: bool) -> bool:
     return named_json and isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values())
 
 
-def _read_document(source: Source, array: bool, progress: Progress | None) -> Iterator[Any]:
+def _read_document(source: InputFile, array: bool, progress: Progress | None) -> Iterator[Any]:
     name = source.path.name
 
     def refuse(reason: str, place: int) -> StudioError:
         return StudioError(f"{name} is not valid JSON: {reason} (in element {place:,})", _HINT, [place])
 
-    pieces = source.pieces(progress)
+    chunks = source.chunks(progress)
     if array:
-        yield from parse_elements(pieces, _DECODER, refuse)
+        yield from parse_elements(chunks, _DECODER, refuse)
         return
     if source.path.stat().st_size > _LARGEST_OBJECT:
         limit = _LARGEST_OBJECT >> 20
         raise StudioError(f"{name} is one JSON object of more than {limit} MiB", "write one JSON object a line (JSONL) instead")
     try:
-        value = _DECODER.decode("".join(pieces).removeprefix("\ufeff"))
+        value = _DECODER.decode("".join(chunks).removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
         row = getattr(error, "lineno", None)
         reason = getattr(error, "msg", "nested too deeply")
@@ -182,7 +182,7 @@ def _read_lines(lines: Lines, log: RowLog) -> Iterator[tuple[int, Any]]:
 
 
 def _rows_of_document(value: Any, name: str) -> Iterable[Any]:
-    """Return the rows of a document: of the Hub's viewer, of pandas' ``to_json``, or a list of objects under some key.
+    """Return the rows of a JSON document: the Hub's viewer, pandas' ``to_json``, or a list of objects under some key.
 
     ``{"data": […]}`` and the like, whatever else is there; ``{"rows": [{"row": {…}}], "features": …}``; columns as lists of one length,
     ``{"a": […], "b": […]}``; ``{"columns", "index", "data"}``, ``{"a": {"0": …}}`` and ``{"0": {"a": …}}``. Any other object is one row.

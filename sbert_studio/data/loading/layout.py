@@ -47,7 +47,7 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the table is within its file.
+    """The position of the table within its file.
 
     Attributes:
         first: rows of lower numbers are not data.
@@ -103,7 +103,7 @@ def build_content(
 
 
 def take_sample(source: Iterator[Record]) -> tuple[list[Record], list[Row]]:
-    """Return the first records until 200 of them hold anything, and those that do."""
+    """Return the first records, up to 200 that are not blank, and those that are not."""
     sample: list[Record] = []
     filled: list[Row] = []
     characters = 0
@@ -245,8 +245,8 @@ def _is_second_header(row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool
 def _is_survey_subheader(names: Sequence[str], row: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     """Return whether a row is the second header row of a survey export, such as SurveyMonkey's.
 
-    It names kinds of answers ("Open-Ended Response") or the options of a question, whose name stands above the first one only; it is
-    blank where the rows below always have a respondent, a date or the like.
+    It names kinds of answers ("Open-Ended Response"), or the options of a question whose name is above the first option only. It is
+    blank in columns that always have a respondent, a date or the like.
     """
     row = [cell.strip() for cell in row]
     columns = filled_cells(rest, len(row))

@@ -1,4 +1,4 @@
-"""Lists and objects in JSON and Parquet, spread over rows and columns.
+"""Lists and objects in JSON and Parquet, flattened into rows and columns.
 
 Supported are the layouts that people train with: FlagEmbedding's ``{"query", "pos": […], "neg": […]}``, sentence-transformers'
 ``{"set": […]}``, ``{"query", "pos": […]}`` and ``{"texts": [a, b], "score"}``, ``{"anchor", "positive", "negatives": […]}``, the Hub's
@@ -102,7 +102,7 @@ def collect_rows(values: Iterable[tuple[int, Any]]) -> Content:
 
 
 class _Spreader:
-    """Spread the nested values of a file over rows and columns, and remember what was done for the notes.
+    """Flatten the nested values of a file into rows and columns, and count them for the notes.
 
     Args:
         sample: the first values of the file, which tell what lists of unknown names are for.
@@ -121,7 +121,7 @@ class _Spreader:
             times.clear()
 
     def spread(self, line: int, value: Any) -> Iterator[Row]:
-        """Yield the rows of plain values that a value of the file stands for."""
+        """Yield the rows of plain values for a value of the file."""
         if type(value) is dict and not self.is_beir and not any(type(cell) in _NESTED for cell in value.values()):
             yield _as_row(value)  # by far most rows are plain
             return
@@ -259,7 +259,7 @@ def _use_by_name(name: str, cell: Any, alone: bool) -> str:
 
 
 def _find_list_uses(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what the lists of some rows are for whose names do not tell, by key; those are absent of which nothing is known.
+    """Return the use of each list with an ambiguous name, by key; lists without evidence are absent.
 
     ``same_meaning``: its texts belong together; ``rows``: each of its texts belongs to the text beside the list; ``parallel``: each
     element belongs to the one at the same place of other lists; ``turns``: a conversation.

@@ -14,7 +14,7 @@ from ..values.cells import LONGEST_CELL, cell_text, clean
 from .annotations import read_conventions
 from .content import MOST_COLUMNS, MOST_ROWS, ColumnBuilder, Content, check_cell_length, check_total_length
 from .nested import collect_rows
-from .source import Source
+from .source import InputFile
 
 _BATCH_ROWS = 4_096
 _LARGE_COLUMN = 1 << 16  # bytes
@@ -23,7 +23,7 @@ _REPEATED = 8  # bytes a row: texts of fewer are mostly stored once and referred
 _UNREPRESENTABLE = (OverflowError, ValueError, KeyError)  # KeyError: a time zone of an unknown name
 
 
-def read_parquet(source: Source, progress: Progress | None = None) -> Content:
+def read_parquet(source: InputFile, progress: Progress | None = None) -> Content:
     """Read a Parquet file; the column names count as row 1, as in a spreadsheet, so that the first row is row 2.
 
     Columns of lists and structs are spread (see :mod:`~sbert_studio.data.loading.nested`).

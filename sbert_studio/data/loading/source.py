@@ -1,4 +1,4 @@
-"""A file before it is read: its first bytes, what its owner said about it, its encoding, and its lines."""
+"""A file to be read: its first bytes, its encoding, its lines, and the choices of its owner."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ LONGEST_LINE = 1 << 25
 """Characters; a longer line is refused, so that one file cannot fill all memory."""
 
 _HEAD = 512
-_PIECE = 1 << 16
+_CHUNK = 1 << 16
 _REPORT_EVERY = 20_000
 _SHOWN_LINES = 2
 _LONGEST_SHOWN = 120
 
 
 @dataclass(frozen=True)
-class Source:
-    """A file to read.
+class InputFile:
+    """A file to be read.
 
     Attributes:
         path: its path.
         name: its name for people.
         head: its first bytes.
-        encoding_name, delimiter, header: what its owner said about it; None is detected.
+        encoding_name, delimiter, header: the choices of its owner; None is detected.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class Source:
     header: bool | None = None
 
     @classmethod
-    def open(cls, path: Path, name: str | None = None, *, encoding: str | None, delimiter: str | None, header: bool | None) -> Source:
+    def open(cls, path: Path, name: str | None = None, *, encoding: str | None, delimiter: str | None, header: bool | None) -> InputFile:
         """Read the first bytes of a file.
 
         Raises:
@@ -107,14 +107,14 @@ class Source:
                     break
         return lines
 
-    def pieces(self, progress: Progress | None = None) -> Iterator[str]:
+    def chunks(self, progress: Progress | None = None) -> Iterator[str]:
         """Yield the text in parts of 64 Ki characters, without NUL characters."""
         size = self.path.stat().st_size
         with self.path.open("rb") as raw, io.TextIOWrapper(raw, self.encoding.codec, errors="replace", newline="") as text:
-            for number, piece in enumerate(iter(partial(text.read, _PIECE), ""), start=1):
+            for number, chunk in enumerate(iter(partial(text.read, _CHUNK), ""), start=1):
                 if progress and number % 50 == 0:
                     progress(min(raw.tell(), size), size)
-                yield piece.replace("\0", "")
+                yield chunk.replace("\0", "")
         if progress:
             progress(size, size)
 
@@ -131,7 +131,7 @@ class Lines:
         exhausted: the end of the file was reached.
     """
 
-    def __init__(self, source: Source, progress: Progress | None = None) -> None:
+    def __init__(self, source: InputFile, progress: Progress | None = None) -> None:
         encoding = source.encoding
         self._raw = source.path.open("rb")
         self._text = io.TextIOWrapper(self._raw, encoding.codec, errors="replace", newline="")

@@ -30,7 +30,7 @@ class Table:
         name: the file's name, for people.
         columns: the column names, all different.
         lines: (n,) int64, the number of each row as a spreadsheet shows it (the header is row 1).
-        notes: what reading the file brought up.
+        notes: observations about the file.
         doubts: questions about the file that its owner has to answer, such as its encoding.
         dropped: the numbers of rows that :meth:`without_lines` removed.
     """
@@ -128,7 +128,7 @@ class Table:
 
 
 class TextColumn(Sequence[str]):
-    """The cells of one column, converted to strings a block at a time, so that a million of them need no more memory than a thousand.
+    """Lazy sequence of a column's cells, converted to strings a block at a time, in constant memory.
 
     Args:
         cells: a pyarrow array of strings, chunked or not.

@@ -10,15 +10,15 @@ from ..findings import Finding
 from ..progress import Progress
 from .content import ColumnBuilder, Content, RowLog
 from .csv import read_csv
-from .dialect import NAMED_HEADER, PLAIN_HEADER, Candidate, ask_columns, find_candidates
-from .source import Lines, Source
+from .dialect import NAMED_HEADER, PLAIN_HEADER, DialectCandidate, ask_columns, find_candidates
+from .source import InputFile, Lines
 
 _FASTTEXT_LABELS = re.compile(r"(?:__label__\S+\s+)+")
 _LABEL_AT_END = re.compile(r"(.*\S)@(\w[\w-]{0,30})", re.DOTALL)  # behind a blank, it is a mention
 _MOST_LABELS = 20
 
 
-def read_text(source: Source, progress: Progress | None = None) -> Content:
+def read_text(source: InputFile, progress: Progress | None = None) -> Content:
     """Read a text file as a column ``text``; rows have the numbers of their lines, and blank lines are left out and reported.
 
     A file in which every line has the same number of tabs is a table, and so is one whose first line names well-known columns. If every
@@ -81,7 +81,7 @@ def _has_consistent_tabs(lines: Sequence[str]) -> bool:
     return len(counts) == 1 and counts != {0}
 
 
-def _is_table(candidate: Candidate) -> bool:
+def _is_table(candidate: DialectCandidate) -> bool:
     """Return whether a .txt file is a table: names stand above the rows, or no text would contain its separators."""
     rare = candidate.dialect.delimiter in ("|||", "||", "::")
     consistent = candidate.share > 0.98 and (rare or (candidate.score >= PLAIN_HEADER and candidate.dialect.delimiter != ","))

@@ -104,11 +104,11 @@ def test_a_broken_or_ambiguous_document_is_refused(tmp_path: Path, text: str, wo
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 1000])
-def test_an_array_is_the_same_wherever_its_pieces_are_cut(size: int) -> None:
+def test_an_array_is_the_same_wherever_its_chunks_are_cut(size: int) -> None:
     values = [{"a": 1, "b": ["x]", '"']}, "t,[", 12, [], {}, None, 1.5e3, "é\\"]
     text = " " + json.dumps(values, indent=1) + "\n"
-    pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    assert list(parse_elements(pieces, json.JSONDecoder(), lambda reason, place: StudioError(reason))) == values
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+    assert list(parse_elements(chunks, json.JSONDecoder(), lambda reason, place: StudioError(reason))) == values
 
 
 def test_a_file_of_flag_embedding_becomes_triplets(tmp_path: Path) -> None:
